@@ -1,0 +1,50 @@
+# Two commands need nothing but Python, pip and make: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST ?= pytest
+BIN = $(VENV)/bin
+# Found from the demo's folder as well.
+ABS_BIN = $(abspath $(BIN))
+
+.PHONY: demo test check format bench clean
+
+demo: $(VENV)/.demo
+	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
+
+test: $(VENV)/.test
+	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST)
+
+check: $(VENV)/.check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(ABS_BIN):$$PATH" $(BIN)/mypy
+	PATH="$(ABS_BIN):$$PATH" $(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/.check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.test
+	PATH="$(ABS_BIN):$$PATH" sh benchmarks/run.sh
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/.pip:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[xdist]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable . --group test
+	touch $@
+
+$(VENV)/.check: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m pip install --quiet --group check
+	touch $@
