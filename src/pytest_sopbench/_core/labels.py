@@ -1,0 +1,108 @@
+"""Name the labels that answers are counted under, so that two spellings count as one.
+
+The judge alone decides whether an answer is right; labels only say what was expected, and what
+was given instead, in tables that people read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from hashlib import blake2b
+
+from .models import Compare, FieldType, JsonValue, OutputField
+from .quantities import as_words, is_json_number, read_number
+from .records import MASK
+from .spelling import fold, is_empty
+from .values import read_items, value_key, written
+
+LABEL_LIMIT = 40
+"""Characters up to which a value is a label; a longer one is a text, and only its field counts."""
+
+ANSWER_LIMIT = 80
+"""Characters of a whole expected answer that are kept; a longer one ends in its hash."""
+
+NO_VALUE = "(empty)"
+"""The label of an explicit empty."""
+
+SEPARATOR = " / "
+"""What stands between the fields of one answer."""
+
+LABELLED = frozenset({FieldType.ENUM, FieldType.BOOLEAN})
+"""The types whose values are few enough for a confusion table."""
+
+
+class FieldLabels:
+    """The labels of one output field: values that the judge holds equal have the same one.
+
+    Args:
+        field: the field; `None` where the domain is not at hand, so that each spelling is a
+            label of its own and short values are taken for labels.
+    """
+
+    __slots__ = ("_field", "_spelled", "counted")
+
+    def __init__(self, field: OutputField | None = None) -> None:
+        self._field = field
+        self.counted = field is None or field.type in LABELLED
+        self._spelled: dict[str, str] = {}
+        if field is not None:
+            for value in (*field.values, *field.aliases.values()):
+                self._spelled.setdefault(fold(value), value)
+
+    def of(self, value: JsonValue) -> str:
+        """Return the label that a value is counted under."""
+        if self._field is None:
+            return NO_VALUE if is_empty(value) else " ".join(written(value).split())
+        kind, key = value_key(self._field, value)
+        if kind == "text" and isinstance(key, str):
+            return self._spelled.get(key, key)
+        if isinstance(key, bool):
+            return "true" if key else "false"
+        if isinstance(key, Decimal):
+            return as_words(key)
+        if isinstance(key, float):
+            return _moment(key)
+        return NO_VALUE if key is None else self._of_list(value)
+
+    def _of_list(self, value: JsonValue) -> str:
+        parts = [_item(item) for item in read_items(value) or ()]
+        ordered = self._field is not None and self._field.ordered
+        return f"[{', '.join(parts if ordered else sorted(parts))}]"
+
+
+def field_labels(fields: Sequence[OutputField]) -> dict[str, FieldLabels]:
+    """Return the labels of each field that asks for a certain value; the others decide nothing."""
+    return {field.name: FieldLabels(field) for field in fields if field.compare is Compare.EXACT}
+
+
+def answer_label(
+    expected: Mapping[str, JsonValue], fields: Mapping[str, FieldLabels]
+) -> str | None:
+    """Return one label for all fields jointly; `None` where a value is missing or masked."""
+    parts: list[str] = []
+    for name, labels in fields.items():
+        if name not in expected or expected[name] == MASK:
+            return None
+        part = labels.of(expected[name])
+        # Quoted, so that two answers never share a label because of where the separator stands.
+        parts.append(json.dumps(part) if SEPARATOR in part else part)
+    label = SEPARATOR.join(parts)
+    if not parts:
+        return None
+    if len(label) <= ANSWER_LIMIT:
+        return label
+    return f"{label[:ANSWER_LIMIT]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
+
+
+def _item(item: JsonValue) -> str:
+    text = written(item).strip()
+    number = read_number(text) if is_json_number(text) else None
+    return fold(text) if number is None else as_words(number)
+
+
+def _moment(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+    return moment.isoformat().removesuffix("T00:00:00")

@@ -1,0 +1,45 @@
+"""Count how runs stand to the procedure: rules, contracts, required tools and unneeded calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .contract_tally import (
+    NO_CONTRACT,
+    ContractTally,
+    RuleTally,
+    added_rules,
+    tally_contracts,
+    tally_rules,
+)
+from .counts import NOTHING_EXPECTED, NOTHING_REQUIRED, GroundedCounts, UnneededCounts
+from .records import RunRecord
+from .verdicts import Outcome
+
+
+@dataclass(slots=True)
+class ProcedureTally:
+    """Counts runs of one domain; what it holds grows with the rules, not with the runs."""
+
+    rules: tuple[RuleTally, ...] = ()
+    contract: ContractTally = NO_CONTRACT
+    grounded: GroundedCounts = NOTHING_REQUIRED
+    unneeded: UnneededCounts = NOTHING_EXPECTED
+
+    def add(self, record: RunRecord) -> None:
+        """Count one run; a correct one for which no tool is required lacks none."""
+        correct = record.outcome is Outcome.CORRECT
+        self.grounded += GroundedCounts(
+            required=record.grounded is not None,
+            grounded=correct and record.grounded is not False,
+        )
+        if record.rules:
+            self.rules = added_rules(self.rules, tally_rules([record.rules]))
+            self.contract += tally_contracts([record.contract])
+        if record.unneeded is not None:
+            self.unneeded += UnneededCounts(
+                runs=1,
+                calls=len(record.calls),
+                unneeded=record.unneeded,
+                affected=record.unneeded > 0,
+            )

@@ -1,0 +1,32 @@
+"""The rules of the scorer that was published with SOP-Bench, for numbers to lay beside its own.
+
+They are more lenient than ours: a part of the expected value is as good as the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .models import JsonValue
+from .values import written
+
+NOT_FOUND: Final = "unknown"
+"""What stands for an answer that cannot be found."""
+
+_NULLS: Final = frozenset({"", "none", "null", "nan", "n/a", "na"})
+
+
+def matches_as_published(expected: JsonValue, actual: JsonValue) -> bool:
+    """Whether one value contains the other, after lower-casing and `_` and `-` as space.
+
+    Null-like values are equal to one another, and to nothing else.
+    """
+    wanted, given = _simple(expected), _simple(actual)
+    if wanted in _NULLS or given in _NULLS:
+        return wanted in _NULLS and given in _NULLS
+    return wanted in given or given in wanted
+
+
+def _simple(value: JsonValue) -> str:
+    text = "" if value is None else written(value)
+    return text.lower().replace("_", " ").replace("-", " ").strip()

@@ -1,0 +1,141 @@
+"""Unwrap what an agent returned: a mapping, a text, nothing, or something unusable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from .messages import are_messages, last_assistant_text, text_of
+from .models import JsonValue
+from .plain import plain
+from .traces import Returned, ReturnedKind
+from .unusual import attempt, said, shown, type_name
+from .usage import read_usage
+
+_ENVELOPE: Final = frozenset({"output", "success", "error", "usage", "messages", "metadata"})
+"""What an object may say of a run beside its output."""
+
+_LISTS: Final[tuple[type, ...]] = (list, tuple)
+_WRAPPERS_LIMIT: Final = 4
+_WORDS_LIMIT: Final = 300
+
+
+def read_returned(value: object) -> Returned:
+    """Unwrap every supported shape; never raises, whatever the value does.
+
+    A mapping, a model, a dataclass or a named tuple is an answer by fields, and where it also
+    holds messages, `text` is what the assistant said last. Of a text, text blocks, or an object
+    that wraps its output, the text is searched; `mapping` then holds the wrapper, since an
+    output field may be called like a part of it.
+    """
+    notes: list[str] = []
+    return attempt(lambda: _read(value, notes, 0), _unusable(value, notes))
+
+
+def _read(value: Any, notes: list[str], depth: int) -> Returned:
+    kind = cast("type[object]", type(value))
+    if value is None:
+        return Returned(kind=ReturnedKind.NOTHING, problem="the agent returned None")
+    if issubclass(kind, str):
+        return _text(cast("str", plain(value, notes)), notes)
+    if issubclass(kind, (bytes, bytearray, memoryview)):
+        return _bytes(value, notes)
+    if not hasattr(kind, "_fields") and issubclass(kind, _LISTS):
+        return _blocks(plain(value, notes), value, notes)
+    return _object(value, notes, depth)
+
+
+def _text(text: str, notes: list[str]) -> Returned:
+    return Returned(kind=ReturnedKind.TEXT, text=text, notes=tuple(notes))
+
+
+def _bytes(value: bytes, notes: list[str]) -> Returned:
+    try:
+        return _text(bytes(value).decode(), notes)
+    except UnicodeDecodeError:
+        problem = "the agent returned bytes that are not UTF-8"
+        return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))
+
+
+def _blocks(values: JsonValue, value: object, notes: list[str]) -> Returned:
+    blocks = values if isinstance(values, Sequence) else ()
+    spoken = are_messages(blocks)
+    text = last_assistant_text(blocks) if spoken else text_of(blocks)
+    if text is None:
+        problem = f"the agent returned a {type_name(value)} without any text"
+        return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))
+    messages = tuple(blocks) if spoken else ()
+    return Returned(kind=ReturnedKind.TEXT, text=text, messages=messages, notes=tuple(notes))
+
+
+def _object(value: Any, notes: list[str], depth: int) -> Returned:
+    spoiled: list[str] = []
+    copied = plain(value, spoiled)
+    output: object = said(value, "output")
+    if isinstance(copied, Mapping):
+        notes.extend(note for note in spoiled if note not in notes)
+        return _mapping(value, copied, output, notes, depth)
+    if output is None or depth >= _WRAPPERS_LIMIT:
+        # An object that only says why it has no output may still say that it failed.
+        return _told(value, _unusable(value, notes))
+    return _told(value, _read(output, notes, depth + 1))
+
+
+def _mapping(
+    value: object, copied: Mapping[str, JsonValue], output: object, notes: list[str], depth: int
+) -> Returned:
+    wraps = copied.keys() <= _ENVELOPE or "output" in copied
+    if output is not None and depth < _WRAPPERS_LIMIT:
+        inside = _read(output, notes, depth + 1)
+    else:
+        inside = _spoken(copied.get("messages"), notes)
+    merged = Returned(
+        kind=ReturnedKind.TEXT if inside.text and wraps else ReturnedKind.MAPPING,
+        mapping={**copied, **inside.mapping},
+        text=inside.text,
+        declared_error=inside.declared_error,
+        notes=tuple(notes),
+    )
+    if wraps or "messages" in copied:
+        return _told(value, merged)
+    # The judge asks no more of it where an output field is called so.
+    failure = _failure(copied.get("success"), copied.get("error"))
+    return replace(merged, declared_error=merged.declared_error or failure)
+
+
+def _spoken(messages: JsonValue, notes: list[str]) -> Returned:
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        return _text("", notes)
+    return _text(last_assistant_text(messages) or "", notes)
+
+
+def _told(value: object, read: Returned) -> Returned:
+    """Add what an object says of its run: failure, consumption, messages."""
+    notes = list(read.notes)
+    messages = plain(said(value, "messages"), notes)
+    failure = _failure(said(value, "success"), said(value, "error"))
+    return Returned(
+        kind=read.kind,
+        mapping=read.mapping,
+        text=read.text,
+        problem=read.problem,
+        declared_error=failure or read.declared_error,
+        usage=read_usage(said(value, "usage")),
+        messages=tuple(messages) if isinstance(messages, list) else read.messages,
+        notes=tuple(notes),
+    )
+
+
+def _failure(success: object, error: object) -> str | None:
+    if isinstance(error, BaseException):
+        return f"{type_name(error)}: {attempt(lambda: str(error), '')}"[:_WORDS_LIMIT]
+    words = plain(error)
+    if words:
+        return (words if isinstance(words, str) else shown(words))[:_WORDS_LIMIT]
+    return "success is False" if plain(success) is False else None
+
+
+def _unusable(value: object, notes: list[str]) -> Returned:
+    problem = f"the agent returned a value of type {type_name(value)}"
+    return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))

@@ -1,0 +1,52 @@
+"""Several domains together: the mean over domains, and all runs pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .counts import ratio
+from .metrics import EMPTY, Summary
+
+MEAN_NAMES = ("tsr", "ecr", "c_tsr", "tool_accuracy", "grounded_tsr", "contract_rate", "chance")
+"""The rates of which a mean over domains is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Several domains together.
+
+    `means` are over the domains that have the rate at all; a rate that no domain has is `None`.
+    `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
+    domains.
+    `most_frequent` are the runs that always giving each domain's most frequent answer would
+    have right, or `None` where one domain cannot tell.
+    """
+
+    domains: int
+    means: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    pooled: Summary = EMPTY
+    most_frequent: int | None = None
+
+    @property
+    def chance(self) -> float | None:
+        """The pooled TSR of always giving each domain's most frequent answer."""
+        return None if self.most_frequent is None else ratio(self.most_frequent, self.pooled.runs)
+
+
+def total_of(summaries: Mapping[str, Summary]) -> Total:
+    """Put the summaries of domains together."""
+    values = tuple(summaries.values())
+    most = [summary.most_frequent for summary in values]
+    pooled = sum(values, EMPTY)
+    return Total(
+        domains=len(values),
+        means={name: _mean([getattr(one, name) for one in values]) for name in MEAN_NAMES},
+        pooled=replace(pooled, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=()),
+        most_frequent=sum(one for one in most if one is not None) if None not in most else None,
+    )
+
+
+def _mean(rates: list[float | None]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) / len(known) if known else None

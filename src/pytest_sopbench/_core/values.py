@@ -1,0 +1,141 @@
+"""Read the value of an output field by its type, so that equal values have equal keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from .literals import read_list
+from .models import FieldType, JsonValue, OutputField
+from .quantities import is_json_number, read_moment, read_number
+from .spelling import fold, is_empty
+
+Key = tuple[str, Hashable]
+"""What was read, and as what: two values of a field are equal exactly if their keys are."""
+
+EMPTY: Final[Key] = ("empty", None)
+
+TRUE_WORDS: Final = frozenset({"true", "yes", "1"})
+FALSE_WORDS: Final = frozenset({"false", "no", "0"})
+
+_BULLET: Final = re.compile(r"^[ \t]*[-*\u2022][ \t]+")
+
+
+def value_key(field: OutputField, value: JsonValue) -> Key:
+    """Read a value as the field's type says; what cannot be read so is a text.
+
+    Aliases are resolved first, then an explicit empty is recognised, whatever the type.
+    """
+    if field.aliases and isinstance(value, str):
+        value = _label_of(field.aliases, value)
+    if is_empty(value):
+        return EMPTY
+    key = _READERS[field.type](field, value)
+    return ("text", fold(written(value))) if key is None else key
+
+
+def written(value: JsonValue) -> str:
+    """Write a value as text, as JSON does."""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def read_boolean(value: JsonValue) -> bool | None:
+    """Read `true`, `yes` and `1`, and their opposites."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return bool(value) if value in (0, 1) else None
+    folded = fold(value) if isinstance(value, str) else ""
+    return True if folded in TRUE_WORDS else False if folded in FALSE_WORDS else None
+
+
+def read_items(value: JsonValue) -> Sequence[JsonValue] | None:
+    """Read a list: JSON's, a JSON or Python literal, or a text with commas or of several lines."""
+    if isinstance(value, str):
+        literal = read_list(value)
+        return _parts(value) if literal is None else literal
+    return value if isinstance(value, Sequence) else None
+
+
+def _parts(text: str) -> list[JsonValue]:
+    lines = (_BULLET.sub("", line) for line in text.split("\n"))
+    parts = (part.strip().strip("\"'`") for line in lines for part in line.split(","))
+    return [part for part in parts if part]
+
+
+def _label_of(aliases: Mapping[str, str], text: str) -> str:
+    folded = fold(text)
+    return next((label for alias, label in aliases.items() if fold(alias) == folded), text)
+
+
+def _text(field: OutputField, value: JsonValue) -> Key | None:
+    del field, value
+    return None
+
+
+def _boolean(field: OutputField, value: JsonValue) -> Key | None:
+    del field
+    truth = read_boolean(value)
+    return None if truth is None else ("boolean", truth)
+
+
+def _number(field: OutputField, value: JsonValue) -> Key | None:
+    del field
+    number = read_number(value)
+    return None if number is None else ("number", number)
+
+
+def _date(field: OutputField, value: JsonValue) -> Key | None:
+    del field
+    moment = read_moment(value)
+    return None if moment is None else ("date", moment)
+
+
+def _list(field: OutputField, value: JsonValue) -> Key | None:
+    items = read_items(value)
+    return None if items is None else ("list", _together(items, ordered=field.ordered))
+
+
+def _together(items: Sequence[JsonValue], *, ordered: bool) -> Hashable:
+    keys = [item_key(item, ordered=ordered) for item in items]
+    return tuple(keys) if ordered else frozenset(Counter(keys).items())
+
+
+def item_key(item: JsonValue, *, ordered: bool) -> Key:
+    """Read an item of a list, which has no declared type: `"1"` in a text is `1` in JSON."""
+    if is_empty(item):
+        return EMPTY
+    if isinstance(item, str):
+        return _word_key(item)
+    if isinstance(item, bool):
+        return "boolean", item
+    if isinstance(item, Mapping):
+        pairs = ((fold(name), item_key(one, ordered=ordered)) for name, one in item.items())
+        return "object", frozenset(pairs)
+    if isinstance(item, Sequence):
+        return "list", _together(item, ordered=ordered)
+    return "number", read_number(item)
+
+
+def _word_key(word: str) -> Key:
+    stripped = word.strip()
+    if is_json_number(stripped):
+        number: Decimal | None = read_number(stripped)
+        return ("number", number) if number is not None else ("text", fold(word))
+    folded = fold(word)
+    return ("boolean", folded == "true") if folded in ("true", "false") else ("text", folded)
+
+
+_READERS: Final[Mapping[FieldType, Callable[[OutputField, JsonValue], Key | None]]] = {
+    FieldType.BOOLEAN: _boolean,
+    FieldType.INTEGER: _number,
+    FieldType.NUMBER: _number,
+    FieldType.DATE: _date,
+    FieldType.LIST: _list,
+    FieldType.ENUM: _text,
+    FieldType.TEXT: _text,
+}

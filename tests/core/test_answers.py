@@ -1,0 +1,236 @@
+"""Finding the answer: laws for every form, a slow reference finder, and texts meant to hang."""
+
+from __future__ import annotations
+
+import html
+import json
+import time
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.answers import find_answer
+from pytest_sopbench._core.models import Compare, FieldType, OutputField
+from pytest_sopbench._core.returned import read_returned
+from pytest_sopbench._core.traces import Returned, ReturnedKind
+from pytest_sopbench._core.verdicts import Answer, AnswerForm
+
+PAIR = (
+    OutputField(name="berth", type=FieldType.TEXT),
+    OutputField(name="fee due", type=FieldType.TEXT),
+)
+LABELS = OutputField(name="berth", type=FieldType.ENUM, values=("North Quay", "South Quay"))
+
+
+def find(value: object, fields: tuple[OutputField, ...] = PAIR) -> Answer:
+    return find_answer(read_returned(value), fields)
+
+
+def test_a_mapping_is_the_answer_and_other_names_are_noted() -> None:
+    answer = find({"Berth": "N", "fee_due": 3, "note": "x"})
+
+    assert AnswerForm.MAPPING is answer.form
+    assert ({"berth": "N", "fee due": 3}, ("note",), None) == (
+        answer.values,
+        answer.extra,
+        answer.position,
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param(None, "the agent returned None", id="none"),
+        pytest.param(3, "the agent returned a value of type int", id="number"),
+        pytest.param({}, "the mapping that was returned is empty", id="empty-mapping"),
+        pytest.param(
+            {"a": 1}, "the mapping that was returned has none of the output fields", id="other"
+        ),
+        pytest.param(
+            {"berth": 1}, "the mapping that was returned gave no fee due", id="mapping-lacks-one"
+        ),
+        pytest.param(
+            {"output": ""},
+            "the mapping that was returned has none of the output fields",
+            id="empty-output",
+        ),
+        pytest.param([""], "the text is empty", id="empty-block"),
+    ],
+)
+def test_why_nothing_was_found_is_said(value: object, why: str) -> None:
+    answer = find(value)
+
+    assert (False, why) == (answer.complete, answer.why)
+
+
+def test_the_best_form_says_what_is_missing() -> None:
+    answer = find('{"berth": 1} and\nnothing: else')
+
+    assert (("fee due",), {"berth": 1}) == (answer.missing, answer.values)
+
+
+def test_a_mapping_with_messages_answers_before_what_was_said() -> None:
+    said = {"role": "assistant", "content": "<berth>S</berth><fee_due>2</fee_due>"}
+
+    assert "N" == find({"berth": "N", "fee due": 1, "messages": [said]}).values["berth"]
+    assert "S" == find({"step": 3, "messages": [said]}).values["berth"]
+
+
+def test_a_text_that_is_wrapped_answers_before_its_wrapper() -> None:
+    wrapped = {"output": "<status>open</status>", "status": "completed", "success": True}
+    field = (OutputField(name="status", type=FieldType.TEXT),)
+
+    assert "open" == find(wrapped, field).values["status"]
+    assert "completed" == find({**wrapped, "output": "no tag"}, field).values["status"]
+
+
+def test_a_field_may_be_called_output() -> None:
+    field = (OutputField(name="output", type=FieldType.TEXT),)
+
+    assert "x" == find({"output": "x"}, field).values["output"]
+
+
+def test_an_ignored_field_is_never_missing() -> None:
+    ignored = OutputField(name="note", type=FieldType.TEXT, compare=Compare.IGNORE)
+
+    answer = find("<final_decision>North Quay</final_decision>", (LABELS, ignored))
+
+    assert (AnswerForm.FINAL_DECISION, {"berth": "North Quay"}) == (answer.form, answer.values)
+    assert "x" == find({"berth": 1, "note": "x"}, (LABELS, ignored)).values["note"]
+
+
+def test_the_position_counts_characters_that_nobody_sees() -> None:
+    text = "\u200b\u200bso\u200b <berth>N\u200b</berth> \u200b<fee due>1</fee due>"
+
+    answer = find(text)
+
+    assert answer.position is not None
+    assert text[answer.position :].startswith("<berth>")
+
+
+NAMES = {"berth", "fee due"}
+WORDS = (
+    st.text(st.sampled_from("abcXYZ 019.\u00e9\u4e2d#%:;/()"), min_size=1, max_size=12)
+    .map(lambda text: " ".join(text.split()))
+    .filter(bool)
+)
+ANSWERS = st.fixed_dictionaries({"berth": WORDS, "fee due": WORDS})
+# Prose has no answer of its own; a stray brace, quote or bracket it may have.
+PROSE = st.text(st.sampled_from("abc .,\n{}[]\"'`<>=&*-_\u00a0\u200b"), max_size=30)
+
+Rendering = Callable[[Mapping[str, str]], str]
+
+
+def _tags(answer: Mapping[str, str]) -> str:
+    return "".join(f"<{name}>{html.escape(value)}</{name}>" for name, value in answer.items())
+
+
+def _lines(answer: Mapping[str, str]) -> str:
+    return "\n".join(f"**{name}**: {value}" for name, value in answer.items())
+
+
+RENDERINGS: dict[AnswerForm, Rendering] = {
+    AnswerForm.FINAL_OUTPUT: lambda answer: f"<final_output>{json.dumps(answer)}</final_output>",
+    AnswerForm.FIELD_TAGS: _tags,
+    AnswerForm.JSON: json.dumps,
+    AnswerForm.PYTHON: lambda answer: repr(dict(answer)),
+    AnswerForm.FIELD_LINES: _lines,
+}
+
+
+@given(st.sampled_from(list(RENDERINGS)), ANSWERS)
+def test_an_answer_is_found_in_its_own_rendering(form: AnswerForm, said: dict[str, str]) -> None:
+    answer = find(RENDERINGS[form](said))
+
+    assert (form, said) == (answer.form, answer.values)
+
+
+@given(st.sampled_from(list(RENDERINGS)), ANSWERS, PROSE)
+def test_prose_before_an_answer_changes_nothing(
+    form: AnswerForm, said: dict[str, str], prose: str
+) -> None:
+    answer = find(f"{prose}\n{RENDERINGS[form](said)}")
+
+    assert (form, said) == (answer.form, answer.values)
+
+
+@given(WORDS, PROSE)
+def test_prose_before_a_final_decision_changes_nothing(said: str, prose: str) -> None:
+    answer = find(f"{prose}<final_decision>{html.escape(said)}</final_decision>", (LABELS,))
+
+    assert (AnswerForm.FINAL_DECISION, said) == (answer.form, answer.values["berth"])
+
+
+@given(st.sampled_from(list(RENDERINGS)), ANSWERS, ANSWERS)
+def test_the_last_answer_wins(
+    form: AnswerForm, first: dict[str, str], last: dict[str, str]
+) -> None:
+    answer = find(f"{RENDERINGS[form](first)}\nor rather\n{RENDERINGS[form](last)}")
+
+    assert last == answer.values
+
+
+@given(st.sampled_from(["thinking", "Think", "ANALYSIS", "scratchpad"]), ANSWERS)
+def test_reasoning_is_never_an_answer(tag: str, said: dict[str, str]) -> None:
+    everything = "\n".join(render(said) for render in RENDERINGS.values())
+
+    assert not find(f"<{tag}>{everything}</{tag}>").complete
+    assert not find(f"<{tag}>{everything}").complete
+
+
+ALPHABET = st.sampled_from(
+    ["{", "}", "[", "]", "(", ")", ":", ",", '"', "'", "\\", "<", ">", "/", "`", "*", "&", "\n",
+     " ", "berth", "fee due", "fee_due", "<berth>", "</berth>", '"berth"', "'berth'", "1", "-",
+     "true", "None", '"a": ', "think", "<think>", "</thinking>", "final_output", "&amp;", "\u200b",
+     "<![CDATA[", "]]>", "```", "output", "<final_decision>", "null", "\u00e9"]
+)  # fmt: skip
+NOISE = st.lists(ALPHABET, max_size=40).map("".join)
+
+
+@settings(max_examples=300)
+@given(NOISE)
+def test_no_text_raises_and_every_answer_is_whole(text: str) -> None:
+    answer = find(text)
+
+    assert answer.complete == (not answer.missing)
+    assert answer.complete == (NAMES <= answer.values.keys())
+    assert bool(answer.why) != answer.complete
+
+
+@given(st.text(), st.binary())
+def test_finding_is_a_function_of_the_text(text: str, more: bytes) -> None:
+    said = Returned(kind=ReturnedKind.TEXT, text=text)
+
+    assert find_answer(said, PAIR) == find_answer(said, PAIR)
+    find(more)
+
+
+HANGING = [
+    "<", "{", "[", '"', "'", "`", "<a", "&", "<berth>", "</berth>", "<berth ", "<berth x=",
+    "<berth x=y ", "<think>", "</think>", "<think></analysis>", '{"berth":', '{"berth":[',
+    "{'berth':", '{"a":"{', '{"a":"\\"', '{"\\"', "*", "* ", "berth:", "- ", "\n", " ", "&#",
+    "&lt;", "<![CDATA[", "\u200b", "\u00a0", "_", "berth ", "\\u", '{"berth":1}', "``", "***a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", [pytest.param(part, id=repr(part)) for part in HANGING])
+def test_time_grows_with_the_length_of_the_text_and_no_faster(part: str) -> None:
+    """A pattern or parser that goes back over the text needs minutes for this, or more."""
+    text = part * (200_000 // len(part))
+    started = time.process_time()
+
+    for said in (text, f'{text}"}}', f"<berth>{text}", f"<final_output>{text}}}</final_output>"):
+        find_answer(Returned(kind=ReturnedKind.TEXT, text=said), PAIR)
+
+    assert time.process_time() - started < 4
+
+
+def test_deep_nesting_neither_recurses_nor_hangs() -> None:
+    depth = 100_000
+    text = '{"a":' * depth + '{"berth": "N", "fee due": "1"}' + "}" * depth
+
+    assert {"berth": "N", "fee due": "1"} == find(text).values
+    deep = '{"fee due": 1, "berth": ' + "[" * depth + "]" * depth + "}"
+    assert find(deep).complete

@@ -1,0 +1,457 @@
+"""Each demand of a contract on small runs: what holds it, what breaks it, what never came to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.conditions import Comparison, Operator, Source
+from pytest_sopbench._core.contracts import (
+    Contract,
+    Rule,
+    RuleResult,
+    Severity,
+    check_contract,
+    contract_state,
+    grounded,
+    unreadable_rules,
+)
+from pytest_sopbench._core.demands import (
+    AfterApproval,
+    AtMost,
+    Before,
+    Demand,
+    DemandKind,
+    Forbids,
+    Requires,
+    tools_of,
+)
+from pytest_sopbench._core.models import JsonValue, Task
+from pytest_sopbench._core.provenance import (
+    ArgumentDemand,
+    EqualsInput,
+    EqualsResult,
+    Origin,
+    SatisfiesSchema,
+)
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.traces import Approval, Ending, ToolCall, Trace
+
+TASK = Task(
+    domain="bank", id="1", line=2, hash="h", expected={},
+    inputs={"account": "A1", "amount": 50}, results={"score": 0.9},
+)  # fmt: skip
+HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
+
+
+def call(
+    name: str,
+    arguments: JsonValue = None,
+    *,
+    result: JsonValue = None,
+    error: str | None = None,
+    started: float = 0.0,
+) -> ToolCall:
+    return ToolCall(
+        name=name,
+        arguments=arguments if arguments is not None else {},
+        result=result,
+        error=error,
+        started=started,
+    )
+
+
+def run(*calls: ToolCall | str, approvals: tuple[Approval, ...] = ()) -> Trace:
+    made = tuple(call(one) if isinstance(one, str) else one for one in calls)
+    return Trace(ending=Ending.RETURNED, calls=made, approvals=approvals)
+
+
+def check(demand: Demand, trace: Trace, **rule: Any) -> RuleResult:
+    contract = Contract(rules=(Rule(id="r", demand=demand, **rule),))
+    (result,) = check_contract(contract, TASK, trace)
+    return result
+
+
+FAILED_LOGIN = call("login", error="wrong password")
+LOGIN_FIRST = Before(stages=(("login",), ("transfer",)))
+CHAIN = Before(stages=(("a", "b"), ("c",), ("d",)))
+BOTH = Requires(all_of=("a", "b"))
+EITHER = Requires(any_of=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("demand", "trace", "state", "why"),
+    [
+        # requires
+        pytest.param(
+            BOTH, run("a", "b"), HELD, "succeeded: step 1, a; step 2, b", id="requires: all called"
+        ),
+        pytest.param(BOTH, run("a"), BROKEN, "b was never called", id="requires: one not called"),
+        pytest.param(
+            BOTH, run(), BROKEN, "no tool was called, a is required", id="requires: zero calls"
+        ),
+        pytest.param(
+            Requires(all_of=("login",)), run(FAILED_LOGIN), BROKEN,
+            "step 1, login: the call failed, it must succeed: wrong password",
+            id="requires: failed",
+        ),
+        pytest.param(
+            Requires(all_of=("login",)), run(FAILED_LOGIN, "login"), HELD,
+            "succeeded: step 2, login", id="requires: tried again",
+        ),
+        pytest.param(EITHER, run("b"), HELD, "succeeded: step 1, b", id="requires: one of two"),
+        pytest.param(
+            EITHER, run("c"), BROKEN,
+            "at least one of a, b must succeed: a was never called; b was never called",
+            id="requires: none of two",
+        ),
+        pytest.param(
+            Requires(all_of=("c",), any_of=("a", "b")), run("c"), BROKEN,
+            "at least one of a, b must succeed: a was never called; b was never called",
+            id="requires: all but none of any",
+        ),
+        # forbids
+        pytest.param(Forbids(tools=("wire",)), run("a"), HELD, "wire not called", id="forbids"),
+        pytest.param(
+            Forbids(tools=("wire",)), run("a", call("wire", error="refused")), BROKEN,
+            "step 2, wire: the call is forbidden", id="forbids: a failed call too",
+        ),
+        pytest.param(
+            Forbids(tools=("wire",)), run(), IDLE, "no tool was called", id="forbids: zero calls"
+        ),
+        # at_most
+        pytest.param(
+            AtMost(limits={"transfer": 1}), run("transfer", "a", "transfer"), BROKEN,
+            "step 3, transfer: call 2 that succeeded, at most 1 allowed", id="at most: twice",
+        ),
+        pytest.param(
+            AtMost(limits={"transfer": 1, "letter": 2}),
+            run(call("transfer", error="busy"), "transfer"), HELD,
+            "transfer 1 of at most 1", id="at most: tried again after an error",
+        ),
+        pytest.param(
+            AtMost(limits={"transfer": 1}), run("a"), IDLE,
+            "transfer was never called with success", id="at most: never",
+        ),
+        pytest.param(
+            AtMost(limits={"transfer": 1}), run(), IDLE, "no tool was called",
+            id="at most: zero calls",
+        ),
+        # before
+        pytest.param(
+            LOGIN_FIRST, run("login", "transfer"), HELD, "in order: step 2, transfer",
+            id="before: in order",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run(FAILED_LOGIN, "transfer"), BROKEN,
+            "step 2, transfer: called before login had succeeded; login failed at step 1",
+            id="before: transfer after a failed login",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run("transfer", "login"), BROKEN,
+            "step 1, transfer: called before login had succeeded; login was first called at step 2",
+            id="before: the wrong way round",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run("transfer"), BROKEN,
+            "step 1, transfer: called before login had succeeded; login was never called",
+            id="before: the earlier never called",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run("login"), IDLE, "transfer was never called",
+            id="before: the later never called",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run(FAILED_LOGIN, "login", "transfer", "login"), HELD,
+            "in order: step 3, transfer", id="before: a success after a failure is enough",
+        ),
+        pytest.param(
+            CHAIN, run("b", "a", "c", "d"), HELD, "in order: step 3, c; step 4, d",
+            id="before: a stage in any order",
+        ),
+        pytest.param(
+            CHAIN, run("a", "c"), BROKEN,
+            "step 2, c: called before b had succeeded; b was never called",
+            id="before: half a stage",
+        ),
+        pytest.param(
+            CHAIN, run("a", "b", "d"), BROKEN,
+            "step 3, d: called before c had succeeded; c was never called",
+            id="before: a stage left out",
+        ),
+        pytest.param(
+            CHAIN, run("a", "b"), IDLE, "c and d were never called", id="before: no later stage"
+        ),
+    ],
+)  # fmt: skip
+def test_a_demand_and_its_reason(demand: Demand, trace: Trace, state: RuleState, why: str) -> None:
+    result = check(demand, trace)
+
+    assert (state, why) == (result.state, result.why)
+
+
+ALICE = Approval(step="review", by="alice", started=2.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "calls", "state", "why"),
+    [
+        pytest.param(
+            {"pay": ""}, [call("pay", started=3.0)], HELD, "step 1, pay, approved by alice",
+            id="after"
+        ),
+        pytest.param(
+            {"pay": ""}, [call("pay", started=1.0)], BROKEN,
+            "step 1, pay: no approval was recorded before it", id="before",
+        ),
+        pytest.param(
+            {"pay": ""}, [call("pay", started=3.0), call("pay", started=1.0)], BROKEN,
+            "step 2, pay: no approval was recorded before it", id="each call counts",
+        ),
+        pytest.param(
+            {"pay": "review"}, [call("a"), call("pay", started=3.0)], HELD,
+            "step 2, pay, approved by alice", id="of the step",
+        ),
+        pytest.param(
+            {"pay": "budget"}, [call("pay", started=3.0)], BROKEN,
+            "step 1, pay: no approval of budget was recorded before it", id="of another step",
+        ),
+        pytest.param({"pay": ""}, [call("a")], IDLE, "pay was never called", id="never called"),
+    ],
+)  # fmt: skip
+def test_an_approval_precedes_the_call(
+    steps: Mapping[str, str], calls: list[ToolCall], state: RuleState, why: str
+) -> None:
+    result = check(AfterApproval(steps=steps), run(*calls, approvals=(ALICE,)))
+
+    assert (state, why) == (result.state, result.why)
+
+
+OPEN = {"score": 7, "who": {"names": ["Ann", "Bob"]}}
+BY_PATH = EqualsResult(tool="fetch", path=("score",))
+ANYWHERE = EqualsResult(tool="fetch")
+SHORT_TEXT = SatisfiesSchema(schema={"type": "string", "maxLength": 3})
+
+
+@pytest.mark.parametrize(
+    ("origin", "calls", "state", "why"),
+    [
+        pytest.param(
+            EqualsInput(column="account"), [call("pay", {"x": "A1"})], HELD,
+            "x is as demanded at step 1, pay", id="input: equal",
+        ),
+        pytest.param(
+            EqualsInput(column="amount"), [call("pay", {"x": "50"})], HELD,
+            "x is as demanded at step 1, pay", id="input: the text of a number",
+        ),
+        pytest.param(
+            EqualsInput(column="account"), [call("pay", {"x": "A1"}), call("pay", {"x": "A2"})],
+            BROKEN, 'step 2, pay: x is "A2", input account is "A1"', id="input: invented",
+        ),
+        pytest.param(
+            EqualsInput(column="account"), [call("pay", {})], BROKEN,
+            "step 1, pay: argument x is missing", id="input: argument missing",
+        ),
+        pytest.param(
+            EqualsInput(column="account"), [call("pay", "A1")], BROKEN,
+            "step 1, pay: argument x is missing", id="input: arguments are no object",
+        ),
+        pytest.param(
+            EqualsInput(column="account"), [call("a")], IDLE, "pay was never called", id="idle"
+        ),
+        pytest.param(
+            BY_PATH, [call("fetch", result=OPEN), call("pay", {"x": 7})], HELD,
+            "x is as demanded at step 2, pay", id="result: equal",
+        ),
+        pytest.param(
+            BY_PATH, [call("fetch", result='{"score": 7}'), call("pay", {"x": 7})], HELD,
+            "x is as demanded at step 2, pay", id="result: JSON as text",
+        ),
+        pytest.param(
+            BY_PATH, [call("fetch", result="{score"), call("pay", {"x": 7})], BROKEN,
+            "step 2, pay: x is 7, fetch.score returned nothing at step 1", id="result: no JSON",
+        ),
+        pytest.param(
+            BY_PATH, [call("fetch", result=OPEN), call("pay", {"x": 8})], BROKEN,
+            "step 2, pay: x is 8, fetch.score returned 7 at step 1", id="result: invented",
+        ),
+        pytest.param(
+            BY_PATH, [call("pay", {"x": 7}), call("fetch", result=OPEN)], BROKEN,
+            "step 1, pay: x is 7, no earlier call of fetch succeeded", id="result: only later",
+        ),
+        pytest.param(
+            BY_PATH, [call("fetch", result=OPEN, error="down"), call("pay", {"x": 7})], BROKEN,
+            "step 2, pay: x is 7, no earlier call of fetch succeeded", id="result: failed call",
+        ),
+        pytest.param(
+            ANYWHERE, [call("fetch", result=OPEN), call("pay", {"x": "Bob"})], HELD,
+            "x is as demanded at step 2, pay", id="result: anywhere in it",
+        ),
+        pytest.param(
+            ANYWHERE, [call("fetch", result="Bob"), call("pay", {"x": "Bob"})], HELD,
+            "x is as demanded at step 2, pay", id="result: the whole",
+        ),
+        pytest.param(
+            SHORT_TEXT, [call("pay", {"x": "abc"})], HELD, "x is as demanded at step 1, pay",
+            id="schema: satisfied",
+        ),
+        pytest.param(
+            SHORT_TEXT, [call("pay", {"x": "abcd"})], BROKEN,
+            'step 1, pay: x is "abcd", which breaks its schema: '
+            '"abcd" is longer than 3 characters', id="schema: broken",
+        ),
+        pytest.param(
+            EqualsInput(column="account"), [call("pay", {"x": "z" * 99})], BROKEN,
+            f'step 1, pay: x is "{"z" * 56}..., input account is "A1"', id="long values are cut",
+        ),
+    ],
+)  # fmt: skip
+def test_an_argument_has_its_origin(
+    origin: Origin, calls: list[ToolCall], state: RuleState, why: str
+) -> None:
+    result = check(ArgumentDemand(tool="pay", argument="x", origin=origin), run(*calls))
+
+    assert (state, why) == (result.state, result.why)
+
+
+# Conditions
+
+RISKY = Comparison(source=Source.RESULT, name="score", bounds=((Operator.AT_LEAST, 0.8),))
+SAFE = Comparison(source=Source.RESULT, name="score", bounds=((Operator.BELOW, 0.8),))
+
+
+def test_a_condition_reads_the_data_so_that_silence_cannot_switch_a_rule_off() -> None:
+    assert check(Requires(all_of=("open_case",)), run(), when=RISKY).broken
+
+
+def test_a_rule_whose_condition_is_not_satisfied_does_not_apply() -> None:
+    result = check(Requires(all_of=("open_case",)), run(), when=SAFE)
+
+    assert (IDLE, False) == (result.state, result.applies)
+    assert "does not apply: not result score below 0.8" == result.why
+
+
+def test_a_result_carries_the_rule_it_is_of() -> None:
+    result = check(BOTH, run(), clause="4.2", severity=Severity.MUST)
+
+    assert ("r", "4.2", Severity.MUST, DemandKind.REQUIRES) == (
+        result.id, result.clause, result.severity, result.kind,
+    )  # fmt: skip
+
+
+def test_a_row_that_a_condition_cannot_read_is_told_with_its_rule() -> None:
+    text = Comparison(source=Source.INPUT, name="account", bounds=((Operator.ABOVE, 3),))
+    rules = (
+        Rule(id="odd", demand=BOTH, when=text),
+        Rule(id="fine", demand=BOTH, when=SAFE),
+        Rule(id="plain", demand=BOTH),
+    )
+
+    (problem,) = unreadable_rules(Contract(rules=rules), TASK)
+
+    assert "rule 'odd', when: input account is 'A1', which has no order with 3" == problem
+
+
+# The whole contract
+
+CONTRACT = Contract(
+    rules=(
+        Rule(id="login-first", demand=LOGIN_FIRST),
+        Rule(id="once", demand=AtMost(limits={"transfer": 1})),
+        Rule(id="no-wire", demand=Forbids(tools=("wire",))),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("trace", "state"),
+    [
+        pytest.param(run("login", "transfer"), HELD, id="done right"),
+        pytest.param(run("login"), HELD, id="calls that break nothing"),
+        pytest.param(run(FAILED_LOGIN, "transfer"), BROKEN, id="failed login then transfer"),
+        pytest.param(run("login", "transfer", "transfer"), BROKEN, id="transfer twice"),
+        pytest.param(run(), IDLE, id="an agent that does nothing"),
+    ],
+)
+def test_a_contract_has_one_state_per_run(trace: Trace, state: RuleState) -> None:
+    results = check_contract(CONTRACT, TASK, trace)
+
+    assert state is contract_state(results, trace)
+
+
+def test_a_run_to_which_no_rule_applies_has_no_state() -> None:
+    trace = run("login")
+    contract = Contract(rules=(Rule(id="r", demand=BOTH, when=SAFE),))
+
+    assert contract_state(check_contract(contract, TASK, trace), trace) is None
+
+
+@pytest.mark.parametrize(
+    ("rules", "trace", "expected"),
+    [
+        pytest.param((Rule(id="r", demand=BOTH),), run("a", "b"), True, id="all succeeded"),
+        pytest.param((Rule(id="r", demand=BOTH),), run("a"), False, id="one was not called"),
+        pytest.param((Rule(id="r", demand=BOTH, when=SAFE),), run(), None, id="does not apply"),
+        pytest.param((Rule(id="r", demand=LOGIN_FIRST),), run("a"), None, id="nothing required"),
+    ],
+)
+def test_a_run_is_grounded_when_its_required_tools_succeeded(
+    rules: tuple[Rule, ...], trace: Trace, expected: bool | None
+) -> None:
+    assert expected is grounded(check_contract(Contract(rules=rules), TASK, trace))
+
+
+SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 100),))
+
+
+@pytest.mark.parametrize(
+    ("rules", "state"),
+    [
+        pytest.param(
+            (Rule(id="none", demand=Forbids(tools=("wire", "login")), when=SMALL),),
+            HELD,
+            id="the data forbids every tool",
+        ),
+        pytest.param(
+            (
+                Rule(id="none", demand=Forbids(tools=("wire",)), when=SMALL),
+                Rule(id="login", demand=AtMost(limits={"login": 1})),
+            ),
+            IDLE,
+            id="another tool is left",
+        ),
+        pytest.param(
+            (Rule(id="none", demand=Forbids(tools=("wire",))),), IDLE, id="whatever the data is"
+        ),
+    ],
+)
+def test_silence_holds_a_contract_only_where_the_task_asks_for_it(
+    rules: tuple[Rule, ...], state: RuleState
+) -> None:
+    silent = Trace(ending=Ending.RETURNED)
+
+    results = check_contract(Contract(rules=rules), TASK, silent)
+
+    assert state is results[0].state
+    assert state is contract_state(results, silent)
+
+
+@pytest.mark.parametrize(
+    ("demand", "tools"),
+    [
+        pytest.param(Requires(all_of=("a",), any_of=("b",)), ("a", "b"), id="requires"),
+        pytest.param(Forbids(tools=("a",)), ("a",), id="forbids"),
+        pytest.param(AtMost(limits={"a": 1}), ("a",), id="at_most"),
+        pytest.param(Before(stages=(("a", "b"), ("c",))), ("a", "b", "c"), id="before"),
+        pytest.param(AfterApproval(steps={"a": ""}), ("a",), id="after_approval"),
+        pytest.param(
+            ArgumentDemand(tool="a", argument="x", origin=EqualsInput(column="account")),
+            ("a",),
+            id="arguments",
+        ),
+    ],
+)
+def test_a_demand_names_its_tools(demand: Demand, tools: tuple[str, ...]) -> None:
+    assert tools == tools_of(demand)

@@ -1,0 +1,116 @@
+"""Gates: what holds, what does not, and when nobody can tell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.counts import ToolCounts
+from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, evaluate
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.verdicts import Outcome
+
+
+def summary(**outcomes: int) -> Summary:
+    runs = sum(outcomes.values())
+    counts = {Outcome(name): count for name, count in outcomes.items() if count}
+    return Summary(runs=runs, tasks=runs, outcomes=counts)
+
+
+def state(name: str, value: float, of: Summary) -> GateState:
+    (verdict,) = evaluate([GateSpec(name=name, value=value)], {"lab": of})
+    return verdict.state
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_a_gate_at_the_very_rate_holds(correct: int, wrong: int) -> None:
+    """Whatever the fraction is: rates are compared as counts, since 0.1 + 0.2 is not 0.3."""
+    runs = correct + wrong
+    if not runs:
+        return
+
+    assert GateState.HOLDS is state("tsr", correct / runs, summary(correct=correct, wrong=wrong))
+
+
+@given(st.integers(0, 499), st.integers(1, 500))
+def test_a_gate_one_run_above_the_rate_does_not_hold(correct: int, wrong: int) -> None:
+    bound = (correct + 1) / (correct + wrong)
+
+    assert GateState.FAILS is state("tsr", bound, summary(correct=correct, wrong=wrong))
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "expected"),
+    [
+        pytest.param("tsr", summary(), GateState.INCONCLUSIVE, id="no run at all"),
+        pytest.param(
+            "tsr", summary(correct=99, not_run=1), GateState.INCONCLUSIVE, id="one never started"
+        ),
+        pytest.param(
+            "tsr", summary(correct=94, unavailable=6), GateState.INCONCLUSIVE, id="6 % unavailable"
+        ),
+        pytest.param(
+            "tsr", summary(correct=95, unavailable=5), GateState.HOLDS, id="5 % unavailable"
+        ),
+        pytest.param("tsr", summary(correct=49, crash=51), GateState.FAILS, id="crashes count"),
+        pytest.param("ecr", summary(wrong=60, no_answer=40), GateState.HOLDS, id="ECR"),
+        pytest.param("ecr", summary(wrong=40, timeout=60), GateState.FAILS, id="ECR of time-outs"),
+        pytest.param("c_tsr", summary(error=9), GateState.INCONCLUSIVE, id="nothing completed"),
+        pytest.param("c_tsr", summary(correct=5, error=9), GateState.HOLDS, id="C-TSR"),
+        pytest.param("tool_accuracy", summary(correct=9), GateState.INCONCLUSIVE, id="no call"),
+        pytest.param("contract", summary(correct=9), GateState.INCONCLUSIVE, id="no contract"),
+        pytest.param("grounded_tsr", summary(correct=9), GateState.INCONCLUSIVE, id="no required"),
+    ],
+)
+def test_a_gate_of_one_half(name: str, of: Summary, expected: GateState) -> None:
+    assert expected is state(name, 0.5, of)
+
+
+def test_tool_accuracy_is_asked_of_all_tools_together() -> None:
+    of = Summary(
+        runs=1,
+        tasks=1,
+        outcomes={Outcome.CORRECT: 1},
+        tools={"a": ToolCounts(calls=9, bad=0), "b": ToolCounts(calls=1, bad=1)},
+    )
+
+    assert GateState.HOLDS is state("tool_accuracy", 0.9, of)
+
+
+def test_more_unavailable_may_be_tolerated_and_is_never_a_pass_by_itself() -> None:
+    of = {"lab": summary(correct=70, unavailable=30)}
+    specs = [GateSpec(name="tsr", value=0.5), GateSpec(name="unavailable", value=0.3)]
+
+    assert [GateState.HOLDS] * 2 == [verdict.state for verdict in evaluate(specs, of)]
+    assert GateState.INCONCLUSIVE is state("unavailable", 0.29, of["lab"])
+
+
+def test_a_gate_is_asked_of_every_domain_and_of_all_runs() -> None:
+    domains = {"a": summary(correct=9, wrong=1), "b": summary(correct=1, wrong=9)}
+
+    verdicts = evaluate([GateSpec(name="tsr", value=0.5)], domains)
+
+    assert [
+        ("a", GateState.HOLDS),
+        ("b", GateState.FAILS),
+        ("all", GateState.HOLDS),
+    ] == [(verdict.where, verdict.state) for verdict in verdicts]
+
+
+def test_a_gate_on_a_domain_that_left_no_run_is_inconclusive() -> None:
+    spec = GateSpec(name="tsr", value=0.0, domain="b")
+
+    (verdict,) = evaluate([spec], {"a": summary(correct=1)})
+
+    assert ("b", GateState.INCONCLUSIVE) == (verdict.where, verdict.state)
+
+
+@pytest.mark.parametrize("name", GATE_NAMES)
+def test_every_gate_says_what_it_asked_and_what_it_got(name: str) -> None:
+    spec = GateSpec(name=name, value=0.25)
+
+    (verdict,) = evaluate([spec], {"lab": summary(correct=1)})
+
+    assert "25%" in verdict.asked
+    assert verdict.got

@@ -1,0 +1,123 @@
+"""Two sessions have the same judging hash exactly when answers are judged alike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from pytest_sopbench._core.conditions import AllOf, AnyOf, Comparison, Operator, Source
+from pytest_sopbench._core.contracts import Contract, Rule, Severity
+from pytest_sopbench._core.demands import AtMost, Forbids
+from pytest_sopbench._core.judging_hash import judging_hash
+from pytest_sopbench._core.models import Compare, FieldType, OutputField, Rules, Scoring
+
+HAZARD = OutputField(name="hazard", type=FieldType.ENUM, values=("A", "D"), aliases={"d": "D"})
+REFUND = OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01)
+RULES = Rules(fields=(HAZARD, REFUND))
+
+
+def hash_of(*fields: OutputField, scoring: Scoring = Scoring.EXACT) -> str:
+    return judging_hash({"domain": Rules(fields=fields, scoring=scoring)})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(replace(HAZARD, type=FieldType.TEXT), id="type"),
+        pytest.param(replace(HAZARD, aliases={"d": "A"}), id="aliases"),
+        pytest.param(replace(HAZARD, tolerance=0.5), id="tolerance"),
+        pytest.param(replace(HAZARD, ordered=True), id="order"),
+        pytest.param(replace(HAZARD, compare=Compare.PRESENT), id="compare"),
+        pytest.param(replace(HAZARD, name="class"), id="name"),
+    ],
+)
+def test_what_decides_a_match_changes_the_hash(other: OutputField) -> None:
+    assert hash_of(HAZARD, REFUND) != hash_of(other, REFUND)
+
+
+def test_scoring_changes_the_hash() -> None:
+    assert hash_of(HAZARD) != hash_of(HAZARD, scoring=Scoring.PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(replace(HAZARD, values=("A", "B", "D")), id="labels seen in the rows"),
+        pytest.param(replace(HAZARD, declared=True), id="declared"),
+        pytest.param(replace(HAZARD, private=True), id="private"),
+    ],
+)
+def test_what_decides_no_match_leaves_the_hash(other: OutputField) -> None:
+    assert hash_of(HAZARD) == hash_of(other)
+
+
+def test_the_order_of_domains_and_fields_means_nothing() -> None:
+    backwards = Rules(fields=RULES.fields[::-1])
+
+    assert judging_hash({"a": RULES, "b": backwards}) == judging_hash({"b": RULES, "a": RULES})
+
+
+def test_the_hash_is_the_same_in_every_process() -> None:
+    program = (
+        "from pytest_sopbench._core.judging_hash import judging_hash as h\n"
+        "from pytest_sopbench._core.models import *\n"
+        "field = OutputField(name='hazard', type=FieldType.ENUM, aliases={'d': 'D', 'a': 'A'})\n"
+        "print(h({'domain': Rules(fields=(field,))}))"
+    )
+
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(hashes) == 1
+    assert len(hashes.pop().strip()) == 64
+
+
+SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
+ONCE = Rule(id="once", clause="1", demand=AtMost(limits={"a": 1, "b": 2}))
+NONE = Rule(id="none", demand=Forbids(tools=("c",)), when=AllOf(conditions=(SMALL,)))
+
+
+def contract_hash(*rules: Rule) -> str:
+    return judging_hash({"d": replace(RULES, contract=Contract(rules=rules))})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param((ONCE,), id="one rule less"),
+        pytest.param((replace(ONCE, severity=Severity.MUST), NONE), id="severity"),
+        pytest.param((replace(ONCE, demand=AtMost(limits={"a": 2, "b": 2})), NONE), id="demand"),
+        pytest.param((replace(ONCE, id="two"), NONE), id="id"),
+        pytest.param((ONCE, replace(NONE, when=AnyOf(conditions=(SMALL,)))), id="any for all"),
+        pytest.param((ONCE, replace(NONE, when=None)), id="no condition"),
+    ],
+)
+def test_what_a_rule_asks_changes_the_hash(other: tuple[Rule, ...]) -> None:
+    assert contract_hash(ONCE, NONE) != contract_hash(*other)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param((NONE, ONCE), id="the order of rules"),
+        pytest.param((replace(ONCE, clause="9"), NONE), id="the clause it cites"),
+        pytest.param((replace(ONCE, demand=AtMost(limits={"b": 2, "a": 1})), NONE), id="order"),
+    ],
+)
+def test_what_a_rule_does_not_ask_leaves_the_hash(other: tuple[Rule, ...]) -> None:
+    assert contract_hash(ONCE, NONE) == contract_hash(*other)
+
+
+def test_a_contract_without_rules_is_judged_as_none_is() -> None:
+    assert judging_hash({"d": RULES}) == contract_hash()

@@ -1,0 +1,119 @@
+"""How a run stands to the procedure is told beside its outcome, and never changes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_sopbench._core.conditions import Comparison, Operator, Source
+from pytest_sopbench._core.contracts import Contract, Rule, RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind, Forbids, Requires
+from pytest_sopbench._core.models import Rules, Task
+from pytest_sopbench._core.procedure import CUT_OFF, breaches, with_procedure
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.traces import Ending, ToolCall, Trace
+from pytest_sopbench._core.trajectory import ExpectedCall
+from pytest_sopbench._core.verdicts import Outcome, Verdict
+
+TASK = Task(domain="bank", id="1", line=2, hash="h", inputs={}, expected={}, results={})
+LOGIN = Rule(id="login", demand=Requires(all_of=("login",)))
+NO_WIRE = Rule(id="no-wire", demand=Forbids(tools=("wire",)), severity=Severity.MUST)
+RULES = Rules(
+    fields=(),
+    contract=Contract(rules=(LOGIN, NO_WIRE)),
+    expected_calls={"1": (ExpectedCall(name="login", arguments={}),)},
+)
+CORRECT = Verdict(outcome=Outcome.CORRECT)
+
+
+def trace(*names: str, ending: Ending = Ending.RETURNED) -> Trace:
+    return Trace(ending=ending, calls=tuple(ToolCall(name=name, arguments={}) for name in names))
+
+
+def states(verdict: Verdict) -> list[RuleState]:
+    return [one.state for one in verdict.rules]
+
+
+def test_a_run_that_follows_the_procedure() -> None:
+    verdict = with_procedure(CORRECT, RULES, TASK, trace("login"))
+
+    assert [RuleState.HELD, RuleState.HELD] == states(verdict)
+    assert (RuleState.HELD, True, "", 0) == (
+        verdict.contract,
+        verdict.grounded,
+        verdict.departure,
+        verdict.unneeded,
+    )
+
+
+def test_a_run_that_does_not_stays_correct() -> None:
+    verdict = with_procedure(CORRECT, RULES, TASK, trace("wire", "wire"))
+
+    assert verdict.correct
+    assert [RuleState.BROKEN, RuleState.BROKEN] == states(verdict)
+    assert (RuleState.BROKEN, False, 2) == (verdict.contract, verdict.grounded, verdict.unneeded)
+    assert "step 1: login was expected, wire was called" == verdict.departure
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(None, id="never started"),
+        pytest.param(trace(ending=Ending.PROCESS_DIED), id="its process died"),
+    ],
+)
+def test_a_run_whose_calls_nobody_knows_stays_in_the_denominator(lost: Trace | None) -> None:
+    verdict = with_procedure(Verdict(outcome=Outcome.CRASH), RULES, TASK, lost)
+
+    assert [RuleState.NOT_EXERCISED, RuleState.NOT_EXERCISED] == states(verdict)
+    assert {"the run's calls are not known"} == {one.why for one in verdict.rules}
+    assert (RuleState.NOT_EXERCISED, False) == (verdict.contract, verdict.grounded)
+    assert (None, None) == (verdict.departure, verdict.unneeded)
+
+
+def test_a_rule_that_does_not_apply_stays_so_where_the_calls_are_not_known() -> None:
+    small = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
+    rules = Rules(fields=(), contract=Contract(rules=(replace(LOGIN, when=small),)))
+
+    verdict = with_procedure(CORRECT, rules, replace(TASK, inputs={"amount": 9}), None)
+
+    assert [False] == [one.applies for one in verdict.rules]
+    assert (None, None) == (verdict.contract, verdict.grounded)
+
+
+def test_without_contract_and_expected_calls_nothing_is_said() -> None:
+    assert CORRECT == with_procedure(CORRECT, Rules(fields=()), TASK, trace("wire"))
+
+
+def result(severity: Severity, kind: DemandKind, state: RuleState = RuleState.BROKEN) -> RuleResult:
+    return RuleResult(id="r", clause="", severity=severity, kind=kind, state=state, why="")
+
+
+MUST, SHOULD = Severity.MUST, Severity.SHOULD
+REQUIRES, FORBIDS = DemandKind.REQUIRES, DemandKind.FORBIDS
+
+
+@pytest.mark.parametrize(
+    ("one", "outcome", "reported", "enforced"),
+    [
+        pytest.param(result(MUST, FORBIDS), Outcome.CORRECT, 1, 1, id="must"),
+        pytest.param(result(SHOULD, FORBIDS), Outcome.CORRECT, 0, 1, id="should"),
+        pytest.param(result(MUST, FORBIDS, RuleState.HELD), Outcome.CORRECT, 0, 0, id="held"),
+        pytest.param(
+            result(MUST, FORBIDS, RuleState.NOT_EXERCISED), Outcome.WRONG, 0, 0, id="idle"
+        ),
+        pytest.param(result(MUST, REQUIRES), Outcome.NO_ANSWER, 1, 1, id="ended by itself"),
+        *(
+            pytest.param(result(MUST, REQUIRES), outcome, 0, 0, id=f"cut off by {outcome.value}")
+            for outcome in Outcome
+            if outcome in CUT_OFF
+        ),
+        pytest.param(result(MUST, FORBIDS), Outcome.TIMEOUT, 1, 1, id="done before the cut"),
+    ],
+)
+def test_which_broken_rules_fail_a_run(
+    one: RuleResult, outcome: Outcome, reported: int, enforced: int
+) -> None:
+    assert reported == len(breaches([one], outcome))
+    assert enforced == len(breaches([one], outcome, enforce=True))

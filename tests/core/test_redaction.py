@@ -1,0 +1,183 @@
+"""What is taken out, wherever it stands; and what stays, so that a run stays this run."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.contracts import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind
+from pytest_sopbench._core.event_log import event_log, key_of_log
+from pytest_sopbench._core.models import FieldType, OutputField, Rules
+from pytest_sopbench._core.records import MASK, CallRecord, Held, RunKey, RunRecord, to_line
+from pytest_sopbench._core.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.traces import (
+    Approval,
+    Ending,
+    Finding,
+    FindingKind,
+    Problem,
+    Returned,
+    ReturnedKind,
+    ToolCall,
+    Trace,
+    Usage,
+)
+from pytest_sopbench._core.verdicts import Mismatch, Outcome, Verdict
+
+KEY_TEXT = "12345"
+SECRET = f"sk-{KEY_TEXT}"
+REDACTION = Redaction(patterns=(re.compile("sk-[0-9]+"),))
+BROKEN = RuleResult(
+    id="r",
+    clause="1",
+    severity=Severity.MUST,
+    kind=DemandKind.FORBIDS,
+    state=RuleState.BROKEN,
+    why=f"step 1, {SECRET}",
+)
+RECORD = RunRecord(
+    domain="lab",
+    task="T_1",
+    outcome=Outcome.WRONG,
+    reason=SECRET,
+    answer={"grade": f"x {SECRET}"},
+    expected={"grade": SECRET},
+    mismatches=(Mismatch(field="grade", expected=SECRET, actual=[SECRET], why=SECRET),),
+    text=f"<a>{SECRET}</a>",
+    calls=(
+        CallRecord(
+            name=SECRET,
+            arguments={"key": SECRET, "n": 1},
+            result={"deep": [{"er": SECRET}]},
+            findings=(SECRET,),
+        ),
+        CallRecord(name="a", arguments=None, error=SECRET),
+    ),
+    problem=Problem(type="ValueError", message=SECRET, traceback=f"in f: {SECRET}"),
+    disagreement=SECRET,
+    rules=(BROKEN,),
+    trajectory=Held(held=False, departure=SECRET),
+    notes=(SECRET,),
+)
+TRACE = Trace(
+    ending=Ending.RETURNED,
+    returned=Returned(
+        kind=ReturnedKind.TEXT, text=f"grade {SECRET}", declared_error=f"no {SECRET}"
+    ),
+    problem=RECORD.problem,
+    calls=(
+        ToolCall(
+            name="measure",
+            arguments={"key": SECRET, "sample": "S"},
+            result={"reading": 5},
+            findings=(
+                Finding(kind=FindingKind.UNKNOWN_PARAMETER, parameter="key", message=SECRET),
+            ),
+            started=0.5,
+            duration=0.25,
+        ),
+        ToolCall(name="measure", arguments={}, error=SECRET, started=0.75),
+    ),
+    approvals=(Approval(step=SECRET, by="Jo", started=0.5),),
+    usage=Usage(input_tokens=5),
+    messages=({"role": "user", "content": SECRET},),
+    output=f"{SECRET}\n",
+    notes=(SECRET,),
+)
+KEY = RunKey("lab", "T_1", 2, "agent")
+VERDICT = Verdict(
+    outcome=Outcome.WRONG, reason=SECRET, rules=(BROKEN,), departure=f"step 1: {SECRET}"
+)
+GRADE = OutputField(name="grade", type=FieldType.TEXT)
+
+
+def test_a_secret_is_taken_out_of_every_part_of_a_record() -> None:
+    safe = REDACTION.record(RECORD)
+
+    assert SECRET not in to_line(safe)
+    assert 15 <= to_line(safe).count(MASK)
+    assert (RECORD.key, RECORD.outcome) == (safe.key, safe.outcome)
+
+
+def test_a_record_without_answer_problem_and_trajectory_stays_without() -> None:
+    record = RunRecord(domain="lab", task="T_1", outcome=Outcome.CRASH)
+
+    assert record == REDACTION.record(record)
+
+
+def test_without_patterns_nothing_is_changed() -> None:
+    assert RECORD is NOTHING_REDACTED.record(RECORD)
+    assert TRACE.calls[0] is NOTHING_REDACTED.call(TRACE.calls[0])
+
+
+@given(st.text())
+def test_what_does_not_match_stays_as_it_is(text: str) -> None:
+    kept = text.replace("sk-", "")
+
+    assert kept == REDACTION.text(kept)
+
+
+@pytest.mark.parametrize("value", [None, True, 5, 0.5, "text", [1, {"a": None}]])
+def test_a_value_without_a_secret_is_the_same_value(value: object) -> None:
+    assert value == REDACTION.value(value)  # type: ignore[arg-type] - a JSON value
+
+
+def test_a_private_column_is_masked_by_its_name_at_any_depth() -> None:
+    redaction = Redaction().of({"iban"})
+
+    assert {"a": [{"iban": MASK, "b": 1}]} == redaction.value({"a": [{"iban": "X", "b": 1}]})
+    assert {"iban": MASK} == redaction.record(
+        RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, answer={"iban": "X"})
+    ).answer
+
+
+def test_a_call_is_shown_without_its_secrets() -> None:
+    shown = [REDACTION.call(call) for call in TRACE.calls]
+
+    assert [{"key": MASK, "sample": "S"}, {}] == [call.arguments for call in shown]
+    assert [None, MASK] == [call.error for call in shown]
+
+
+def log(redaction: Redaction = NOTHING_REDACTED, *, private: bool = False) -> str:
+    field = OutputField(name="grade", type=FieldType.TEXT, private=private)
+    return event_log(KEY, Rules(fields=(field,)), TRACE, VERDICT, redaction)
+
+
+def test_a_log_tells_everything_in_the_order_of_time() -> None:
+    text = log()
+
+    types = [line.split('"')[3] for line in text.splitlines()]
+    assert [
+        "run", "approval", "call", "call", "message", "output", "answer", "problem", "usage", "end",
+    ] == types  # fmt: skip
+    assert text.isascii()
+    assert 14 == text.count(SECRET)
+
+
+def test_a_log_is_known_by_its_first_line() -> None:
+    assert KEY == key_of_log(log())
+
+
+def test_a_secret_is_taken_out_of_every_part_of_a_log() -> None:
+    assert SECRET not in log(REDACTION)
+
+
+def test_a_private_answer_stands_nowhere_in_a_log() -> None:
+    text = log(private=True)
+
+    assert '"text": "***", "problem"' in text
+    assert '{"type": "message", "message": "***"}' in text
+    assert '{"type": "output", "text": "***"}' in text
+
+
+def test_a_run_that_raised_has_no_answer_in_its_log() -> None:
+    trace = Trace(ending=Ending.RAISED)
+
+    text = event_log(KEY, Rules(fields=(GRADE,)), trace, Verdict(outcome=Outcome.ERROR), REDACTION)
+
+    assert ["run", "usage", "end"] == [line.split('"')[3] for line in text.splitlines()]

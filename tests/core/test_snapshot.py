@@ -1,0 +1,163 @@
+"""Snapshots: what is written is read again, and what was approved is what holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.snapshot import (
+    LONGEST,
+    Snapshot,
+    compare,
+    read_snapshot,
+    snapshot_file,
+    snapshot_text,
+)
+from pytest_sopbench._core.snapshot_rules import DEFAULT_RULES, read_rules
+from pytest_sopbench._core.trajectory import Call, Trajectory
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9) | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+CALLS = st.builds(Call, name=TEXT, arguments=st.dictionaries(TEXT, VALUES, max_size=2))
+TRAJECTORIES = st.lists(CALLS, max_size=4).map(lambda calls: Trajectory(calls=tuple(calls)))
+SNAPSHOTS = st.builds(
+    Snapshot,
+    task=TEXT,
+    approved=st.lists(TRAJECTORIES, min_size=1, max_size=3).map(tuple),
+)
+
+
+def trajectory(*names: str, **arguments: Any) -> Trajectory:
+    return Trajectory(calls=tuple(Call(name=name, arguments=arguments) for name in names))
+
+
+def snapshot(*approved: Trajectory) -> Snapshot:
+    return Snapshot(task="T1", approved=approved)
+
+
+# ---------------------------------------------------------------------- text
+
+
+@given(SNAPSHOTS)
+def test_what_is_written_is_read_again(written: Snapshot) -> None:
+    assert written == read_snapshot(snapshot_text(written))
+
+
+def test_each_step_stands_on_a_line_of_its_own() -> None:
+    text = snapshot_text(snapshot(trajectory("a", "b"), trajectory(), trajectory("c")))
+
+    assert text == (
+        "{\n"
+        ' "task": "T1",\n'
+        ' "calls": [\n'
+        '  {"name": "a", "arguments": {}},\n'
+        '  {"name": "b", "arguments": {}}\n'
+        " ],\n"
+        ' "or": [\n'
+        "  [],\n"
+        "  [\n"
+        '   {"name": "c", "arguments": {}}\n'
+        "  ]\n"
+        " ]\n"
+        "}\n"
+    )
+
+
+def test_one_trajectory_is_a_line_of_expected_calls() -> None:
+    data = json.loads(snapshot_text(snapshot(trajectory("a", key=1))))
+
+    assert {"task": "T1", "calls": [{"name": "a", "arguments": {"key": 1}}]} == data
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("<<<<<<<", "not JSON", id="a conflict"),
+        pytest.param("[]", "not an object with", id="a list"),
+        pytest.param('{"task": "T1"}', "not an object with", id="no calls"),
+        pytest.param('{"task": 1, "calls": []}', "'task' must be", id="a number as task"),
+        pytest.param('{"task": "T1", "calls": [], "or": 1}', "'or' a list", id="no list of others"),
+        pytest.param('{"task": "T1", "calls": {}}', "must be a list", id="calls in an object"),
+        pytest.param('{"task": "T1", "calls": ["a"]}', "call 1 is not", id="a bare name"),
+        pytest.param(
+            '{"task": "T1", "calls": [{"name": "a", "arguments": []}]}',
+            "call 1: 'name' must be a text",
+            id="a list of arguments",
+        ),
+    ],
+)
+def test_what_is_no_snapshot_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        read_snapshot(text)
+
+
+# ---------------------------------------------------------------------- names of files
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        pytest.param("P_13307", "lab/P_13307.json", id="plain"),
+        pytest.param("../../etc", "lab/%2E.%2F..%2Fetc.json", id="a way out"),
+        pytest.param(".hidden", "lab/%2Ehidden.json", id="hidden"),
+        pytest.param("a b", "lab/a%20b.json", id="a space"),
+    ],
+)
+def test_no_id_leads_out_of_the_folder(task: str, name: str) -> None:
+    assert name == snapshot_file("lab", task)
+
+
+def test_long_ids_stay_apart_and_fit_a_file_system() -> None:
+    one, other = (snapshot_file("lab", "x" * 300 + end) for end in "ab")
+
+    assert one != other
+    assert len(one) < LONGEST + 40
+
+
+# ---------------------------------------------------------------------- comparison
+
+
+@given(TRAJECTORIES)
+def test_a_run_keeps_to_its_own_snapshot(made: Trajectory) -> None:
+    kept = snapshot(DEFAULT_RULES.normalised(made))
+
+    assert compare(made, kept, DEFAULT_RULES).held
+
+
+def test_any_approved_trajectory_is_good() -> None:
+    found = compare(trajectory("b"), snapshot(trajectory("a"), trajectory("b")), DEFAULT_RULES)
+
+    assert found.held
+    assert (2, 2) == (found.place, found.of)
+
+
+def test_where_none_is_good_the_nearest_is_shown() -> None:
+    far, near = trajectory("x", "y", "z"), trajectory("a", "b")
+
+    found = compare(trajectory("a", "c"), snapshot(far, near), DEFAULT_RULES)
+
+    assert not found.held
+    assert 2 == found.place
+    assert ("a", "b") == tuple(call.name for call in found.approved)
+
+
+def test_a_tool_whose_arguments_may_be_more_is_compared_so() -> None:
+    rules = read_rules(["arguments:a=contains"])
+    approved = snapshot(trajectory("a", key=1))
+
+    assert compare(trajectory("a", key=1, more=2), approved, rules).held
+    assert not compare(trajectory("a", key=2, more=2), approved, rules).held
+
+
+def test_a_rule_that_was_added_later_holds_for_old_snapshots() -> None:
+    old = snapshot(trajectory("a", case="CASE-1"))
+
+    assert compare(trajectory("a", case="CASE-2"), old, read_rules(["replace:case=CASE-.+"])).held

@@ -1,0 +1,422 @@
+"""What is counted of each run; laws for what must hold of every group, tables for the rest."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.counts import Amount, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics import EMPTY
+from pytest_sopbench._core.models import Compare, FieldType, JsonValue, OutputField
+from pytest_sopbench._core.records import MASK, CallRecord, RunRecord
+from pytest_sopbench._core.summary_json import summary_from_json, summary_to_json
+from pytest_sopbench._core.tally import Tally, summary_of
+from pytest_sopbench._core.traces import Usage
+from pytest_sopbench._core.verdicts import COMPLETED, Mismatch, Outcome
+
+CLASS = OutputField(name="class", type=FieldType.ENUM, values=("A", "B", "C"))
+REFUND = OutputField(name="refund", type=FieldType.NUMBER)
+NOTE = OutputField(name="note", type=FieldType.TEXT, compare=Compare.IGNORE)
+CALL = CallRecord(name="look_up", arguments={})
+
+
+def run(
+    expected: str = "A",
+    actual: str | None = None,
+    *,
+    outcome: Outcome | None = None,
+    field: str = "class",
+    **more: object,
+) -> RunRecord:
+    """A run that gave `actual`, or the expected answer, or none where the outcome says so."""
+    given_answer = expected if actual is None else actual
+    wrong = given_answer != expected
+    ending = outcome or (Outcome.WRONG if wrong else Outcome.CORRECT)
+    mismatch = Mismatch(field=field, expected=expected, actual=given_answer, why="different")
+    keywords: dict[str, object] = {
+        "domain": "d",
+        "task": "t",
+        "outcome": ending,
+        "expected": {field: expected},
+        "answer": {field: given_answer} if ending in COMPLETED else None,
+        "mismatches": (mismatch,) if ending is Outcome.WRONG else (),
+        "duration_s": 1.0,
+        **more,
+    }
+    return RunRecord(**keywords)  # type: ignore[arg-type]  # test sugar
+
+
+LABELS = st.sampled_from(["A", "B", "C", "N/A", "a long label " * 9])
+RUNS = st.builds(
+    run,
+    LABELS,
+    LABELS,
+    outcome=st.none() | st.sampled_from(sorted(set(Outcome) - COMPLETED)),
+    trial=st.integers(1, 2),
+    duration_s=st.none() | st.floats(0, 1_000),
+    calls=st.lists(
+        st.builds(
+            CallRecord,
+            name=st.sampled_from(["look_up", "send"]),
+            arguments=st.just({}),
+            error=st.none() | st.just("no record"),
+            bad=st.booleans(),
+        ),
+        max_size=3,
+    ).map(tuple),
+    usage=st.builds(
+        Usage,
+        input_tokens=st.none() | st.integers(0, 10_000),
+        model_calls=st.none() | st.integers(0, 10),
+        cost_usd=st.none() | st.integers(0, 10_000).map(lambda cents: cents / 10_000),
+    ),
+    disagreement=st.sampled_from(["", "row 7 is wrong"]),
+    only_published=st.booleans(),
+)
+GROUPS = st.lists(RUNS, max_size=12)
+
+
+@settings(max_examples=60)
+@given(GROUPS, GROUPS, st.sampled_from([(), (CLASS,), (replace(CLASS, type=FieldType.TEXT),)]))
+def test_summaries_add(
+    one: list[RunRecord], other: list[RunRecord], fields: tuple[OutputField, ...]
+) -> None:
+    together = summary_of([*one, *other], fields)
+
+    assert together == summary_of(one, fields) + summary_of(other, fields)
+
+
+@settings(max_examples=60)
+@given(GROUPS)
+def test_the_order_of_arrival_leaves_no_trace(runs: list[RunRecord]) -> None:
+    forwards, backwards = summary_of(runs), summary_of(runs[::-1])
+
+    assert repr(forwards) == repr(backwards)
+
+
+@given(GROUPS)
+def test_nothing_added_changes_nothing(runs: list[RunRecord]) -> None:
+    assert summary_of(runs) == summary_of(runs) + EMPTY
+
+
+@settings(max_examples=60)
+@given(GROUPS)
+def test_tsr_is_ecr_times_c_tsr(runs: list[RunRecord]) -> None:
+    summary = summary_of(runs)
+
+    if summary.ecr is None:
+        assert summary.tsr is None
+    elif summary.c_tsr is None:
+        assert summary.tsr == 0
+    else:
+        assert summary.tsr == pytest.approx(summary.ecr * summary.c_tsr)
+
+
+@settings(max_examples=60)
+@given(GROUPS)
+def test_no_run_leaves_the_denominator(runs: list[RunRecord]) -> None:
+    summary = summary_of(runs)
+
+    assert len(runs) == summary.runs == sum(summary.outcomes.values())
+    assert len(runs) == summary.undisputed.runs + summary.disputed.counts.runs
+
+
+@settings(max_examples=60)
+@given(GROUPS)
+def test_a_summary_comes_back_from_json(runs: list[RunRecord]) -> None:
+    summary = summary_of(runs)
+
+    assert summary == summary_from_json(summary_to_json(summary))
+
+
+def test_no_runs_have_no_rates() -> None:
+    summary = summary_of([])
+
+    assert summary == EMPTY
+    for name in ("tsr", "ecr", "c_tsr", "tool_accuracy", "chance", "latency_median"):
+        assert getattr(summary, name) is None
+    assert summary.latency_p95 is None
+    assert summary.calls_per_run is None
+    assert summary.collapses == ()
+
+
+def test_runs_are_counted_by_outcome() -> None:
+    summary = summary_of([run(), run("A", "B"), *(run(outcome=one) for one in Outcome)])
+
+    assert summary.outcomes[Outcome.CORRECT] == 2
+    assert summary.outcomes[Outcome.WRONG] == 2
+    assert (summary.correct, summary.completed, summary.runs) == (2, 4, 11)
+    assert summary.c_tsr == 0.5
+
+
+def test_tasks_are_not_trials() -> None:
+    summary = summary_of([run(trial=trial) for trial in (1, 2, 3)])
+
+    assert (summary.tasks, summary.runs) == (1, 3)
+
+
+def test_a_bad_call_counts_against_the_agent_and_a_failing_tool_beside() -> None:
+    calls = (
+        CALL,
+        replace(CALL, error="no record"),
+        replace(CALL, bad=True, error="unknown parameter"),
+        replace(CALL, name="send"),
+    )
+
+    summary = summary_of([run(calls=calls)])
+
+    assert summary.tools == {
+        "look_up": ToolCounts(calls=3, bad=1, failed=1),
+        "send": ToolCounts(calls=1),
+    }
+    assert summary.tool_accuracy == 0.75
+    assert summary.tools["look_up"].accuracy == pytest.approx(2 / 3)
+
+
+def test_names_of_tools_that_agents_invent_are_cut() -> None:
+    summary = summary_of([run(calls=(replace(CALL, name="x" * 10_000, bad=True),))])
+
+    assert max(map(len, summary.tools)) < 100
+
+
+def test_calls_are_per_run_that_left_a_trace() -> None:
+    runs = [
+        run(calls=(CALL, CALL)),
+        run(),
+        run(outcome=Outcome.CRASH, duration_s=None),
+    ]
+
+    summary = summary_of(runs)
+
+    assert summary.calls_per_run == 1.0
+    assert summary.without_calls == 1
+
+
+def test_latency_is_of_the_runs_that_have_one() -> None:
+    runs = [run(duration_s=second / 10) for second in range(1, 101)]
+
+    summary = summary_of([*runs, run(outcome=Outcome.NOT_RUN, duration_s=None)])
+
+    assert summary.latency_median == pytest.approx(5.05)
+    assert summary.latency_p95 == 9.5
+
+
+def test_unknown_usage_is_not_zero() -> None:
+    usage = Usage(input_tokens=100, cost_usd=0.1)
+
+    summary = summary_of([run(usage=usage), run(usage=replace(usage, cost_usd=None)), run()])
+
+    assert summary.usage == {
+        "cost_usd": Amount(total=0.1, known=1),
+        "input_tokens": Amount(total=200, known=2),
+    }
+    assert summary.usage["input_tokens"].mean == 100
+
+
+def test_chance_is_the_share_of_the_most_frequent_answer() -> None:
+    summary = summary_of([run("A"), run("A", "B"), run("a", outcome=Outcome.ERROR), run("B")])
+
+    assert summary.chance == 0.5
+
+
+def test_chance_counts_spellings_of_one_label_together() -> None:
+    summary = summary_of([run("A"), run("a"), run("B")], (CLASS,))
+
+    assert summary.chance == pytest.approx(2 / 3)
+    assert summary.by_expected["A"] == RunCounts(runs=2, completed=2, correct=2)
+
+
+def test_chance_is_over_all_fields_jointly() -> None:
+    answers: list[Mapping[str, JsonValue]] = [
+        {"class": "A", "refund": 1},
+        {"class": "A", "refund": 2},
+        {"class": "A", "refund": "2.0"},
+        {"class": "B", "refund": 3},
+    ]
+
+    summary = summary_of([replace(run(), expected=one) for one in answers], (CLASS, REFUND))
+
+    assert summary.chance == 0.5
+    assert summary.by_expected["A / 2"].runs == 2
+
+
+def test_chance_leaves_out_fields_that_ask_for_no_certain_value() -> None:
+    runs = [replace(run(), expected={"class": "A", "note": str(number)}) for number in range(4)]
+
+    assert summary_of(runs, (CLASS, NOTE)).chance == 1.0
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [pytest.param({"class": MASK}, id="masked"), pytest.param({}, id="missing")],
+)
+def test_chance_is_unknown_where_an_expected_answer_is(expected: Mapping[str, JsonValue]) -> None:
+    summary = summary_of([run(), replace(run(), expected=expected)], (CLASS,))
+
+    assert summary.chance is None
+    assert summary.by_expected["A"].runs == 1
+
+
+def test_wrong_answers_are_counted_by_what_was_given_instead() -> None:
+    summary = summary_of([run("A", "b"), run("A", "B"), run("A"), run("C", "so")], (CLASS,))
+
+    assert summary.mismatched == {"class": 3}
+    assert summary.wrong_pairs == {"class": {("A", "B"): 2, ("C", "so"): 1}}
+    assert summary.answers == {"class": {("A", "A"): 1, ("A", "B"): 2, ("C", "so"): 1}}
+
+
+def test_what_the_judge_accepts_counts_as_the_expected_label() -> None:
+    accepted = replace(run("A"), answer={"class": "an acceptable answer"})
+
+    summary = summary_of([accepted], (CLASS,))
+
+    assert summary.answers == {"class": {("A", "A"): 1}}
+
+
+def test_long_values_are_counted_by_field_only() -> None:
+    long = "x" * 41
+
+    summary = summary_of([run("A", long), run(long, "A"), run(long)], (CLASS,))
+
+    assert summary.mismatched == {"class": 2}
+    assert summary.wrong_pairs == {}
+    assert [("A", long)] == list(summary.answers["class"])
+
+
+def test_fields_of_many_values_have_no_confusion_table() -> None:
+    summary = summary_of([run("1", "2", field="refund")], (REFUND,))
+
+    assert summary.answers == {}
+    assert summary.wrong_pairs == {"refund": {("1", "2"): 1}}
+
+
+@pytest.mark.parametrize("kinds", [pytest.param(400, id="just"), pytest.param(401, id="too many")])
+def test_pairs_of_too_many_kinds_are_dropped(kinds: int) -> None:
+    """Within bounds in any order, so that summaries still add."""
+    runs = [run(str(number), "x") for number in range(kinds)]
+
+    whole = summary_of(runs)
+
+    assert whole == summary_of(runs[:100]) + summary_of(runs[100:])
+    assert whole == summary_of(runs[::-1])
+    assert whole.mismatched == {"class": kinds}
+    assert len(whole.wrong_pairs["class"]) == (kinds if kinds == 400 else 0)
+    assert whole + whole == summary_of([*runs, *runs])
+    assert whole == summary_from_json(summary_to_json(whole))
+
+
+def test_masked_values_are_counted_by_field_only() -> None:
+    masked = Mismatch(field="class", expected=MASK, actual=MASK, why="different")
+    wrong = replace(run("A", "B"), expected={"class": MASK}, mismatches=(masked,))
+    right = replace(run(), expected={"class": MASK})
+
+    summary = summary_of([wrong, right], (CLASS,))
+
+    assert summary.mismatched == {"class": 1}
+    assert summary.answers == summary.wrong_pairs == {}
+
+
+def test_a_mismatch_in_a_field_that_asks_for_any_value_is_counted() -> None:
+    summary = summary_of([run("x", "", field="note")], (CLASS, NOTE))
+
+    assert summary.mismatched == {"note": 1}
+
+
+def test_a_field_whose_labels_are_too_many_raises_no_alarm() -> None:
+    runs = [run(str(number), "7") for number in range(21)]
+
+    summary = summary_of(runs)
+
+    assert summary.confusions == ()
+    assert summary.collapses == ()
+
+
+def test_a_constant_agent_raises_the_alarm() -> None:
+    runs = [run(label, "A") for label in "ABC" * 10]
+
+    (collapse,) = summary_of(runs, (CLASS,)).collapses
+
+    assert (collapse.field, list(collapse.favoured)) == ("class", ["A"])
+    assert collapse.never == {"B": 10, "C": 10}
+
+
+def test_disputed_rows_are_counted_apart_with_their_reasons() -> None:
+    disputed = "the row was made before the SOP"
+    runs = [run(), run("A", "B"), run("A", "B", disagreement=disputed)]
+
+    summary = summary_of(runs)
+
+    assert summary.tsr == pytest.approx(1 / 3)
+    assert summary.undisputed == RunCounts(runs=2, completed=2, correct=1)
+    assert summary.undisputed.tsr == 0.5
+    assert summary.disputed.reasons == {disputed: 1}
+
+
+def test_reruns_and_published_scoring_are_counted() -> None:
+    tally = Tally()
+    tally.add(run(only_published=True))
+    tally.add_rerun()
+
+    summary = tally.summary()
+
+    assert (summary.only_published, summary.reruns, summary.runs) == (1, 1, 1)
+
+
+def test_a_summary_is_a_photograph() -> None:
+    tally = Tally()
+    before = tally.summary()
+
+    tally.add(run(calls=(CALL,)))
+
+    assert before == EMPTY
+    assert tally.summary().runs == 1
+
+
+def test_a_run_takes_few_bytes() -> None:
+    """Every text differs here: an answer of its own for each task is the worst that can be."""
+    runs = [
+        replace(run(f"answer {number}", "B", field="refund"), task=f"T{number}", calls=(CALL,))
+        for number in range(8_000)
+    ]
+    tally = Tally((replace(REFUND, type=FieldType.TEXT),))
+    tracemalloc.start()
+
+    for one in runs:
+        tally.add(one)
+
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / len(runs) < 300
+
+
+def test_a_run_with_labels_takes_hardly_any_bytes() -> None:
+    runs = [run("ABC"[number % 3], "ABC"[number % 2]) for number in range(2_000)]
+    tally = Tally((CLASS,))
+    tally.add(runs[0])
+    tracemalloc.start()
+
+    for one in runs:
+        tally.add(one)
+
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / len(runs) < 50
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param({}, id="empty"),
+        pytest.param({**summary_to_json(EMPTY), "outcomes": None}, id="no table"),
+        pytest.param({**summary_to_json(EMPTY), "outcomes": {"lost": 1}}, id="unknown outcome"),
+        pytest.param({**summary_to_json(EMPTY), "tools": {"a": {"b": 1}}}, id="unknown count"),
+    ],
+)
+def test_a_broken_summary_is_a_value_error(broken: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"summary|lost"):
+        summary_from_json(broken)
