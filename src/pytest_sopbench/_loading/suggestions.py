@@ -1,0 +1,37 @@
+"""Which known name a wrong one may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+SHOWN = 12
+"""How many names a message lists before it stops."""
+
+SHOWN_LENGTH = 60
+"""Characters of a value that a message shows."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like this one, or an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return close[0] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known name, or an empty string."""
+    close = nearest(name, known)
+    return f"did you mean {close!r}?" if close else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names with commas between them; a long list is cut, and says by how many."""
+    every = list(names)
+    shown = ", ".join(every[:SHOWN])
+    return f"{shown} and {len(every) - SHOWN} more" if len(every) > SHOWN else shown
+
+
+def shown(value: object) -> str:
+    """The `repr` of a value, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
