@@ -1,0 +1,1 @@
+"""The one loop in the house: toolbox, a domain's own code, agents, the runner."""

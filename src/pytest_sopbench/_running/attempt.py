@@ -1,0 +1,101 @@
+"""One attempt at a run, as an engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pytest_sopbench._core.traces import Ending, Trace
+
+from .capture import Capture
+from .consumption import added
+from .in_flight import Flight
+from .job import Job, K
+from .problem import problem_of
+from .retry_after import retry_after
+from .runner import run_task
+from .toolbox import Clock, Toolbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of it; without a trace it was not made, or something is wrong on our side.
+
+    `retry_after` is for how many seconds the provider asked to be left alone, if it did.
+    """
+
+    trace: Trace | None = None
+    fault: BaseException | None = None
+    retry_after: float | None = None
+
+    @property
+    def unavailable(self) -> bool:
+        return self.trace is not None and self.trace.ending is Ending.UNAVAILABLE
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether the provider has shown that it can bear as many runs as there were."""
+        return self.trace is not None and self.trace.ending in (
+            Ending.RETURNED,
+            Ending.OVER_LIMIT,
+        )
+
+
+def make_attempt(
+    job: Job[K],
+    toolbox: Toolbox,
+    *,
+    clock: Clock,
+    settle: Callable[[object], object],
+    capture: Capture,
+) -> Attempt:
+    """Run the job's agent once.
+
+    Raises:
+        KeyboardInterrupt: as `run_task` does.
+    """
+    asked: list[float | None] = []
+
+    def unavailable(error: BaseException) -> bool:
+        found = job.unavailable(error)
+        if found:
+            asked.append(retry_after(error))
+        return found
+
+    trace = run_task(
+        job.caller,
+        job.domain,
+        job.task,
+        toolbox,
+        clock=clock,
+        unavailable=unavailable,
+        timed_out=job.timed_out,
+        capture=capture,
+        settle=settle,
+    )
+    return Attempt(trace=trace, retry_after=asked[0] if asked else None)
+
+
+def failed_attempt(error: BaseException) -> Attempt:
+    """Tell what was raised where `run_task` raises nothing: in a thread that no Ctrl-C reaches."""
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        # Of the agent's own values, as they were read; the session goes on.
+        return Attempt(trace=Trace(ending=Ending.RAISED, problem=problem_of(error)))
+    return Attempt(fault=error)
+
+
+def told(flight: Flight[K], trace: Trace, *, timeout: float | None, most: int) -> Trace:
+    """Return the trace of an attempt as that of the run.
+
+    What the attempts before it consumed was consumed by the run, and is added. One that took
+    longer than `timeout` seconds by its own clock was timed out, however late the watchdog is.
+    `most` is how many attempts there may be.
+    """
+    if flight.attempts > 1:
+        note = f"attempt {flight.attempts} of {most}: the provider was not available before"
+        usage = added(flight.spent, trace.usage)
+        trace = replace(trace, usage=usage, notes=(*trace.notes, note))
+    if timeout is None or trace.duration < timeout:
+        return trace
+    ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT
+    return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)

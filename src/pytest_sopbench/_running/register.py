@@ -1,0 +1,103 @@
+"""Which runs an engine has queued, has in flight, has between attempts, and has given up."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Generic
+
+from .in_flight import Flight, State
+from .job import K
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Generic[K]):
+    """What an engine is about, at one moment; times in seconds.
+
+    `running` are the runs in flight with the time since they began, the slowest first;
+    `abandoned` those that were ended, and whose agents did not stop.
+    """
+
+    started: int
+    ended: int
+    queued: int
+    peak: int
+    limit: int
+    retried: int
+    running: tuple[tuple[K, float], ...]
+    abandoned: tuple[K, ...]
+
+
+class Register(Generic[K]):
+    """The lists and counts of an engine; not safe by itself, the engine's lock guards it."""
+
+    def __init__(self) -> None:
+        self.queue: deque[Flight[K]] = deque()
+        self.running: dict[K, Flight[K]] = {}
+        self.between: dict[K, Flight[K]] = {}
+        self.abandoned: list[K] = []
+        self.started = self.ended = self.retried = self._peak = 0
+
+    def admit(self, flight: Flight[K], now: float) -> None:
+        """Count a run as in flight."""
+        flight.state = State.RUNNING
+        flight.began = now
+        self.running[flight.job.key] = flight
+        self._peak = max(self._peak, len(self.running))
+
+    def turn_back(self, flight: Flight[K]) -> None:
+        """Queue an admitted run again, before all others."""
+        self.leave(flight)
+        flight.state = State.QUEUED
+        self.queue.appendleft(flight)
+
+    def pause(self, flight: Flight[K]) -> None:
+        """Take a run out of flight, until it is made again."""
+        self.leave(flight)
+        flight.state = State.BETWEEN
+        self.between[flight.job.key] = flight
+        self.retried += 1
+
+    def resume(self, flight: Flight[K]) -> bool:
+        """Queue a paused run before all others, unless it was ended meanwhile."""
+        if self.between.pop(flight.job.key, None) is None or flight.state is State.ENDED:
+            return False
+        flight.state = State.QUEUED
+        # Somebody has waited for it the longest.
+        self.queue.appendleft(flight)
+        return True
+
+    def end_waiting(self) -> list[Flight[K]]:
+        """End what is not in flight, and return it; it is still to be told of."""
+        waiting = [*self.queue, *self.between.values()]
+        for one in waiting:
+            one.state = State.ENDED
+        self.queue.clear()
+        return waiting
+
+    def end_running(self) -> list[Flight[K]]:
+        """End what is in flight, and return it; what somebody else is ending is left to them."""
+        running = [one for one in self.running.values() if one.state is State.RUNNING]
+        for one in running:
+            one.state = State.ENDED
+            del self.running[one.job.key]
+        return running
+
+    def leave(self, flight: Flight[K]) -> None:
+        """Count a run as in flight no more."""
+        self.running.pop(flight.job.key, None)
+        self.between.pop(flight.job.key, None)
+        flight.let_go()
+
+    def standing(self, now: float, limit: int) -> Standing[K]:
+        running = [(key, now - one.began) for key, one in self.running.items()]
+        return Standing(
+            started=self.started,
+            ended=self.ended,
+            queued=len(self.queue),
+            peak=self._peak,
+            limit=limit,
+            retried=self.retried,
+            running=tuple(sorted(running, key=lambda one: -one[1])),
+            abandoned=tuple(self.abandoned),
+        )

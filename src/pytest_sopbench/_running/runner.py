@@ -1,0 +1,130 @@
+"""The one loop in the house: start an agent on a task, and write down how it ended.
+
+One call of `run_task` is one run. It knows no main thread and keeps no state, so an engine may
+make many at a time, each in a thread of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
+
+from pytest_sopbench._core.models import Domain, Task
+from pytest_sopbench._core.returned import read_returned
+from pytest_sopbench._core.traces import Ending, Problem, Returned, ReturnedKind, Trace
+
+from .agent_call import AgentCaller
+from .awaiting import settled
+from .capture import Capture, captured
+from .consumption import filled
+from .interrupt import watched_interrupts
+from .problem import problem_of
+from .toolbox import Clock, Toolbox
+
+
+def _never(_: BaseException) -> bool:
+    return False
+
+
+def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows it
+    caller: AgentCaller,
+    domain: Domain,
+    task: Task,
+    toolbox: Toolbox,
+    *,
+    clock: Clock,
+    unavailable: Callable[[BaseException], bool],
+    timed_out: Callable[[BaseException], bool] = _never,
+    capture: Capture = "tee",
+    settle: Callable[[object], object] = settled,
+) -> Trace:
+    """Run one agent on one task; whatever the agent does becomes part of the trace.
+
+    Args:
+        caller: the agent.
+        domain: the domain of the task.
+        task: what the agent is run on; it is given neither the expected answer nor the row.
+        toolbox: a fresh one for this task; it is closed at the end.
+        clock: seconds from any fixed point.
+        unavailable: tells whether what the agent raised says that its provider was not there.
+        timed_out: tells whether it was raised from outside, by whoever limits the time of a run.
+        capture: whether what the agent writes is only kept, or passed on to the terminal too.
+        settle: returns what an awaitable comes to, and any other value as it is.
+
+    Raises:
+        KeyboardInterrupt: the user has interrupted, also where the agent swallowed it. One that
+            the agent itself raised is an error of the agent.
+    """
+    started = clock()
+
+    def attempt() -> object:
+        with captured(toolbox.output, capture):
+            return settle(caller.call(domain, task, toolbox.tools))
+
+    notes: list[str] = []
+    value: object = None
+    problem: Problem | None = None
+    ending = Ending.RETURNED
+    with watched_interrupts() as interrupts:
+        try:
+            # What an agent sets in its context is gone with the run.
+            value = copy_context().run(attempt)
+        except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
+            problem = problem_of(error, notes)
+            ending = _ending(error, unavailable, timed_out)
+        finally:
+            duration = clock() - started
+            toolbox.close()
+    if interrupts.seen:
+        raise KeyboardInterrupt
+    returned = None if problem else read_returned(value)
+    if toolbox.over_limit:
+        ending = Ending.OVER_LIMIT
+    return _trace(toolbox, ending, returned, problem, notes=notes, duration=duration)
+
+
+def cut_short(toolbox: Toolbox | None, *, duration: float, notes: Sequence[str] = ()) -> Trace:
+    """Close the toolbox of a run that is ended from outside, and tell what was seen until then.
+
+    It is for whoever limits the time of runs; what the agent does afterwards is not recorded. A
+    toolbox that is not there was not opened yet.
+    """
+    if toolbox is None:
+        return Trace(ending=Ending.TIMED_OUT, duration=duration, notes=tuple(notes))
+    toolbox.close()
+    ending = Ending.OVER_LIMIT if toolbox.over_limit else Ending.TIMED_OUT
+    return _trace(toolbox, ending, None, None, notes=notes, duration=duration)
+
+
+def _trace(
+    toolbox: Toolbox,
+    ending: Ending,
+    returned: Returned | None,
+    problem: Problem | None,
+    *,
+    notes: Sequence[str],
+    duration: float,
+) -> Trace:
+    told = returned or Returned(kind=ReturnedKind.NOTHING)
+    return Trace(
+        ending=ending,
+        returned=returned if ending is Ending.RETURNED else None,
+        problem=problem,
+        calls=toolbox.calls,
+        approvals=toolbox.approvals,
+        usage=filled(toolbox.usage, told.usage),
+        messages=toolbox.messages or told.messages,
+        output=toolbox.output.text,
+        duration=duration,
+        notes=tuple(dict.fromkeys((*toolbox.notes, *told.notes, *notes))),
+    )
+
+
+def _ending(
+    error: BaseException,
+    unavailable: Callable[[BaseException], bool],
+    timed_out: Callable[[BaseException], bool],
+) -> Ending:
+    if timed_out(error):
+        return Ending.TIMED_OUT
+    return Ending.UNAVAILABLE if unavailable(error) else Ending.RAISED

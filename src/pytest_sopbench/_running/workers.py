@@ -1,0 +1,75 @@
+"""Threads that make runs; one that has ended its run is used again.
+
+They are daemons, and of no pool: a pool waits for its threads when the interpreter ends. That
+they are used again matters to agents that keep a client per thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Thread
+from typing import Generic, TypeVar
+
+F = TypeVar("F")
+
+
+class Worker(Generic[F]):
+    """One thread, which does what it is given until it is dismissed."""
+
+    def __init__(self, work: Callable[[Worker[F], F], None], name: str) -> None:
+        self._work = work
+        self._inbox: SimpleQueue[F | None] = SimpleQueue()
+        self._thread = Thread(target=self._run, daemon=True, name=name)
+        self._thread.start()
+
+    def take(self, item: F) -> None:
+        self._inbox.put(item)
+
+    def dismiss(self) -> None:
+        self._inbox.put(None)
+
+    def _run(self) -> None:
+        while (item := self._inbox.get()) is not None:
+            self._work(self, item)
+            # Else the last run would be kept until the next one comes.
+            del item
+
+
+class Workers(Generic[F]):
+    """The workers of one engine; not safe by itself, the engine's lock guards it.
+
+    Args:
+        work: does one item; the worker that does it gives itself back with `give_back`.
+    """
+
+    def __init__(self, work: Callable[[Worker[F], F], None]) -> None:
+        self._work = work
+        self._idle: list[Worker[F]] = []
+        self._numbers = itertools.count(1)
+        self._stopped = False
+
+    def start(self, item: F) -> None:
+        """Let an idle worker do `item`, or a new one.
+
+        Raises:
+            RuntimeError: the system gives no more threads.
+        """
+        if not self._idle:
+            number = next(self._numbers)
+            self._idle.append(Worker(self._work, f"sopbench-agent-{number}"))
+        self._idle.pop().take(item)
+
+    def give_back(self, worker: Worker[F]) -> None:
+        if self._stopped:
+            worker.dismiss()
+        else:
+            self._idle.append(worker)
+
+    def stop(self) -> None:
+        """Dismiss those who are idle at once, and the others when they are given back."""
+        self._stopped = True
+        for worker in self._idle:
+            worker.dismiss()
+        self._idle.clear()

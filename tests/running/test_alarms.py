@@ -1,0 +1,78 @@
+"""The watchdog: what is to be done is done at its time, by a clock that the test moves."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_sopbench._running.alarms import Alarms
+
+SOON = 10.0
+"""Seconds of real time that a test waits at most for what is sure to come."""
+
+
+class HandClock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def alarms(clock: HandClock) -> Iterator[Alarms]:
+    alarms = Alarms(clock)
+    yield alarms
+    alarms.stop()
+
+
+def test_alarms_ring_in_the_order_of_their_times(alarms: Alarms, clock: HandClock) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+    for when, name in [(30.0, "late"), (10.0, "early"), (20.0, "middle")]:
+        alarms.at(when, lambda name=name: rung.put(name))
+
+    clock.now = 25.0
+    alarms.poke()
+
+    assert ["early", "middle"] == [rung.get(timeout=SOON) for _ in range(2)]
+    assert rung.empty()
+
+
+def test_what_is_due_already_is_done_at_once(alarms: Alarms) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+
+    alarms.at(-1.0, lambda: rung.put("now"))
+
+    assert "now" == rung.get(timeout=SOON)
+
+
+def test_a_cancelled_alarm_does_not_ring(alarms: Alarms) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+    alarms.at(5.0, lambda: rung.put("cancelled")).cancel()
+
+    alarms._clock.now = 6.0  # type: ignore[attr-defined] # the fixture's own clock
+    alarms.at(5.0, lambda: rung.put("kept"))
+
+    assert "kept" == rung.get(timeout=SOON)
+    assert rung.empty()
+
+
+def test_nothing_rings_once_stopped(alarms: Alarms) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+    alarms.at(5.0, lambda: rung.put("before"))
+    thread = alarms._thread
+
+    alarms.stop()
+    alarms.at(-1.0, lambda: rung.put("after"))
+
+    assert thread is not None
+    thread.join(SOON)
+    assert not thread.is_alive()
+    assert rung.empty()

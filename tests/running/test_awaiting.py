@@ -1,0 +1,32 @@
+"""Sync code that waits for async code, and the other way round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._running import awaiting
+
+
+def test_work_that_is_cancelled_before_it_begins_is_not_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin: list[Callable[[], None]] = []
+    done: list[str] = []
+
+    class Held:
+        def __init__(self, target: Callable[[], None], **_: Any) -> None:
+            begin.append(target)
+
+        def start(self) -> None: ...
+
+    monkeypatch.setattr(awaiting, "Thread", Held)
+    future = awaiting.in_thread(lambda: done.append(""))
+
+    future.cancel()
+    begin[0]()
+
+    assert future.cancelled()
+    assert [] == done

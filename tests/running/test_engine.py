@@ -1,0 +1,483 @@
+"""Many runs in flight: each is made once, in its turn, and ends for itself alone."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.traces import Ending, Trace
+from pytest_sopbench._running import workers
+from pytest_sopbench.errors import ToolSpecError, Unavailable
+
+SOON = 20.0
+"""Seconds that a test waits at most for what is sure to come."""
+
+
+class Notes:
+    """A listener that remembers."""
+
+    def __init__(self) -> None:
+        self.started_keys: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.ended_keys: list[str] = []
+
+    def started(self, key: str) -> None:
+        self.started_keys.put(key)
+
+    def ended(self, key: str, trace: Trace) -> None:
+        assert trace.ending
+        self.ended_keys.append(key)
+
+
+class Gate:
+    """An agent that waits until it is let through."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.entered: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def agent(self, name: str = "") -> Callable[[], str]:
+        def agent() -> str:
+            self.entered.put(name)
+            assert self.opened.wait(SOON)
+            return name
+
+        return agent
+
+
+def text(trace: Trace | None) -> str:
+    assert trace is not None
+    assert trace.returned is not None
+    return trace.returned.text
+
+
+async def async_echo(task_id: str) -> str:
+    await asyncio.sleep(0)
+    return task_id
+
+
+def coroutine(task_id: str) -> Any:
+    return async_echo(task_id)
+
+
+def awaitable() -> Later:
+    return Later()
+
+
+class Later:
+    """An awaitable that is no coroutine."""
+
+    def __await__(self) -> Any:
+        yield from asyncio.sleep(0).__await__()
+        return "PX1"
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(lambda task_id: task_id, id="sync"),
+        pytest.param(async_echo, id="async"),
+        pytest.param(coroutine, id="sync-that-returns-a-coroutine"),
+        pytest.param(awaitable, id="sync-that-returns-an-awaitable"),
+    ],
+)
+@pytest.mark.parametrize("timeout", [None, 60.0], ids=["endless", "limited"])
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_run_gives_its_trace(flights: Any, agent: Any, timeout: float, limit: int) -> None:
+    trace = flights.run(agent, limit=limit, timeout=timeout)
+
+    assert Ending.RETURNED is trace.ending
+    assert "PX1" == text(trace)
+
+
+def test_256_runs_are_in_flight_at_once(flights: Any) -> None:
+    barrier = threading.Barrier(256)
+    engine = flights.engine(256, timeout=60.0)
+    keys = [str(number) for number in range(256)]
+
+    engine.ensure("0", keys[1:], lambda key: flights.job(key, lambda: barrier.wait(SOON) and key))
+
+    assert {Ending.RETURNED} == {engine.wait(key).ending for key in keys}
+    assert 256 == engine.standing().peak
+
+
+def test_256_async_runs_share_one_loop(flights: Any) -> None:
+    loops: set[int] = set()
+    barrier = asyncio.Barrier(256)
+
+    async def agent() -> str:
+        loops.add(id(asyncio.get_running_loop()))
+        await barrier.wait()
+        return "done"
+
+    engine = flights.engine(256)
+    for number in range(256):
+        engine.submit(flights.job(str(number), agent))
+
+    assert {"done"} == {text(engine.wait(str(number))) for number in range(256)}
+    assert 1 == len(loops)
+    assert 256 == engine.standing().peak
+
+
+def test_no_more_runs_are_in_flight_than_the_limit(flights: Any) -> None:
+    lock, inside, seen = threading.Lock(), [0], [0]
+
+    def agent() -> None:
+        with lock:
+            inside[0] += 1
+            seen[0] = max(seen[0], inside[0])
+        time.sleep(0.002)
+        with lock:
+            inside[0] -= 1
+
+    engine = flights.engine(5)
+    for number in range(60):
+        engine.submit(flights.job(str(number), agent))
+    for number in range(60):
+        engine.wait(str(number))
+
+    assert 5 == seen[0]
+    assert (60, 60, 5, 0) == (
+        engine.standing().started,
+        engine.standing().ended,
+        engine.standing().peak,
+        engine.standing().queued,
+    )
+
+
+def test_the_current_run_is_the_next_to_start(flights: Any) -> None:
+    gate, notes = Gate(), Notes()
+    engine = flights.engine(1, timeout=60.0, listener=notes)
+    for key in "abcd":
+        engine.submit(flights.job(key, gate.agent(key)))
+
+    gate.entered.get(timeout=SOON)
+    engine.ensure("d", ["e"], lambda key: flights.job(key, gate.agent(key)))
+    engine.urgent("a")
+    gate.opened.set()
+    for key in "abcde":
+        engine.wait(key)
+
+    assert list("adbce") == notes.ended_keys
+    assert list("adbce") == [notes.started_keys.get(timeout=SOON) for _ in range(5)]
+
+
+def test_a_key_is_run_once(flights: Any) -> None:
+    asked: list[str] = []
+    engine = flights.engine(2)
+
+    def job_of(key: str) -> Any:
+        asked.append(key)
+        return flights.job(key, lambda: key)
+
+    for current in "abc":
+        engine.ensure(current, "abc", job_of)
+        assert current == text(engine.wait(current))
+    engine.submit(flights.job("a", lambda: "again"))
+
+    assert ["a", "b", "c"] == asked
+    assert "a" == text(engine.wait("a"))
+
+
+def test_a_forgotten_run_may_be_made_again(flights: Any) -> None:
+    engine = flights.engine(2)
+    engine.submit(flights.job("a", lambda: "first"))
+    engine.wait("a")
+
+    engine.forget("a")
+    engine.forget("unknown")
+    engine.submit(flights.job("a", lambda: "second"))
+
+    assert "second" == text(engine.wait("a"))
+
+
+def test_a_run_in_flight_is_not_forgotten(flights: Any) -> None:
+    gate = Gate()
+    engine = flights.engine(2)
+    engine.submit(flights.job("a", gate.agent("kept")))
+
+    engine.forget("a")
+    gate.opened.set()
+
+    assert "kept" == text(engine.wait("a"))
+
+
+def test_nobody_waits_for_a_run_that_was_never_submitted(flights: Any) -> None:
+    with pytest.raises(KeyError):
+        flights.engine(2).wait("unknown")
+
+
+def test_threads_are_used_again(flights: Any) -> None:
+    """Agents keep clients per thread."""
+    engine = flights.engine(2)
+
+    names = set()
+    for number in range(20):
+        engine.submit(flights.job(str(number), lambda: threading.current_thread().name))
+        names.add(text(engine.wait(str(number))))
+
+    assert names <= {"sopbench-agent-1", "sopbench-agent-2"}
+
+
+def test_a_run_sees_the_context_in_which_the_engine_was_made(flights: Any) -> None:
+    word = ContextVar("word", default="unset")
+    word.set("session")
+    engine = flights.engine(2)
+    word.set("test")
+
+    def agent() -> str:
+        said = word.get()
+        word.set("run")
+        return said
+
+    async def async_agent() -> str:
+        return agent()
+
+    for key in "abcd":
+        engine.submit(flights.job(key, async_agent if key in "bd" else agent))
+
+    assert {"session"} == {text(engine.wait(key)) for key in "abcd"}
+    assert "test" == word.get()
+
+
+def test_where_one_run_is_in_flight_and_none_is_timed_out_it_is_made_here(flights: Any) -> None:
+    engine = flights.engine(1)
+    made: list[str] = []
+
+    def agent() -> str:
+        made.append("")
+        return threading.current_thread().name
+
+    engine.ensure("a", "bcd", lambda key: flights.job(key, agent))
+
+    assert engine.direct
+    assert [] == made
+    assert threading.main_thread().name == text(engine.wait("a")) == text(engine.wait("a"))
+    assert [""] == made
+
+
+def test_a_run_that_is_made_here_shows_what_it_writes(
+    flights: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = flights.run(lambda: print("shown"), limit=1)  # noqa: T201 - what agents do
+
+    assert "shown\n" == trace.output == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0], ids=["here", "in-a-thread"])
+def test_a_toolbox_that_cannot_be_opened_is_a_fault_of_the_set_up(
+    flights: Any, timeout: float
+) -> None:
+    engine = flights.engine(1, timeout=timeout)
+
+    def open_toolbox() -> Any:
+        path = "tools.py"
+        raise ToolSpecError(path, "no manager")
+
+    engine.submit(flights.job("a", lambda: None, open_toolbox=open_toolbox))
+
+    for _ in range(2):
+        with pytest.raises(ToolSpecError, match="no manager"):
+            engine.wait("a")
+    assert () == engine.standing().running
+
+
+def test_what_a_listener_raises_reaches_the_one_who_waits(flights: Any) -> None:
+    class Full(Notes):
+        def ended(self, key: str, trace: Trace) -> None:
+            raise OSError(key, trace.ending)
+
+    engine = flights.engine(2, listener=Full())
+    engine.submit(flights.job("a", lambda: None))
+
+    with pytest.raises(OSError, match="a"):
+        engine.wait("a")
+
+
+class Interrupting:
+    """What an agent may return; it exits when it is read."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+
+def test_what_an_agent_returns_cannot_end_the_session(flights: Any) -> None:
+    def agent() -> Interrupting:
+        return Interrupting()
+
+    trace = flights.run(agent, timeout=60.0)
+
+    assert Ending.RAISED is trace.ending
+    assert trace.problem is not None
+    assert "KeyboardInterrupt" == trace.problem.type
+
+
+def test_dropped_runs_never_start_and_may_be_submitted_again(flights: Any) -> None:
+    gate, notes = Gate(), Notes()
+    engine = flights.engine(1, timeout=60.0, listener=notes)
+    for key in "abc":
+        engine.submit(flights.job(key, gate.agent(key)))
+    gate.entered.get(timeout=SOON)
+    waiting = queue.SimpleQueue[Any]()
+    flight = engine._flights["b"]
+    threading.Thread(target=lambda: waiting.put(flight.done.wait(SOON))).start()
+
+    dropped = engine.cancel_queued()
+    gate.opened.set()
+
+    assert ("b", "c") == dropped
+    assert waiting.get(timeout=SOON)
+    assert "a" == text(engine.wait("a"))
+    with pytest.raises(KeyError):
+        engine.wait("b")
+    engine.submit(flights.job("b", lambda: "again"))
+    assert "again" == text(engine.wait("b"))
+
+
+def test_a_stopped_engine_keeps_what_has_ended_and_starts_nothing(flights: Any) -> None:
+    gate, notes = Gate(), Notes()
+    engine = flights.engine(1, timeout=60.0, listener=notes)
+    late: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def calling(tools: Any) -> None:
+        gate.agent()()
+        late.put(tools.execute_tool("send_letter")["error"])
+
+    engine.submit(flights.job("ended", lambda: "kept"))
+    engine.wait("ended")
+    engine.submit(flights.job("running", calling))
+    gate.entered.get(timeout=SOON)
+    engine.submit(flights.job("queued", calling))
+
+    engine.stop()
+    engine.stop()
+    engine.submit(flights.job("after", calling))
+    gate.opened.set()
+
+    assert "kept" == text(engine.wait("ended"))
+    assert [None, None, None] == [engine.wait(key) for key in ("running", "queued", "after")]
+    assert ["ended"] == notes.ended_keys
+    assert () == engine.standing().running
+    assert "the run is over" in late.get(timeout=SOON)
+
+
+def test_the_threads_of_a_stopped_engine_end(flights: Any) -> None:
+    engine = flights.engine(8, timeout=60.0)
+    before = set(threading.enumerate())
+    for number in range(8):
+        agent = async_echo if number % 2 else (lambda: None)
+        engine.submit(flights.job(str(number), agent))
+    for number in range(8):
+        engine.wait(str(number))
+    ours = set(threading.enumerate()) - before
+
+    engine.stop()
+
+    assert {"sopbench-loop", "sopbench-watchdog"} <= {thread.name for thread in ours}
+    for thread in ours:
+        thread.join(SOON)
+        assert not thread.is_alive()
+
+
+def test_a_standing_tells_the_slowest_run_first(flights: Any) -> None:
+    gate = Gate()
+    now = [0.0]
+    engine = flights.engine(2, clock=lambda: now[0])
+    engine.submit(flights.job("first", gate.agent()))
+    gate.entered.get(timeout=SOON)
+    now[0] = 5.0
+    engine.submit(flights.job("second", gate.agent()))
+    gate.entered.get(timeout=SOON)
+    engine.submit(flights.job("third", gate.agent()))
+    now[0] = 6.0
+
+    standing = engine.standing()
+    gate.opened.set()
+
+    assert (("first", 6.0), ("second", 1.0)) == standing.running
+    assert (2, 0, 1, 2) == (standing.started, standing.ended, standing.queued, standing.limit)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["not-even-one", "one"])
+def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
+    flights: Any, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    made = []
+
+    class Scarce(workers.Worker[Any]):
+        def __init__(self, work: Any, name: str) -> None:
+            made.append(name)
+            if first or len(made) > 1:
+                msg = "can't start new thread"
+                raise RuntimeError(msg)
+            super().__init__(work, name)
+
+    monkeypatch.setattr(workers, "Worker", Scarce)
+    gate = Gate()
+    gate.opened.set()
+    engine = flights.engine(8)
+    for key in "abc":
+        engine.submit(flights.job(key, gate.agent(key)))
+
+    if first:
+        with pytest.raises(RuntimeError, match="new thread"):
+            engine.wait("a")
+    else:
+        assert list("abc") == [text(engine.wait(key)) for key in "abc"]
+        assert 8 == engine.standing().limit
+
+
+async def hang_async() -> None:
+    await asyncio.sleep(SOON)
+
+
+async def exit_async() -> None:
+    raise SystemExit
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def agent() -> None:
+        raise error
+
+    return agent
+
+
+def test_500_runs_of_all_kinds_are_each_counted_once(flights: Any) -> None:
+    """Hangs, exits, interrupts, errors and good ends; each ends on the right key."""
+    release, notes, now = threading.Event(), Notes(), [0.0]
+    kinds: list[tuple[Any, Ending]] = [
+        (lambda: release.wait(SOON), Ending.TIMED_OUT),
+        (hang_async, Ending.TIMED_OUT),
+        (raising(SystemExit()), Ending.RAISED),
+        (raising(KeyboardInterrupt()), Ending.RAISED),
+        (exit_async, Ending.RAISED),
+        (raising(Unavailable()), Ending.UNAVAILABLE),
+    ]
+    special = {41 * place: kind for place, kind in enumerate(kinds * 2)}
+    engine = flights.engine(64, timeout=10.0, listener=notes, clock=lambda: now[0])
+
+    expected: dict[str, Ending] = {}
+    for number in range(500):
+        agent, ending = special.get(number, (lambda: "done", Ending.RETURNED))
+        expected[str(number)] = ending
+        engine.submit(flights.job(str(number), agent))
+    hanging = {key for key, ending in expected.items() if ending is Ending.TIMED_OUT}
+    endings = {key: engine.wait(key).ending for key in expected.keys() - hanging}
+    now[0] = 10.0
+    engine._dispatcher._alarms.poke()
+    endings |= {key: engine.wait(key).ending for key in hanging}
+    release.set()
+
+    assert expected == endings
+    assert Counter(expected.keys()) == Counter(notes.ended_keys)
+    assert (500, 500) == (engine.standing().started, engine.standing().ended)
+    assert {"0", str(41 * 6)} == set(engine.standing().abandoned)

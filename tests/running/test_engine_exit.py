@@ -1,0 +1,127 @@
+"""How a process with an engine ends: at once, whatever its agents do.
+
+Each case is a script in a process of its own, since it is the process that is tested.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PRELUDE = """
+import asyncio, sys, threading, time
+from pathlib import Path
+from pytest_sopbench._core.models import Domain, Task
+from pytest_sopbench._running.agent_call import AgentCaller
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.in_flight import Limits
+from pytest_sopbench._running.job import Job
+from pytest_sopbench._running.toolbox import ToolboxFactory
+
+task = Task(domain="d", id="T1", line=2, inputs={}, expected={}, results={}, hash="")
+domain = Domain(name="d", folder=Path(), data_file=Path("data.csv"), sop="", tool_specs=(),
+                fields=(), tasks=(task,), task_ids=("T1",), input_columns=())
+factory = ToolboxFactory(domain)
+
+def job(key, agent):
+    return Job(key=key, caller=AgentCaller(agent), domain=domain, task=task,
+               open_toolbox=lambda: factory.open(task, max_calls=9, clock=time.perf_counter))
+
+def hang():
+    time.sleep(600)
+
+async def hang_async():
+    await asyncio.sleep(600)
+
+async def block():
+    time.sleep(600)
+
+async def hang_in_thread():
+    await asyncio.to_thread(time.sleep, 600)
+
+async def stubborn():
+    while True:
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            pass
+
+def chatty():
+    while True:
+        print("x" * 1000)
+"""
+PATIENCE = 60.0
+"""Seconds for a loaded machine; the agents hang for ten times as long."""
+
+
+def script(tmp_path: Path, body: str) -> list[str]:
+    path = tmp_path / "script.py"
+    path.write_text(PRELUDE + body)
+    return [sys.executable, "-X", "dev", str(path)]
+
+
+EVERY = "hang, hang_async, block, hang_in_thread, stubborn, chatty"
+
+
+@pytest.mark.parametrize(
+    ("agents", "stop"),
+    [
+        pytest.param("hang", "", id="sync"),
+        pytest.param("block", "", id="blocked-loop"),
+        pytest.param("hang_in_thread", "engine.stop()", id="thread-of-the-loop"),
+        pytest.param(EVERY, "", id="all"),
+        pytest.param(EVERY, "engine.stop()", id="all-and-stopped"),
+    ],
+)
+def test_the_interpreter_ends_though_agents_hang(tmp_path: Path, agents: str, stop: str) -> None:
+    body = f"""
+engine = Engine(8, Limits(timeout=0.2))
+agents = [{agents}]
+for number, agent in enumerate(agents):
+    engine.submit(job(number, agent))
+endings = [engine.wait(number).ending.value for number in range(len(agents))]
+{stop}
+print(*sorted(set(endings)))
+"""
+
+    done = subprocess.run(
+        script(tmp_path, body), capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+    assert (0, "timed_out\n") == (done.returncode, done.stdout), done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to a process there")
+@pytest.mark.parametrize("agent", ["hang", "hang_async"])
+def test_ctrl_c_gets_through_while_256_runs_are_in_flight(tmp_path: Path, agent: str) -> None:
+    body = f"""
+engine = Engine(257, Limits(timeout=500))
+engine.submit(job("ended", lambda: "kept"))
+engine.wait("ended")
+for number in range(256):
+    engine.submit(job(number, {agent}))
+while len(engine.standing().running) < 256:
+    time.sleep(0.01)
+print("ready", flush=True)
+try:
+    engine.wait(0)
+except KeyboardInterrupt:
+    began = time.perf_counter()
+    engine.stop()
+    print("interrupted", engine.wait("ended").returned.text, time.perf_counter() - began < 5)
+"""
+    process = subprocess.Popen(script(tmp_path, body), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert "ready\n" == process.stdout.readline()
+    # It is to be interrupted in the wait, not on the way to it.
+    time.sleep(0.3)
+
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=PATIENCE)
+
+    assert (0, "interrupted kept True\n") == (process.returncode, said)
