@@ -1,0 +1,209 @@
+"""Write a session while it runs, so that whatever kills it leaves what was finished."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._core.summary_json import summary_to_json, total_to_json
+from pytest_sopbench._core.totals import total_of
+from pytest_sopbench.errors import SessionFileError
+
+from .header import SessionHeader, header_to_line
+from .start import MARK
+
+SYNC_SECONDS = 1.0
+"""How much of a session a power failure may take."""
+
+_START = MARK.encode()
+_STRING = rb'"(?:[^"\\]|\\.)*"'
+# How a record's line begins; reading no more of it makes finishing cheap.
+_KEY = re.compile(
+    rb'\{"type":"run","domain":(%b),"task":(%b),"trial":(\d+),"agent":(%b)[,}]'
+    % (_STRING, _STRING, _STRING)
+)
+
+
+class SessionWriter:
+    """Appends lines to a session, and puts them in order at the end.
+
+    Args:
+        path: the session's file; one that is there is replaced. The header stands in it before
+            the constructor returns.
+        header: the first line.
+        kept: a second file to which the finished session is copied. It must not exist.
+        clock: seconds that only grow.
+
+    Raises:
+        SessionFileError: `kept` exists, or one of the two cannot be written. Nothing was
+            replaced then.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        header: SessionHeader,
+        *,
+        kept: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path = path
+        self.kept = kept
+        self._clock = clock
+        if kept is not None:
+            _refuse_existing(kept)
+            _make_folder(kept)
+        _make_folder(path)
+        with _told(path):
+            with _replacing(path) as file:
+                file.write(f"{header_to_line(header)}\n".encode())
+            self._file = path.open("a+b")
+        self._synced = clock()
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def append(self, line: str) -> None:
+        """Add one line of JSON, given without its end.
+
+        Raises:
+            SessionFileError: the disk did not take it. The file is closed then.
+        """
+        with _told(self.path), self._closed_by_failure():
+            # One write for the line and its end: a line without an end is known to be cut.
+            self._file.write(f"{line}\n".encode())
+            self._file.flush()
+            if self._clock() - self._synced >= SYNC_SECONDS:
+                os.fsync(self._file.fileno())
+                self._synced = self._clock()
+
+    def close(self) -> None:
+        """Stop here: the lines stay in the order of arrival, without a summary."""
+        if not self._file.closed:
+            with _told(self.path):
+                os.fsync(self._file.fileno())
+                self._file.close()
+
+    def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
+        """Rewrite the session in the order of the plan, with the summary as its last line.
+
+        The last line of a key wins, and what only says that a run began is dropped. Runs that
+        the plan does not name follow in the order of their arrival. A planned run that nobody
+        appended is missing: append its `not_run` record before.
+
+        Raises:
+            SessionFileError: the disk did not take it; what was appended is still there.
+        """
+        with _told(self.path), self._closed_by_failure(), _replacing(self.path) as new:
+            # Its own descriptor, since another session may have put its file under this name.
+            self._file.seek(0)
+            for line in _ordered(self._file, order):
+                new.write(line)
+            new.write(f"{_summary_line(summaries)}\n".encode())
+            self._file.close()
+        if self.kept is not None:
+            _refuse_existing(self.kept)
+            with _told(self.kept), _replacing(self.kept) as copy, self.path.open("rb") as whole:
+                shutil.copyfileobj(whole, copy)
+
+    @contextlib.contextmanager
+    def _closed_by_failure(self) -> Generator[None]:
+        try:
+            yield
+        except OSError:
+            # Closing writes what is still buffered, which the disk may refuse once more.
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise
+
+
+def _ordered(file: BinaryIO, order: Iterable[RunKey]) -> Iterator[bytes]:
+    """Yield the header and then the last line of each key, planned keys first."""
+    places: dict[RunKey, int] = {}
+    place = 0
+    for line in file:
+        # The line of a write that the disk cut short has no end, and is nobody's last word.
+        if place and line.endswith(b"\n") and not line.startswith(_START):
+            places[_key_of(line)] = place
+        place += len(line)
+    file.seek(0)
+    yield file.readline()
+    planned = [key for key in dict.fromkeys(order) if key in places]
+    for key in dict.fromkeys((*planned, *places)):
+        file.seek(places[key])
+        yield file.readline()
+
+
+def _key_of(line: bytes) -> RunKey:
+    found = _KEY.match(line)
+    if found is not None:
+        domain, task, trial, agent = (json.loads(part) for part in found.groups())
+        return RunKey(domain, task, trial, agent)
+    data = json.loads(line)
+    return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+
+
+def _summary_line(summaries: Mapping[str, Summary]) -> str:
+    data = {
+        "type": "summary",
+        "domains": {name: summary_to_json(one) for name, one in summaries.items()},
+        "total": total_to_json(total_of(summaries)),
+    }
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def _refuse_existing(kept: Path) -> None:
+    if kept.exists():
+        msg = f"{kept}: a session is kept there already"
+        raise SessionFileError(msg, hint="choose another name, or move that file away first")
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder of a file, and see that it can be written before a model is paid for."""
+    with _told(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _temporary(path).open("wb"):
+            pass
+        _temporary(path).unlink()
+        own = next((one for one in path.absolute().parents if one.name == ".sop"), None)
+        if own is not None and not (own / ".gitignore").exists():
+            (own / ".gitignore").write_text("*\n", "utf-8")
+
+
+def _temporary(path: Path) -> Path:
+    # Of this process alone, in the same folder, so that renaming it is one step.
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Generator[BinaryIO]:
+    """Write a file aside, and put it into place when it is whole and on the disk."""
+    aside = _temporary(path)
+    try:
+        with aside.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as fault:
+        msg = f"{path}: cannot be written: {fault.strerror or fault}"
+        hint = "say with sop_sessions_dir where sessions may be written"
+        raise SessionFileError(msg, hint=hint) from fault

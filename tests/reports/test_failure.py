@@ -1,0 +1,309 @@
+"""What a task that is not correct prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.models import JsonValue
+from pytest_sopbench._core.records import CallRecord, RunRecord
+from pytest_sopbench._core.traces import Problem, Usage
+from pytest_sopbench._core.verdicts import AnswerForm, Mismatch, Outcome
+from pytest_sopbench._reports.failure import FORMS, failure_lines
+
+INPUTS: Mapping[str, JsonValue] = {"product_id": "P_13307", "weight": 12}
+MISMATCH = Mismatch(
+    field="hazard_class",
+    expected="Hazard Class C",
+    actual="Hazard Class B",
+    why="other known label",
+)
+CALL = CallRecord(name="look_up", arguments={"product_id": "P_13307"}, result={"score": 3})
+
+
+def run(outcome: Outcome = Outcome.WRONG, **more: object) -> RunRecord:
+    keywords: dict[str, object] = {
+        "domain": "dangerous_goods",
+        "task": "P_13307",
+        "outcome": outcome,
+        "expected": {"hazard_class": "Hazard Class C"},
+        "duration_s": 1.3,
+        **more,
+    }
+    if outcome is Outcome.WRONG:
+        keywords.setdefault("mismatches", (MISMATCH,))
+        keywords.setdefault("answer", {"hazard_class": "Hazard Class B"})
+        keywords.setdefault("answer_form", "final_output")
+    return RunRecord(**keywords)  # type: ignore[arg-type]  # test sugar
+
+
+def lines_of(
+    record: RunRecord,
+    inputs: Mapping[str, JsonValue] | None = INPUTS,
+    rerun: str = "pytest x::P_13307",
+    location: str = "domains/dangerous_goods/data.csv:15",
+) -> list[str]:
+    return failure_lines(record, inputs=inputs, rerun=rerun, location=location)
+
+
+def labelled(lines: list[str], label: str) -> list[str]:
+    return [line[9:] for line in lines if line.startswith(f"{label} ")]
+
+
+def test_a_wrong_answer_is_told_in_full() -> None:
+    assert lines_of(run(calls=(CALL, CALL))) == [
+        "wrong: hazard_class is 'Hazard Class B', not 'Hazard Class C'",
+        "task     dangerous_goods/P_13307  domains/dangerous_goods/data.csv:15",
+        "inputs   product_id='P_13307', weight=12",
+        "field    hazard_class: other known label",
+        "expected 'Hazard Class C'",
+        "actual   'Hazard Class B'",
+        "found    in <final_output>",
+        "calls    1 look_up(product_id='P_13307')  -> {\"score\": 3}",
+        "         2 look_up(product_id='P_13307')  -> {\"score\": 3}",
+        "took     1.3 s",
+        "again    pytest x::P_13307",
+    ]
+
+
+def test_what_is_not_at_hand_is_left_out() -> None:
+    """As in `sopbench show`, which knows neither inputs nor rows."""
+    lines = lines_of(run(duration_s=None), inputs=None, rerun="", location="")
+
+    labels = [line.split()[0] for line in lines]
+    assert labels == ["wrong:", "task", "field", "expected", "actual", "found"]
+
+
+def test_several_fields_are_told_one_by_one() -> None:
+    mismatches = (
+        MISMATCH,
+        Mismatch(field="refund", expected=12.5, actual=12.05, why="number off by 0.45"),
+    )
+    expected = {"hazard_class": "Hazard Class C", "refund": 12.5, "note": ""}
+
+    lines = lines_of(run(mismatches=mismatches, expected=expected))
+
+    assert lines[0] == "wrong: 2 of 3 fields differ"
+    assert "field    refund: expected 12.5, actual 12.05: number off by 0.45" in lines
+    assert "         1 of 3 fields match" in lines
+
+
+def test_an_answer_that_was_not_found_is_told_with_what_was_said() -> None:
+    lines = lines_of(run(Outcome.NO_ANSWER, reason="no form has hazard_class", text="I think C."))
+
+    assert lines[0] == "no_answer: no form has hazard_class"
+    assert labelled(lines, "expected") == ["hazard_class='Hazard Class C'"]
+    assert labelled(lines, "said") == ["I think C."]
+
+
+def test_of_a_long_text_the_end_is_told() -> None:
+    lines = lines_of(run(Outcome.NO_ANSWER, text="beginning " + "x " * 200 + "the end"))
+
+    (said,) = labelled(lines, "said")
+    assert said.startswith("...")
+    assert any(line.endswith("the end") for line in lines)
+    assert not any("beginning" in line for line in lines)
+
+
+def test_zero_calls_are_said_aloud() -> None:
+    assert labelled(lines_of(run()), "calls") == ["none: the agent called no tool"]
+
+
+def test_a_run_without_a_trace_says_nothing_of_calls() -> None:
+    lines = lines_of(run(Outcome.CRASH, duration_s=None, reason="the process died"))
+
+    assert lines[0] == "crash: the process died"
+    assert not labelled(lines, "calls")
+    assert not labelled(lines, "took")
+
+
+def test_calls_show_what_came_back() -> None:
+    calls = (
+        CALL,
+        CallRecord(name="look_up", arguments={}, error="no record of ''"),
+        CallRecord(
+            name="send", arguments="text", bad=True, findings=("unknown tool 'send'",), error="x"
+        ),
+        CallRecord(name="send", arguments=None, bad=True, error="not JSON"),
+    )
+
+    lines = lines_of(run(calls=calls))
+
+    start = next(number for number, line in enumerate(lines) if line.startswith("calls"))
+    assert lines[start : start + 4] == [
+        "calls    1 look_up(product_id='P_13307')  -> {\"score\": 3}",
+        "         2 look_up()                      error: no record of ''",
+        "         3 send('text')                   bad: unknown tool 'send'",
+        "         4 send(None)                     bad: not JSON",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "shown", "left"),
+    [
+        pytest.param(12, 12, "", id="all fit"),
+        pytest.param(13, 11, "... 2 more calls ...", id="one too many"),
+        pytest.param(100, 11, "... 89 more calls ...", id="many"),
+    ],
+)
+def test_a_long_trajectory_is_cut_in_the_middle(count: int, shown: int, left: str) -> None:
+    calls = tuple(CallRecord(name=f"tool_{number}", arguments={}) for number in range(count))
+
+    lines = lines_of(run(calls=calls))
+
+    assert len([line for line in lines if "-> None" in line]) == shown
+    assert [left] * bool(left) == [line.strip() for line in lines if "more call" in line]
+    assert any(f"{count} tool_{count - 1}()" in line for line in lines)
+
+
+def test_an_exception_comes_with_its_traceback() -> None:
+    frames = 'Traceback (most recent call last):\n  File "agent.py", line 3, in run\n    boom()'
+    problem = Problem(type="builtins.KeyError", message="'score'", traceback=f"{frames}\n")
+
+    lines = lines_of(run(Outcome.ERROR, problem=problem))
+
+    assert lines[0] == "error: builtins.KeyError: 'score'"
+    start = lines.index("raised   builtins.KeyError: 'score'")
+    assert lines[start + 1 : start + 4] == [f"  {frame}" for frame in frames.splitlines()]
+
+
+def test_an_exception_without_a_message_is_its_type() -> None:
+    problem = Problem(type="asyncio.CancelledError", message="")
+
+    lines = lines_of(run(Outcome.ERROR, reason="it was cancelled", problem=problem))
+
+    assert lines[0] == "error: it was cancelled"
+    assert labelled(lines, "raised") == ["asyncio.CancelledError"]
+
+
+def test_a_long_traceback_keeps_its_end() -> None:
+    frames = "\n".join(f"frame {number}" for number in range(100))
+    problem = Problem(type="E", message="m", traceback=frames)
+
+    lines = [line.strip() for line in lines_of(run(Outcome.ERROR, problem=problem))]
+
+    start = lines.index("frame 0")
+    assert lines[start : start + 3] == ["frame 0", "frame 1", "... 70 more lines ..."]
+    assert lines[start + 3] == "frame 72"
+    assert "frame 99" in lines
+
+
+def test_a_line_of_a_traceback_is_never_cut() -> None:
+    problem = Problem(type="E", message="m", traceback="x" * 200)
+
+    assert f"  {'x' * 200}" in lines_of(run(Outcome.ERROR, problem=problem))
+
+
+def test_a_headline_that_is_cut_is_told_again() -> None:
+    lines = lines_of(run(Outcome.TIMEOUT, reason="because " * 15))
+
+    assert lines[0].endswith("...")
+    assert labelled(lines, "why")[0].startswith("timeout: because")
+
+
+def test_a_reason_that_fits_is_told_once() -> None:
+    lines = lines_of(run(Outcome.TIMEOUT, reason="still running after 600 s"))
+
+    assert len([line for line in lines if "still running" in line]) == 1
+
+
+def test_an_outcome_without_a_reason_is_a_word() -> None:
+    assert lines_of(run(Outcome.CRASH))[0] == "crash"
+
+
+def test_notes_disputes_and_published_scoring_are_told() -> None:
+    lines = lines_of(
+        run(
+            Outcome.CORRECT,
+            answer={"hazard_class": "Hazard Class C"},
+            disagreement="step 4 says B",
+            only_published=True,
+            notes=("a broken character was escaped",),
+        )
+    )
+
+    assert lines[0] == "correct"
+    assert labelled(lines, "answer") == ["hazard_class='Hazard Class C'"]
+    assert labelled(lines, "disputed")[0].startswith("the expected answer is known to contradict")
+    assert labelled(lines, "note") == [
+        "correct by the published scorer's rules only",
+        "a broken character was escaped",
+    ]
+
+
+def test_what_is_known_of_usage_is_told() -> None:
+    usage = Usage(input_tokens=5_321, output_tokens=812, model_calls=4, cost_usd=0.0123)
+
+    lines = lines_of(run(usage=usage))
+
+    assert labelled(lines, "took") == [
+        "1.3 s, 4.0 model calls, 5.3k tokens in, 812 tokens out, $0.012"
+    ]
+
+
+def test_a_later_trial_is_named() -> None:
+    assert "task     dangerous_goods/P_13307 (trial 3)" in lines_of(run(trial=3), location="")
+
+
+def test_a_location_that_finds_no_room_stands_below() -> None:
+    lines = lines_of(run(), location="x" * 70)
+
+    assert lines[1:3] == ["task     dangerous_goods/P_13307", f"         {'x' * 70}"]
+
+
+def test_the_command_is_never_cut() -> None:
+    command = f"pytest {'x' * 100}"
+
+    assert lines_of(run(), rerun=command)[-1] == f"again    {command}"
+
+
+def test_every_form_of_an_answer_has_words() -> None:
+    assert {form.value for form in AnswerForm} - {"not_found"} == set(FORMS)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
+VALUES: st.SearchStrategy[JsonValue] = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(Outcome),
+    st.dictionaries(TEXTS, VALUES, max_size=4),
+    st.lists(
+        st.builds(
+            CallRecord,
+            name=TEXTS,
+            arguments=VALUES,
+            result=VALUES,
+            error=st.none() | TEXTS,
+            bad=st.booleans(),
+        ),
+        max_size=15,
+    ).map(tuple),
+    TEXTS,
+)
+def test_whatever_a_run_holds_fits_80_columns(
+    outcome: Outcome,
+    values: dict[str, JsonValue],
+    calls: tuple[CallRecord, ...],
+    text: str,
+) -> None:
+    mismatches = tuple(
+        Mismatch(field=name, expected=value, actual=text, why=text)
+        for name, value in values.items()
+    )
+    record = run(
+        outcome, reason=text, expected=values, mismatches=mismatches, calls=calls, text=text
+    )
+
+    lines = failure_lines(record, inputs=values, rerun="", location="")
+
+    assert all(line.isprintable() for line in lines)
+    assert all(len(line) <= 80 for line in lines)

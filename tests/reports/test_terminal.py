@@ -1,0 +1,238 @@
+"""The summary block: the one of the interface, and what may happen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pytest_sopbench._core.counts import Amount, DisputedCounts, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics import EMPTY, Summary
+from pytest_sopbench._core.models import Scoring
+from pytest_sopbench._core.totals import total_of
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._reports.terminal import domain_lines, total_lines
+
+SUMMARY = Summary(
+    runs=274,
+    tasks=274,
+    outcomes={
+        Outcome.CORRECT: 258,
+        Outcome.WRONG: 12,
+        Outcome.ERROR: 3,
+        Outcome.TIMEOUT: 1,
+    },
+    tools={"look_up": ToolCounts(calls=1096, bad=10)},
+    by_expected={"A": RunCounts(runs=91), "B": RunCounts(runs=183 - 91), "C": RunCounts(runs=91)},
+    mismatched={"hazard_class": 12},
+    wrong_pairs={
+        "hazard_class": {
+            ("Hazard Class C", "Hazard Class B"): 7,
+            ("Hazard Class D", "Hazard Class C"): 5,
+        }
+    },
+    durations=(1.0,) * 274,
+)
+
+
+def block(summary: Summary, verbosity: int = 0, **more: Scoring) -> list[str]:
+    lines = list(
+        domain_lines("dangerous_goods", "mypkg:agent", summary, verbosity=verbosity, **more)
+    )
+    assert all(len(line) <= 80 for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    return lines
+
+
+def starting(lines: list[str], start: str) -> Iterator[str]:
+    return (line for line in lines if line.startswith(start))
+
+
+def test_the_block_of_the_interface() -> None:
+    assert block(SUMMARY) == [
+        "==================== SOP: dangerous_goods, agent mypkg:agent ===================",
+        "TSR    94.2% [90.7, 96.4]  258 of 274 correct     chance 33.6%",
+        "ECR    98.5% [96.3, 99.4]  270 of 274 completed   1 timeout, 3 error",
+        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)",
+        "wrong  12: Hazard Class C -> B 7, D -> C 5",
+    ]
+
+
+def test_a_quiet_block_is_one_line() -> None:
+    assert block(SUMMARY, -1) == [
+        "dangerous_goods: TSR 94.2% [90.7, 96.4] 258 of 274  ECR 98.5%  chance 33.6%"
+    ]
+
+
+def test_a_long_name_does_not_push_numbers_out_of_a_quiet_line() -> None:
+    (line,) = domain_lines("domain" * 20, "a", SUMMARY, verbosity=-2)
+
+    assert len(line) == 80
+    assert line.endswith("chance 33.6%")
+
+
+def test_nothing_to_divide_is_not_available() -> None:
+    assert block(EMPTY)[1:] == [
+        "TSR      n/a               0 of 0 correct         chance n/a",
+        "ECR      n/a               0 of 0 completed",
+        "C-TSR    n/a   tools n/a (no tool was called)",
+    ]
+    assert block(EMPTY, -1) == ["dangerous_goods: TSR n/a 0 of 0  ECR n/a  chance n/a"]
+
+
+def test_many_kinds_of_ending_stand_below() -> None:
+    everything = replace(SUMMARY, runs=9_999, outcomes=dict.fromkeys(Outcome, 1_111))
+
+    lines = block(everything)
+
+    assert lines[2].endswith("2222 of 9999 completed")
+    assert [line.strip() for line in lines[3:6]] == [
+        "1111 not_run, 1111 crash, 1111 call_limit,",
+        "1111 timeout, 1111 unavailable, 1111 error,",
+        "1111 no_answer",
+    ]
+
+
+def test_zero_calls_are_said_aloud() -> None:
+    (line,) = starting(block(replace(SUMMARY, tools={}, without_calls=274)), "C-TSR")
+
+    assert line.endswith("tools n/a (no tool was called)")
+
+
+def test_tool_failures_and_runs_without_calls_are_said_beside() -> None:
+    tools = {"look_up": ToolCounts(calls=1096, bad=10, failed=1)}
+
+    lines = block(replace(SUMMARY, tools=tools, without_calls=2))
+
+    assert lines[3:5] == [
+        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)   1 tool failure",
+        "       no call in 2 runs",
+    ]
+
+
+def test_undisputed_rows_stand_below_all_rows() -> None:
+    disputed = DisputedCounts(
+        counts=RunCounts(runs=39, completed=39, correct=26),
+        reasons={"the row breaks step 4 of the SOP": 38, "another": 1},
+    )
+
+    lines = block(replace(SUMMARY, disputed=disputed))
+
+    assert lines[1:5] == [
+        "TSR    94.2% [90.7, 96.4]  258 of 274 correct     chance 33.6%",
+        "       98.7% [96.3, 99.6]  232 of 235 undisputed",
+        "       39 left out: the row breaks step 4 of the SOP (and 1 other reason)",
+        "ECR    98.5% [96.3, 99.4]  270 of 274 completed   1 timeout, 3 error",
+    ]
+
+
+def test_a_long_reason_is_wrapped() -> None:
+    disputed = DisputedCounts(counts=RunCounts(runs=1), reasons={"because " * 40: 1})
+
+    lines = block(replace(SUMMARY, disputed=disputed))
+
+    assert lines[3].startswith("       1 left out: because because")
+    assert lines[4].startswith("       because")
+
+
+def test_the_alarm_names_what_collapsed() -> None:
+    pairs = {("A", "A"): 20, ("B", "A"): 20, ("C", "A"): 20}
+
+    lines = block(Summary(runs=60, tasks=60, answers={"class": pairs}))
+
+    assert list(starting(lines, "alarm")) == [
+        "alarm  A: 100.0% of the answers, 33.3% of the tasks (z = 6.3)",
+        "alarm  never given: B (20 expect it), C (20 expect it)",
+    ]
+
+
+def test_the_alarm_names_an_answer_that_nothing_expects() -> None:
+    pairs = {("A", "A"): 10, ("A", "?"): 10, ("B", "B"): 10, ("B", "?"): 10}
+
+    lines = block(Summary(runs=40, tasks=40, answers={"class": pairs}))
+
+    assert list(starting(lines, "alarm")) == [
+        "alarm  ?: 50.0% of the answers, 0.0% of the tasks (z = 4.5)"
+    ]
+
+
+def test_the_alarm_names_the_field_where_there_are_several() -> None:
+    one = {("A", "A"): 20, ("B", "B"): 20}
+    other = {("A", "A"): 35, ("B", "A"): 5}
+
+    lines = block(Summary(runs=40, tasks=40, answers={"class": one, "size": other}))
+
+    assert list(starting(lines, "alarm")) == ["alarm  size: never given: B (5 expect it)"]
+
+
+def test_published_scoring_is_said_on_the_first_line() -> None:
+    lines = block(replace(SUMMARY, only_published=3), scoring=Scoring.PUBLISHED)
+
+    assert "published scoring" in lines[0]
+    assert "note   3 runs are correct by the published scorer's rules only" in lines
+    assert block(SUMMARY, -1, scoring=Scoring.PUBLISHED) == [
+        "dangerous_goods (published): TSR 94.2% [90.7, 96.4] 258 of 274  chance 33.6%"
+    ]
+
+
+def test_reruns_are_said() -> None:
+    lines = block(replace(SUMMARY, reruns=1))
+
+    assert "note   1 run was repeated; the first verdict counts" in lines
+
+
+def test_wrong_runs_without_a_mismatch_are_only_counted() -> None:
+    (line,) = starting(block(replace(SUMMARY, mismatched={}, wrong_pairs={})), "wrong")
+
+    assert line == "wrong  12"
+
+
+def test_verbose_blocks_say_what_a_run_took() -> None:
+    usage = {
+        "input_tokens": Amount(total=5_321 * 274, known=274),
+        "cost_usd": Amount(total=3.0, known=200),
+    }
+
+    lines = block(replace(SUMMARY, usage=usage), 1)
+
+    place = next(number for number, line in enumerate(lines) if line.startswith("a run"))
+    assert lines[place : place + 2] == [
+        "a run  median 1.0 s, p95 1.0 s   tool calls 4.0   model calls n/a",
+        "       tokens in 5.3k, out n/a   cost $0.015 ($3.00 in 200 runs)",
+    ]
+    assert "by expected answer    runs  completed  correct     TSR" in lines
+
+
+def test_an_agent_cannot_write_into_the_terminal_by_its_name() -> None:
+    lines = list(domain_lines("d\x1b[2J", "a\nb", SUMMARY))
+
+    assert all(line.isprintable() for line in lines)
+
+
+def test_the_total_gives_the_mean_and_the_pool() -> None:
+    other = Summary(
+        runs=26, tasks=26, outcomes={Outcome.CRASH: 26}, by_expected={"X": RunCounts(runs=26)}
+    )
+
+    lines = list(total_lines("mypkg:agent", total_of({"one": SUMMARY, "other": other})))
+
+    assert lines == [
+        "============== SOP: 2 domains, agent mypkg:agent: mean, and pooled =============",
+        "mean   TSR 47.1%   ECR 49.3%   C-TSR 95.6%   tools 99.1%   chance 66.8%",
+        "TSR    86.0% [81.6, 89.5]  258 of 300 correct     chance 39.3%",
+        "ECR    90.0% [86.1, 92.9]  270 of 300 completed   26 crash, 1 timeout, 3 error",
+        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)",
+    ]
+
+
+def test_a_quiet_total_is_one_line() -> None:
+    total = total_of({"one": SUMMARY, "other": SUMMARY})
+
+    assert list(total_lines("a", total, verbosity=-1)) == [
+        "2 domains: TSR mean 94.2%, pooled 94.2% [91.9, 95.8] 516 of 548"
+    ]
+
+
+def test_a_verbose_total_says_what_a_run_took() -> None:
+    lines = list(total_lines("a", total_of({"one": SUMMARY, "other": SUMMARY}), verbosity=1))
+
+    assert any(line.startswith("a run  median 1.0 s") for line in lines)

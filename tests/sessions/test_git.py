@@ -1,0 +1,100 @@
+"""The commit in the header, with a real git."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._sessions.git import GitState, git_state
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(
+        ["git", *identity, *arguments],  # noqa: S607 - whichever git the machine has
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    git(tmp_path, "init")
+    return tmp_path
+
+
+def commit(repository: Path) -> str:
+    (repository / "agent.py").write_text("one\n", "utf-8")
+    git(repository, "add", ".")
+    git(repository, "commit", "-m", "one")
+    return git(repository, "rev-parse", "HEAD")
+
+
+def test_a_clean_repository_gives_its_commit(repository: Path) -> None:
+    head = commit(repository)
+
+    assert GitState(commit=head, dirty=False) == git_state(repository)
+
+
+def test_the_state_is_that_of_the_repository_around_a_folder(repository: Path) -> None:
+    head = commit(repository)
+    inside = repository / "tests"
+    inside.mkdir()
+
+    assert GitState(commit=head, dirty=False) == git_state(inside)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param("agent.py", id="changed file"), pytest.param("b.py", id="new file")]
+)
+def test_a_file_that_is_not_in_the_commit_makes_it_dirty(repository: Path, name: str) -> None:
+    head = commit(repository)
+    (repository / name).write_text("two\n", "utf-8")
+
+    assert GitState(commit=head, dirty=True) == git_state(repository)
+
+
+def test_a_repository_without_a_commit_has_no_state(repository: Path) -> None:
+    assert git_state(repository) is None
+
+
+def test_a_folder_outside_a_repository_has_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    assert git_state(tmp_path) is None
+
+
+def test_a_missing_folder_has_no_state(tmp_path: Path) -> None:
+    assert git_state(tmp_path / "missing") is None
+
+
+def test_a_machine_without_git_has_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert git_state(tmp_path) is None
+
+
+def test_git_that_takes_too_long_has_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "git"
+    slow.write_text("#!/bin/sh\nexec /bin/sleep 20\n", "utf-8")
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert git_state(tmp_path, time_limit=0.1) is None

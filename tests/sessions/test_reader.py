@@ -1,0 +1,228 @@
+"""Saved sessions that are whole, left behind, damaged, or none at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.records import RunRecord, to_line
+from pytest_sopbench._core.summary_json import summary_to_json
+from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench.errors import SessionFileError
+
+
+@pytest.fixture
+def lines(header: SessionHeader, records: list[RunRecord]) -> list[str]:
+    summary = {"refunds": summary_to_json(summary_of(records))}
+    return [
+        header_to_line(header),
+        *map(to_line, records),
+        json.dumps({"type": "summary", "domains": summary, "total": {}}),
+    ]
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "s.jsonl"
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+def test_a_whole_session_is_read(
+    tmp_path: Path, lines: list[str], header: SessionHeader, records: list[RunRecord]
+) -> None:
+    saved = read_session(write(tmp_path, "\n".join(lines) + "\n"))
+
+    assert header == saved.header
+    assert tuple(records) == saved.records
+    assert {"refunds": summary_of(records)} == saved.summaries
+    assert saved.problems == ()
+
+
+@pytest.mark.parametrize("kept", [1, 2, 4], ids=["header only", "one run", "no summary"])
+def test_a_session_without_its_end_is_read(tmp_path: Path, lines: list[str], kept: int) -> None:
+    saved = read_session(write(tmp_path, "\n".join(lines[:kept]) + "\n"))
+
+    assert kept - 1 == len(saved.records)
+    assert saved.summaries is None
+    assert saved.problems == ()
+
+
+def test_a_session_is_readable_wherever_it_was_cut(tmp_path: Path, lines: list[str]) -> None:
+    """Cut at every byte after the header: no error, and no run that was whole is lost."""
+    start = len(lines[0]) + 1
+    text = "\n".join(lines) + "\n"
+
+    for end in range(start, len(text), 7):
+        saved = read_session(write(tmp_path, text[:end]))
+
+        whole = text[:end].count("\n") - 1
+        assert len(saved.records) >= min(whole, 3)
+        at_line_end = text[end - 1 : end + 1].find("\n") >= 0
+        assert at_line_end or len(saved.problems) == 1
+
+
+def test_a_line_that_was_cut_short_is_named(tmp_path: Path, lines: list[str]) -> None:
+    saved = read_session(write(tmp_path, "\n".join(lines[:3])[:-5]))
+
+    assert (f"{tmp_path / 's.jsonl'}, line 3: cut short, and left out",) == saved.problems
+    assert len(saved.records) == 1
+
+
+def test_zeros_at_the_end_are_what_a_power_failure_leaves(tmp_path: Path, lines: list[str]) -> None:
+    saved = read_session(write(tmp_path, "\n".join(lines[:3]) + "\n" + "\0" * 4096))
+
+    assert len(saved.records) == 2
+
+
+def test_line_ends_of_windows_are_read(tmp_path: Path, lines: list[str]) -> None:
+    saved = read_session(write(tmp_path, "\r\n".join(lines) + "\r\n"))
+
+    assert len(saved.records) == 3
+
+
+def test_the_last_line_of_a_key_wins(
+    tmp_path: Path, lines: list[str], records: list[RunRecord]
+) -> None:
+    better = replace(records[0], outcome=Outcome.WRONG)
+
+    saved = read_session(write(tmp_path, "\n".join([*lines[:4], to_line(better)]) + "\n"))
+
+    assert (better, records[1], records[2]) == saved.records
+
+
+def test_a_summary_is_forgotten_when_runs_follow_it(tmp_path: Path, lines: list[str]) -> None:
+    saved = read_session(write(tmp_path, "\n".join([*lines, lines[1]]) + "\n"))
+
+    assert saved.summaries is None
+
+
+def test_a_line_with_spaces_is_read(tmp_path: Path, lines: list[str]) -> None:
+    spaced = json.dumps(json.loads(lines[1]), indent=None)
+
+    saved = read_session(write(tmp_path, "\n".join([lines[0], spaced]) + "\n"))
+
+    assert len(saved.records) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "no saved session: it is empty", id="empty"),
+        pytest.param("name,value\n1,2\n", "its first line is no header", id="csv"),
+        pytest.param("[1]\n", "its first line is no header", id="list"),
+        pytest.param('{"type": "run"}\n', "its first line is no header", id="no header"),
+        pytest.param("\u00e9\n", "bytes that no saved session holds", id="not ascii"),
+    ],
+)
+def test_a_foreign_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SessionFileError, match=message) as raised:
+        read_session(write(tmp_path, text))
+
+    assert str(tmp_path / "s.jsonl") in str(raised.value)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path, header: SessionHeader) -> None:
+    line = header_to_line(replace(header, schema=2))
+
+    with pytest.raises(SessionFileError, match=r"newer pytest-sopbench \(schema 2") as raised:
+        read_session(write(tmp_path, line + "\n"))
+
+    assert "upgrade" in str(raised.value)
+
+
+def test_a_header_that_lacks_a_key_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SessionFileError, match=r"line 1: damaged: .*git"):
+        read_session(write(tmp_path, '{"type": "header", "schema": 1}\n'))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param("garbage", "Expecting value", id="no JSON"),
+        pytest.param("[1]", "no JSON object", id="no object"),
+        pytest.param('{"type": "note"}', "neither a run nor a summary", id="unknown type"),
+        pytest.param('{"type": "summary"}', "neither a run nor a summary", id="no domains"),
+        pytest.param('{"type": "summary", "domains": {"d": {}}}', "summary", id="no counts"),
+        pytest.param('{"type":"run","domain":"d"}', "missing", id="run without keys"),
+        pytest.param('{"type": "run"}', "missing", id="spaced run without keys"),
+    ],
+)
+def test_damage_in_the_middle_is_refused(
+    tmp_path: Path, lines: list[str], line: str, message: str
+) -> None:
+    text = "\n".join([lines[0], lines[1], line, lines[2]]) + "\n"
+
+    with pytest.raises(SessionFileError, match=f"line 3: damaged: .*{message}"):
+        read_session(write(tmp_path, text))
+
+
+def test_a_last_line_that_was_ended_is_damage(tmp_path: Path, lines: list[str]) -> None:
+    with pytest.raises(SessionFileError, match="line 2: damaged"):
+        read_session(write(tmp_path, f"{lines[0]}\ngarbage\n"))
+
+
+def test_a_missing_session_names_the_nearest(tmp_path: Path, lines: list[str]) -> None:
+    write(tmp_path, "\n".join(lines))
+
+    with pytest.raises(SessionFileError, match="cannot be read") as raised:
+        read_session(tmp_path / "x.jsonl")
+
+    assert raised.value.hint == f"sessions in {tmp_path}: s"
+
+
+def test_a_missing_folder_has_nothing_near(tmp_path: Path) -> None:
+    with pytest.raises(SessionFileError, match="cannot be read") as raised:
+        read_session(tmp_path / "missing" / "x.jsonl")
+
+    assert raised.value.hint == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("refunds/T2", id="domain and task"),
+        pytest.param("refunds::T2", id="as in a node id"),
+        pytest.param("T2", id="task alone"),
+    ],
+)
+def test_the_runs_of_a_task_are_found(
+    tmp_path: Path, lines: list[str], records: list[RunRecord], name: str
+) -> None:
+    again = replace(records[1], trial=2)
+    saved = read_session(write(tmp_path, "\n".join([lines[0], to_line(again), *lines[1:]]) + "\n"))
+
+    assert (records[1], again) == saved.runs_of(name)
+
+
+def test_a_task_of_two_domains_must_be_named_in_full(
+    tmp_path: Path, lines: list[str], records: list[RunRecord]
+) -> None:
+    other = to_line(replace(records[1], domain="claims"))
+    saved = read_session(write(tmp_path, "\n".join([*lines[:4], other]) + "\n"))
+
+    with pytest.raises(SessionFileError, match="is a task of claims, refunds") as raised:
+        saved.runs_of("T2")
+
+    assert raised.value.hint == "write claims/T2"
+
+
+@pytest.mark.parametrize(
+    ("task", "hint"),
+    [
+        pytest.param("refunds/T9", "did you mean refunds/T", id="near"),
+        pytest.param("nothing", "tasks are named DOMAIN/TASK", id="far"),
+    ],
+)
+def test_an_unknown_task_is_told(tmp_path: Path, lines: list[str], task: str, hint: str) -> None:
+    saved = read_session(write(tmp_path, "\n".join(lines) + "\n"))
+
+    with pytest.raises(SessionFileError, match="no run of a task") as raised:
+        saved.runs_of(task)
+
+    assert raised.value.hint.startswith(hint)

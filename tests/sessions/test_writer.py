@@ -1,0 +1,350 @@
+"""A session on disk, at every moment of its life."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions import writer as module
+from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import SessionWriter
+from pytest_sopbench.errors import SessionFileError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / ".sop" / "sessions" / "last.jsonl"
+
+
+def lines_of(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("ascii").splitlines()]
+
+
+def tasks_of(path: Path) -> list[object]:
+    return [line["task"] for line in lines_of(path) if line["type"] == "run"]
+
+
+def test_the_header_stands_in_the_file_at_once(path: Path, header: SessionHeader) -> None:
+    with_header = SessionWriter(path, header)
+
+    assert f"{header_to_line(header)}\n" == path.read_text("ascii")
+    with_header.close()
+
+
+def test_each_line_is_in_the_file_as_soon_as_it_is_given(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+
+    for number, record in enumerate(records, start=1):
+        writer.append(to_line(record))
+
+        assert len(lines_of(path)) == 1 + number
+    writer.close()
+
+
+def test_the_end_puts_runs_into_the_order_of_the_plan(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    for record in reversed(records):
+        writer.append(to_line(record))
+
+    writer.finish([record.key for record in records], {"refunds": summary_of(records)})
+
+    assert ["header", "run", "run", "run", "summary"] == [one["type"] for one in lines_of(path)]
+    assert ["T1", "T2", "T3"] == tasks_of(path)
+    assert lines_of(path)[-1]["domains"]["refunds"]["tsr"] == 1.0  # type: ignore[index]  # JSON
+    assert writer.closed
+
+
+def test_the_last_line_of_a_key_wins(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    writer.append(to_line(replace(records[0], outcome=Outcome.CRASH)))
+    writer.append(to_line(records[1]))
+    writer.append(to_line(records[0]))
+
+    writer.finish([record.key for record in records], {})
+
+    assert [records[0], records[1]] == list(read_session(path).records)
+
+
+def test_runs_outside_the_plan_follow_in_the_order_of_arrival(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    for task in ("X2", "T1", "X1"):
+        writer.append(to_line(replace(records[0], task=task)))
+
+    writer.finish([RunKey("refunds", "T1"), RunKey("refunds", "T2")], {})
+
+    assert ["T1", "X2", "X1"] == tasks_of(path)
+
+
+def test_trials_and_agents_are_runs_of_their_own(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    runs = [replace(records[0], trial=trial, agent=agent) for trial in (1, 2) for agent in "ab"]
+    writer = SessionWriter(path, header)
+    for run in runs:
+        writer.append(to_line(run))
+
+    writer.finish((run.key for run in reversed(runs)), {})
+
+    assert runs[::-1] == list(read_session(path).records)
+
+
+def test_a_line_whose_keys_stand_in_another_order_is_understood(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    for record in reversed(records):
+        writer.append(json.dumps(dict(reversed(json.loads(to_line(record)).items()))))
+
+    writer.finish([record.key for record in records], {})
+
+    assert ["T1", "T2", "T3"] == tasks_of(path)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.integers(1, 3)),
+        max_size=8,
+    ),
+    st.data(),
+)
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, keys: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    """A round trip, whatever tasks are called and in whatever order they end."""
+    runs = [
+        RunRecord(domain='a"\\', task=task, trial=trial, outcome=Outcome.WRONG, reason=str(number))
+        for number, (task, trial) in enumerate(keys)
+    ]
+    last = {run.key: run for run in runs}
+    order = data.draw(st.permutations(list(last)))
+    path = tmp_path_factory.mktemp("session") / "s.jsonl"
+    writer = SessionWriter(path, SessionHeader(plugin="", agent="", started="", judging=""))
+    for run in runs:
+        writer.append(to_line(run))
+
+    writer.finish(order, {"d": summary_of(last.values())})
+
+    saved = read_session(path)
+    assert [last[key] for key in order] == list(saved.records)
+    assert {"d": summary_of(last.values())} == saved.summaries
+    assert not saved.problems
+
+
+def test_the_session_is_kept_under_its_second_name(
+    path: Path, tmp_path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    kept = tmp_path / "committed" / "base.jsonl"
+    writer = SessionWriter(path, header, kept=kept)
+    writer.append(to_line(records[0]))
+    assert not kept.exists()
+
+    writer.finish([], {})
+
+    assert path.read_bytes() == kept.read_bytes()
+
+
+def test_a_kept_session_is_never_replaced(
+    path: Path, tmp_path: Path, header: SessionHeader
+) -> None:
+    kept = tmp_path / "base.jsonl"
+    kept.write_text("precious", "utf-8")
+
+    with pytest.raises(SessionFileError, match="kept there already"):
+        SessionWriter(path, header, kept=kept)
+
+    assert kept.read_text("utf-8") == "precious"
+    assert not path.exists()
+
+
+def test_a_session_kept_meanwhile_is_not_replaced_either(
+    path: Path, tmp_path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    kept = tmp_path / "base.jsonl"
+    writer = SessionWriter(path, header, kept=kept)
+    writer.append(to_line(records[0]))
+    kept.write_text("precious", "utf-8")
+
+    with pytest.raises(SessionFileError, match="kept there already"):
+        writer.finish([], {})
+
+    assert kept.read_text("utf-8") == "precious"
+    assert len(lines_of(path)) == 3
+
+
+def test_the_last_session_is_replaced(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    for record in records[:2]:
+        writer = SessionWriter(path, header)
+        writer.append(to_line(record))
+        writer.finish([], {})
+
+    assert ["T2"] == tasks_of(path)
+
+
+def test_two_sessions_at_once_leave_one_whole_file(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    first = SessionWriter(path, header)
+    first.append(to_line(records[0]))
+    second = SessionWriter(path, header)
+    second.append(to_line(records[1]))
+    first.append(to_line(records[2]))
+
+    second.finish([], {})
+    assert ["T2"] == tasks_of(path)
+    first.finish([], {})
+
+    assert ["T1", "T3"] == tasks_of(path)
+
+
+def test_the_folder_of_sessions_ignores_itself_in_git(path: Path, header: SessionHeader) -> None:
+    ignored = path.parent.parent / ".gitignore"
+
+    SessionWriter(path, header).close()
+    assert ignored.read_text("utf-8") == "*\n"
+    ignored.write_text("mine\n", "utf-8")
+    SessionWriter(path, header).close()
+
+    assert ignored.read_text("utf-8") == "mine\n"
+
+
+def test_other_folders_are_left_to_the_user(tmp_path: Path, header: SessionHeader) -> None:
+    SessionWriter(tmp_path / "kept" / "s.jsonl", header).close()
+
+    assert ["s.jsonl"] == [file.name for file in (tmp_path / "kept").iterdir()]
+
+
+def test_no_temporary_file_stays(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header, kept=path.with_name("kept.jsonl"))
+    writer.append(to_line(records[0]))
+    writer.finish([], {})
+
+    assert {"last.jsonl", "kept.jsonl"} == {file.name for file in path.parent.iterdir()}
+
+
+@pytest.mark.parametrize("which", ["path", "kept"])
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
+    tmp_path: Path, header: SessionHeader, which: str
+) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    places = {"path": tmp_path / "last.jsonl", "kept": None}
+    places[which] = tmp_path / "file" / "s.jsonl"
+
+    with pytest.raises(SessionFileError, match="cannot be written") as raised:
+        SessionWriter(places["path"] or tmp_path, header, kept=places["kept"])
+
+    assert "sop_sessions_dir" in str(raised.value)
+    assert not (tmp_path / "last.jsonl").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_told(
+    path: Path, header: SessionHeader, records: list[RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = SessionWriter(path, header)
+    writer.close()
+    monkeypatch.setattr(writer, "_file", Path("/dev/full").open("r+b"))  # noqa: SIM115 - the writer closes it
+
+    with pytest.raises(SessionFileError, match="No space left"):
+        writer.append(to_line(records[0]))
+
+    assert writer.closed
+
+
+def test_the_end_fails_without_losing_what_was_appended(
+    path: Path, header: SessionHeader, records: list[RunRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = SessionWriter(path, header)
+    writer.append(to_line(records[0]))
+
+    def refuse(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_summary_line", refuse)
+
+    with pytest.raises(SessionFileError, match="No space left"):
+        writer.finish([], {})
+
+    assert ["T1"] == tasks_of(path)
+    assert ["last.jsonl"] == [file.name for file in path.parent.iterdir()]
+    assert writer.closed
+
+
+def test_a_line_that_the_disk_cut_short_is_left_out_at_the_end(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    writer.append(to_line(records[0]))
+    with path.open("ab") as file:
+        file.write(b'{"type":"run","domain":"refu')
+
+    writer.finish([], {})
+
+    assert ["T1"] == tasks_of(path)
+
+
+def test_the_disk_is_asked_to_keep_lines_each_second(
+    path: Path, header: SessionHeader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = iter([0.0, 0.5, 1.0, 1.0, 1.9, 2.0, 2.0])
+    writer = SessionWriter(path, header, clock=lambda: next(times))
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+
+    counts = []
+    for number in range(4):
+        writer.append(f'{{"number":{number}}}')
+        counts.append(len(synced))
+
+    assert counts == [0, 1, 1, 2]
+    writer.close()
+    writer.close()
+    assert len(synced) == 3
+
+
+def test_a_killed_session_is_readable(tmp_path: Path) -> None:
+    """Whatever was appended before a kill that nobody can catch is there."""
+    program = f"""
+import os
+from pathlib import Path
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.records import RunRecord, to_line
+from pytest_sopbench._sessions.header import SessionHeader
+from pytest_sopbench._sessions.writer import SessionWriter
+header = SessionHeader(plugin="", agent="", started="", judging="")
+writer = SessionWriter(Path({str(tmp_path / "s.jsonl")!r}), header)
+for number in range(5):
+    writer.append(to_line(RunRecord(domain="d", task=str(number), outcome=Outcome.WRONG)))
+os._exit(9)
+"""
+
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+
+    assert done.returncode == 9
+    saved = read_session(tmp_path / "s.jsonl")
+    assert ["0", "1", "2", "3", "4"] == [record.task for record in saved.records]
+    assert saved.summaries is None
