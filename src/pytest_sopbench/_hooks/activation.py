@@ -1,0 +1,122 @@
+"""Wakes the plugin: reads the options, registers the hooks, and stops early on faults.
+
+Faults of the set-up are usage errors, raised here before any item is collected, and in the
+controller first, since only there a usage error ends the session with status 4.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_sopbench.errors import SessionFileError
+
+from .collection import Collection
+from .gate import Gate
+from .identity import encoded, read_task_id
+from .junit import JunitMisses
+from .ledger import Ledger
+from .options import read_options
+from .rootdir import check_rootdir
+from .runs import RUNS, Runs
+from .saving import kept_path
+from .session import SESSION, SopSession
+from .snapshot_books import SnapshotBooks, SnapshotWatch
+from .snapshots import PLUGIN as SYRUPY
+from .summary import SummaryHooks
+from .transport import Scrubber, Transport
+from .workers import Workers, raise_restart_limit
+
+LEDGER = "sop-ledger"
+
+
+def activate(config: pytest.Config) -> SopSession:
+    """Make this a SOP session, once.
+
+    Raises:
+        pytest.UsageError: an option, a domain or the agent cannot be used.
+    """
+    known = config.stash.get(SESSION, None)
+    if known is not None:
+        return known
+    sop = config.stash[SESSION] = SopSession(config, read_options(config))
+    runs = config.stash[RUNS] = Runs(sop)
+    register = config.pluginmanager.register
+    register(Collection(sop, runs), "sop-collection")
+    register(Transport(sop, runs), "sop-transport")
+    if config.pluginmanager.hasplugin(SYRUPY):
+        register(SnapshotWatch(sop), "sop-snapshot-watch")
+    if hasattr(config, "workerinput"):
+        register(Scrubber(), "sop-scrubber")
+    else:
+        ledger = Ledger(sop)
+        gate = Gate(sop, ledger)
+        register(ledger, LEDGER)
+        register(gate, "sop-gate")
+        register(SummaryHooks(sop, ledger, gate), "sop-summary")
+        if config.pluginmanager.hasplugin(SYRUPY):
+            register(SnapshotBooks(sop), "sop-snapshot-books")
+        if sop.options.junit_misses == "skipped":
+            register(JunitMisses(config, gate), "sop-junit")
+        # xdist makes its controller after us; the option tells it apart before.
+        if config.getoption("dist", "no") != "no":
+            register(Workers(), "sop-workers")
+    _check_set_up(sop, runs)
+    return sop
+
+
+def _check_set_up(sop: SopSession, runs: Runs) -> None:
+    """Load what the command line asks for; what only the configuration names waits for a test."""
+    check_rootdir(sop.config)
+    _check_kept(sop)
+    if not (sop.options.typed_domains or sop.options.named):
+        return
+    runs.prepare(sop.domains, sop.options.agent)
+    _check_gates(sop)
+    _check_tags(sop)
+    raise_restart_limit(sop)
+    _point_at_data(sop)
+
+
+def _check_gates(sop: SopSession) -> None:
+    names = {active.domain.name for active in sop.domains}
+    for gate in sop.options.gates:
+        if gate.domain and gate.domain not in names:
+            msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
+            raise pytest.UsageError(msg)
+
+
+def _check_tags(sop: SopSession) -> None:
+    """Refuse a tag that no task has: it would select nothing, and say nothing of why."""
+    if not sop.options.tags:
+        return
+    tasks = (task for active in sop.domains for task in active.domain.tasks)
+    known = {tag for task in tasks for tag in task.tags}
+    unknown = sorted(sop.options.tags - known)
+    if unknown:
+        have = f"tags: {', '.join(sorted(known))}" if known else "no task has a tag"
+        msg = f"--sop-tags: no task is tagged {unknown[0]!r}\n{have}"
+        raise pytest.UsageError(msg)
+
+
+def _check_kept(sop: SopSession) -> None:
+    try:
+        path = kept_path(sop)
+    except SessionFileError as error:
+        raise pytest.UsageError(str(error)) from None
+    if path is not None and path.exists() and not hasattr(sop.config, "workerinput"):
+        msg = f"--sop-save: {sop.shown(path)} exists, and is not replaced; choose another name"
+        raise pytest.UsageError(msg)
+
+
+def _point_at_data(sop: SopSession) -> None:
+    """Give pytest the data files as its arguments, where the user gave ids or no path."""
+    config = sop.config
+    actives = {active.domain.name: active for active in sop.domains}
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = [str(active.domain.data_file) for active in actives.values()]
+        return
+    for place, arg in enumerate(config.args):
+        found = read_task_id(arg)
+        if found is not None and found.domain in actives:
+            task = f"::{encoded(found.task)}" if found.task else ""
+            config.args[place] = f"{actives[found.domain].domain.data_file}{task}"

@@ -1,0 +1,97 @@
+"""What a test may demand of the calls of a run; a failure is its reason, and no traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from pytest_sopbench._core.arguments_match import ArgumentMode
+from pytest_sopbench._core.called import CallDemand, Unmet, unmet_call, unwanted_call
+from pytest_sopbench._core.contracts import Contract, check_contract, contract_state
+from pytest_sopbench._core.departure import MatchMode
+from pytest_sopbench._core.models import Task
+from pytest_sopbench._core.redaction import Redaction
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.traces import ToolCall, Trace
+from pytest_sopbench._core.trajectory import CallForm, expected_calls, trajectory_of
+from pytest_sopbench._core.trajectory_match import match_trajectory
+from pytest_sopbench._reports.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
+from pytest_sopbench._reports.text import cut, one_line
+from pytest_sopbench._reports.trajectory_text import departure_lines
+
+NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' in its metadata"
+NO_CALL = "no tool was called\nso the run has shown nothing of the contract"
+
+
+class Calls:
+    """The calls of one run, as assertions see them; values that are shown are redacted."""
+
+    def __init__(
+        self, task: Task, trace: Trace, redaction: Redaction, tools: Sequence[str] = ()
+    ) -> None:
+        self._task = task
+        self._tools = tools
+        self._trace = trace
+        self._redaction = redaction
+
+    def match(
+        self,
+        expected: Iterable[CallForm],
+        match: MatchMode,
+        arguments: ArgumentMode,
+        per_tool: Mapping[str, ArgumentMode] | None,
+    ) -> str:
+        """Return why the trajectory does not match, or nothing."""
+        wanted = expected_calls(expected)
+        found = match_trajectory(
+            trajectory_of(self._trace),
+            wanted,
+            match=match,
+            arguments=arguments,
+            per_tool=per_tool,
+        )
+        return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
+
+    def called(self, demand: CallDemand) -> str:
+        """Return why the demand is not met, or nothing."""
+        return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
+
+    def not_called(self, name: str) -> str:
+        """Return where the tool was called, or nothing."""
+        near = [] if name in self._tools else get_close_matches(name, self._tools, n=1, cutoff=0.8)
+        if near:
+            # A slip would hold on every run, and show nothing.
+            return f"the domain has no tool {name}; is {near[0]} meant?"
+        return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
+
+    def contract(self, contract: Contract | None) -> str:
+        """Return which rules are broken, or nothing where all that apply hold."""
+        if contract is None:
+            return NO_CONTRACT.format(domain=self._task.domain)
+        results = check_contract(contract, self._task, self._trace)
+        broken = [one for one in results if one.broken]
+        if broken:
+            return self._text(contract_lines(broken, self._shown()))
+        silent = contract_state(results, self._trace) is RuleState.NOT_EXERCISED
+        return NO_CALL if silent else ""
+
+    def _unmet(self, words: str, unmet: Unmet | None) -> str:
+        return "" if unmet is None else self._text(unmet_lines(words, unmet, self._shown()))
+
+    def _shown(self) -> Sequence[ToolCall]:
+        return tuple(self._redaction.call(call) for call in self._trace.calls)
+
+    def _text(self, lines: Iterable[str]) -> str:
+        said = list(lines)
+        problem = self._trace.problem
+        if said and problem is not None:
+            # Why the calls stop where they do.
+            said.append(cut(one_line(f"the agent raised {problem.type}: {problem.message}"), WIDTH))
+        return self._redaction.text("\n".join(said))
+
+
+def names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Read what `before=` and `after=` take: the name of a tool, or several."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)

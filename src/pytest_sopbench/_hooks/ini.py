@@ -1,0 +1,46 @@
+"""Ini values as text, whichever way a project writes them.
+
+pytest gives back `sop_max_calls = 50` as text from `pytest.ini` and from the `ini_options` table
+of `pyproject.toml`; in its native TOML tables the same line is a number, which it refuses for a
+text or list option. Then the file is read here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+
+def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
+    """Return the words of one ini value; no words where it is not set."""
+    try:
+        words = cast("list[str]", config.getini(name))
+    except (TypeError, pytest.UsageError):
+        words = _native(config.inipath, name)
+    return tuple(words)
+
+
+def ini_value(config: pytest.Config, name: str) -> str | None:
+    """Return the one word of an ini value, or `None` where it is not set.
+
+    Raises:
+        pytest.UsageError: it has more than one word.
+    """
+    words = ini_values(config, name)
+    if len(words) > 1:
+        msg = f"{config.inipath}: {name}: one value expected, got {' '.join(words)!r}"
+        raise pytest.UsageError(msg)
+    return words[0] if words else None
+
+
+def _native(path: Path | None, name: str) -> list[str]:
+    import tomllib
+
+    if path is None:
+        return []
+    document = tomllib.loads(path.read_text("utf-8"))
+    table = document.get("tool", {}).get("pytest", {}) if "tool" in document else document
+    value = table.get("pytest", table).get(name, [])
+    return [str(one) for one in value] if isinstance(value, list) else [str(value)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - TOML has no types

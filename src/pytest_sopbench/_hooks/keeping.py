@@ -1,0 +1,50 @@
+"""What leaves the process of a run: its line, and its event log where one is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pytest_sopbench._core.event_log import event_log
+from pytest_sopbench._core.models import Task
+from pytest_sopbench._core.records import RunRecord, record_of
+from pytest_sopbench._core.traces import Trace
+from pytest_sopbench._core.verdicts import Verdict
+from pytest_sopbench._sessions.traces import trace_name
+
+from .session import ActiveDomain, SopSession, TaskRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRun:
+    """A run without what must not leave its process; `events` is empty where no log is kept."""
+
+    record: RunRecord
+    events: str = ""
+
+
+def keep_run(sop: SopSession, ref: TaskRef, task: Task, trace: Trace, verdict: Verdict) -> KeptRun:
+    """Make of a judged run what may be sent, written and printed."""
+    active = ref.domain
+    record = safe_record(
+        sop,
+        active,
+        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent),
+    )
+    if not _is_wanted(sop, verdict):
+        return KeptRun(record=record)
+    redaction = sop.options.redaction.of(active.domain.private_columns)
+    return KeptRun(
+        record=replace(record, trace=trace_name(ref.key)),
+        events=event_log(ref.key, active.rules, trace, verdict, redaction),
+    )
+
+
+def safe_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:
+    """Take out of a record what `sop_redact` names, and the domain's private columns."""
+    return sop.options.redaction.of(active.domain.private_columns).record(record)
+
+
+def _is_wanted(sop: SopSession, verdict: Verdict) -> bool:
+    if sop.options.traces == "failed":
+        return not verdict.correct or any(rule.broken for rule in verdict.rules)
+    return sop.options.traces == "all"

@@ -1,0 +1,174 @@
+"""The books of the session, kept where the summary is printed: every planned run, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from pytest_sopbench._core.judgement import judge
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.records import RunKey, RunRecord, from_line, record_of, to_line
+from pytest_sopbench._core.tally import Tally
+from pytest_sopbench._core.traces import Ending, Trace
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._reports.misses import LIMIT
+from pytest_sopbench._running.interrupt import deferred_interrupts
+
+from .first_runs import FirstRuns
+from .identity import encoded, may_be_row
+from .keeping import safe_record
+from .saving import Saving
+from .session import SopSession
+
+
+class Ledger:
+    """Enters each run as its report arrives; what never arrives is entered at the end."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._outcomes: dict[RunKey, Outcome] = {}
+        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._crashed: list[str] = []
+        self._saving = Saving(sop)
+        self._closed: dict[str, Summary] | None = None
+        self.groups: dict[tuple[str, str], Summary] = {}
+        self._first_runs = FirstRuns()
+        self.misses: list[RunRecord] = []
+        self.missed = 0
+
+    @property
+    def has_runs(self) -> bool:
+        plan = self._sop.plan
+        return bool(self._outcomes or plan.builtin.keys or plan.tests.keys)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong with the saved session."""
+        return (*self._saving.problems, *self._saving.log_problems)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A run that Ctrl-C caught between the books and the file would be in one of them only.
+        with deferred_interrupts():
+            self._take(report)
+        if report.when == "teardown":
+            self._first_runs.check()
+
+    def _take(self, report: pytest.TestReport) -> None:
+        # Taken off the report, because pytest keeps every report until the end.
+        plan: str | None = report.__dict__.pop("sop_plan", None)
+        line: str | None = report.__dict__.pop("sop_run", None)
+        events: str = report.__dict__.pop("sop_events", "")
+        if plan is not None:
+            self._sop.plan.add_json(plan)
+            self._enter_early_crashes()
+        if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
+            # Another plugin ran the item again; the first verdict counts.
+            self._tally(key.domain, key.agent).add_rerun()
+        if line is not None:
+            record = from_line(line)
+            self._enter(record, line)
+            self._saving.add_events(record.key, events)
+            self._first_runs.watch(record)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        key = self._sop.plan.key(nodeid)
+        if key is not None and key not in self._outcomes:
+            self._saving.start(key)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Learn which built-in items the workers collected; ids are computed, never parsed."""
+        plan = self._sop.plan
+        if plan.builtin.keys or not (self._sop.has_domains and any(map(may_be_row, ids))):
+            return
+        known: dict[str, RunKey] = {}
+        for active in self._sop.domains:
+            for ref in active.refs(self._sop.agent_label):
+                if not ref.selected:
+                    continue
+                known[f"{active.nodeid}::{encoded(ref.key.task)}"] = ref.key
+        found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
+        if found:
+            plan.builtin.keys.update(found)
+            plan.builtin.selected.update(dict.fromkeys(known.values()))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """Enter the run that a worker was making when it died."""
+        with deferred_interrupts():
+            self._take_crash(crashitem, report)
+
+    def _take_crash(self, crashitem: str, report: pytest.TestReport) -> None:
+        key = self._sop.plan.key(crashitem)
+        if key is None:
+            # Which run it was, the plan of another worker will tell.
+            self._crashed.append(crashitem)
+        elif key not in self._outcomes:
+            self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
+            if crashitem in self._sop.plan.builtin.keys:
+                setattr(report, "sop_miss", True)  # noqa: B010 - reports carry what plugins add
+
+    def _enter_early_crashes(self) -> None:
+        for crashitem in self._crashed:
+            key = self._sop.plan.key(crashitem)
+            if key is not None and key not in self._outcomes:
+                self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
+        self._crashed.clear()
+
+    def close(self) -> Mapping[str, Summary]:
+        """Enter what was planned and never seen, finish the file, and return the summaries."""
+        if self._closed is None:
+            planned = self._sop.plan.planned
+            for key in planned:
+                if key not in self._outcomes:
+                    self._enter(self._without_report(key, None))
+            self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
+            self._closed = {self._title(*group): one for group, one in self.groups.items()}
+            self._saving.finish(planned, self._closed)
+        return self._closed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if self.has_runs and self._sop.makes_runs:
+            self.close()
+
+    def _enter(self, record: RunRecord, line: str | None = None) -> None:
+        tally = self._tally(record.domain, record.agent)
+        if record.key in self._outcomes:
+            # Made again by a worker that took over from a dead one; the first verdict counts.
+            tally.add_rerun()
+            return
+        self._outcomes[record.key] = record.outcome
+        tally.add(record)
+        self._saving.add(line or to_line(record))
+        if record.outcome is not Outcome.CORRECT:
+            self._miss(record)
+        self._sop.config.hook.pytest_sop_run_finished(run=record)
+
+    def _tally(self, domain: str, agent: str) -> Tally:
+        if (domain, agent) not in self._tallies:
+            fields = self._sop.find_active(domain).domain.fields
+            self._tallies[domain, agent] = Tally(fields)
+        return self._tallies[domain, agent]
+
+    def _miss(self, record: RunRecord) -> None:
+        if record.outcome is Outcome.NOT_RUN:
+            # Counted in the summary; a list of what never started would bury what went wrong.
+            return
+        self.missed += 1
+        if len(self.misses) < LIMIT:
+            self.misses.append(record)
+
+    def _without_report(self, key: RunKey, trace: Trace | None) -> RunRecord:
+        active = self._sop.find_active(key.domain)
+        task = active.domain.tasks[active.domain.task_ids.index(key.task)]
+        verdict = judge(active.rules, task, trace)
+        record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
+        return safe_record(self._sop, active, record)
+
+    def _title(self, domain: str, agent: str) -> str:
+        agents = {one for name, one in self._tallies if name == domain}
+        return domain if len(agents) == 1 else f"{domain} ({agent})"

@@ -1,0 +1,49 @@
+"""What `@pytest.mark.sop(...)` says of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+KNOWN = ("domain", "agent", "answer")
+
+
+def check_mark(mark: pytest.Mark, where: str) -> None:
+    """Refuse a mark that would otherwise be ignored in silence.
+
+    Raises:
+        pytest.UsageError: it has positional arguments, an unknown keyword or a value that its
+            keyword does not take.
+    """
+    unknown = [name for name in mark.kwargs if name not in KNOWN]
+    if mark.args or unknown:
+        what = f"unknown keyword {unknown[0]!r}" if unknown else "positional arguments"
+        msg = f"{where}: @pytest.mark.sop: {what}; it takes {', '.join(KNOWN)}, by keyword"
+        raise pytest.UsageError(msg)
+    if mark.kwargs.get("answer", "ignored") != "ignored":
+        msg = f"{where}: @pytest.mark.sop(answer=...): only 'ignored' is known"
+        raise pytest.UsageError(msg)
+
+
+def marked(marks: Iterable[pytest.Mark], keyword: str) -> Any:
+    """Return what the closest mark that has the keyword says, or `None`."""
+    return next((mark.kwargs[keyword] for mark in marks if keyword in mark.kwargs), None)
+
+
+def marked_domains(definition: pytest.Item) -> tuple[str, ...]:
+    value = marked(definition.iter_markers("sop"), "domain")
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def marked_agent(item: pytest.Item) -> str | None:
+    spec: str | None = marked(item.iter_markers("sop"), "agent")
+    return spec
+
+
+def answer_ignored(item: pytest.Item) -> bool:
+    answer: str | None = marked(item.iter_markers("sop"), "answer")
+    return answer == "ignored"

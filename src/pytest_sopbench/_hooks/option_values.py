@@ -1,0 +1,169 @@
+"""What the texts of options mean, and what is said of those that mean nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_sopbench._core.gates import GATE_NAMES, TSR, GateSpec
+from pytest_sopbench._core.models import Scoring
+from pytest_sopbench._core.redaction import Redaction
+from pytest_sopbench._core.snapshot_rules import SnapshotRules, read_rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How many tasks of each domain to draw, and with which seed."""
+
+    size: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """The `number`-th of `count` parts of each domain, counted from 1."""
+
+    number: int
+    count: int
+
+
+def read_agent_args(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read `--sop-agent-arg KEY=VALUE`, each key once."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        name, sign, text = value.partition("=")
+        if not sign or not name.isidentifier():
+            msg = f"--sop-agent-arg {value}: write KEY=VALUE, KEY being a parameter of the agent"
+            raise pytest.UsageError(msg)
+        if name in pairs:
+            msg = f"--sop-agent-arg {name}: given twice"
+            raise pytest.UsageError(msg)
+        pairs[name] = text
+    return tuple(pairs.items())
+
+
+def read_count(name: str, value: str | None) -> int | None:
+    """Read a whole number of at least 1."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9]+", value) or int(value) < 1:
+        msg = f"{name}={value}: a whole number of at least 1 expected"
+        raise pytest.UsageError(msg)
+    return int(value)
+
+
+def read_sample(value: str | None) -> Sample | None:
+    """Read `N` or `N@SEED`."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]+)(?:@([0-9]+))?", value)
+    if not found or int(found[1]) < 1:
+        msg = f"--sop-sample={value}: write N or N@SEED, such as 20 or 20@7"
+        raise pytest.UsageError(msg)
+    return Sample(size=int(found[1]), seed=int(found[2] or 0))
+
+
+def read_shard(value: str | None) -> Shard | None:
+    """Read `i/n`."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        msg = f"--sop-shard={value}: write i/n with i from 1 to n, such as 1/4"
+        raise pytest.UsageError(msg)
+    return Shard(number=int(found[1]), count=int(found[2]))
+
+
+def read_tags(value: str | None) -> frozenset[str]:
+    """Read a comma list of tags."""
+    tags = frozenset(tag for one in (value or "").split(",") if (tag := one.strip()))
+    if value is not None and not tags:
+        msg = f"--sop-tags={value}: name at least one tag"
+        raise pytest.UsageError(msg)
+    return tags
+
+
+def read_rate(name: str, value: str) -> float:
+    """Read a share: `0.9` or `90%`."""
+    number = value.removesuffix("%")
+    try:
+        rate = float(number) / (100 if number != value else 1)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        msg = f"{name}={value}: a rate from 0 to 1 expected, such as 0.9 or 90%"
+        raise pytest.UsageError(msg)
+    return rate
+
+
+def read_fail_under(name: str, value: str | None) -> tuple[GateSpec, ...]:
+    """Read a bound on TSR; `none` is no gate."""
+    if value is None or value == "none":
+        return ()
+    return (GateSpec(name=TSR, value=read_rate(name, value)),)
+
+
+def read_gate(name: str, value: str) -> GateSpec:
+    """Read `[DOMAIN:]NAME=VALUE`."""
+    asked, sign, bound = value.partition("=")
+    domain, _, metric = asked.rpartition(":")
+    if not sign or metric not in GATE_NAMES:
+        known = ", ".join(GATE_NAMES)
+        msg = f"{name}={value}: write [DOMAIN:]NAME=VALUE, NAME being one of {known}"
+        raise pytest.UsageError(msg)
+    return GateSpec(name=metric, value=read_rate(f"{name}={asked}", bound), domain=domain)
+
+
+def read_choice(name: str, value: str | None, choices: Sequence[str]) -> str:
+    """Read one of a few words; the first is what holds where nothing is given."""
+    if value is None:
+        return choices[0]
+    if value not in choices:
+        msg = f"{name}={value}: one of {', '.join(choices)} expected"
+        raise pytest.UsageError(msg)
+    return value
+
+
+def read_redact(values: Sequence[str], environment: Mapping[str, str]) -> Redaction:
+    """Read regular expressions, and `env:NAME` for what a variable of the environment holds."""
+    patterns: list[re.Pattern[str]] = []
+    for value in values:
+        name = value.removeprefix("env:")
+        if name != value:
+            if not name.isidentifier():
+                msg = f"sop_redact={value}: write env:NAME, each on a line of its own"
+                raise pytest.UsageError(msg)
+            secret = environment.get(name, "")
+            patterns += [re.compile(re.escape(secret))] if secret else []
+            continue
+        try:
+            pattern = re.compile(value)
+        except re.error as fault:
+            msg = f"sop_redact={value}: not a regular expression: {fault}"
+            raise pytest.UsageError(msg) from None
+        if value[0] == value[-1] and value[0] in "'\"" and len(value) > 1:
+            # Quotes would be part of the pattern, and the secret would stay.
+            msg = f"sop_redact={value}: write the pattern without quotes, one on a line"
+            raise pytest.UsageError(msg)
+        if pattern.fullmatch(""):
+            msg = f"sop_redact={value}: it matches nothing at all, and so everywhere"
+            raise pytest.UsageError(msg)
+        patterns.append(pattern)
+    return Redaction(patterns=tuple(patterns))
+
+
+def read_snapshot_rules(values: Sequence[str]) -> SnapshotRules:
+    """Read how trajectories are compared with approved ones."""
+    try:
+        return read_rules(values)
+    except ValueError as fault:
+        msg = f"sop_snapshot_rules: {fault}"
+        raise pytest.UsageError(msg) from None
+
+
+def read_scoring(value: str | None) -> Scoring:
+    """Read whose rules decide."""
+    return Scoring(read_choice("sop_scoring", value, [one.value for one in Scoring]))

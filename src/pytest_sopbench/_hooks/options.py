@@ -1,0 +1,178 @@
+"""The SOP options of a session, read once and checked into one frozen value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.gates import GateSpec
+from pytest_sopbench._core.models import Scoring
+from pytest_sopbench._core.redaction import Redaction
+from pytest_sopbench._core.snapshot_rules import SnapshotRules
+from pytest_sopbench._loading.domain import DATA_FILES
+from pytest_sopbench._loading.metadata import is_domain_folder
+
+from .identity import read_task_id
+from .ini import ini_value, ini_values
+from .option_values import (
+    Sample,
+    Shard,
+    read_agent_args,
+    read_choice,
+    read_count,
+    read_fail_under,
+    read_gate,
+    read_redact,
+    read_sample,
+    read_scoring,
+    read_shard,
+    read_snapshot_rules,
+    read_tags,
+)
+
+DEFAULT_PATHS = ("domains", "tests/domains")
+DEFAULT_SESSIONS_DIR = ".sop/sessions"
+DEFAULT_SNAPSHOTS_DIR = "sop_snapshots"
+DEFAULT_MAX_CALLS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the user asked for, from the command line and from the project's configuration.
+
+    `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
+    `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments;
+    they are among `domains`. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
+    `off` or `enforce`, `traces` is `failed`, `all` or `none`.
+    """
+
+    domains: tuple[str, ...]
+    typed_domains: bool
+    named: tuple[str, ...]
+    agent: str | None
+    agent_args: tuple[tuple[str, str], ...]
+    limit: int | None
+    sample: Sample | None
+    tags: frozenset[str]
+    shard: Shard | None
+    gates: tuple[GateSpec, ...]
+    save: str | None
+    paths: tuple[Path, ...]
+    trusted: tuple[Path, ...]
+    sessions_dir: Path
+    max_calls: int
+    scoring: Scoring
+    unavailable: frozenset[str]
+    junit_misses: str
+    contract: str
+    traces: str
+    redaction: Redaction
+    snapshots_dir: Path
+    snapshot_rules: SnapshotRules
+
+    @property
+    def selection(self) -> tuple[str, ...]:
+        """The options that select some tasks of a domain, as they are written."""
+        sample, shard = self.sample, self.shard
+        parts = (
+            ("--sop-tags", ",".join(sorted(self.tags)) or None),
+            ("--sop-shard", f"{shard.number}/{shard.count}" if shard else None),
+            ("--sop-sample", f"{sample.size}@{sample.seed}" if sample else None),
+            ("--sop-limit", self.limit),
+        )
+        return tuple(f"{name}={value}" for name, value in parts if value is not None)
+
+
+def read_options(config: pytest.Config) -> Options:
+    """Read every SOP option.
+
+    Raises:
+        pytest.UsageError: a value is not one that its option takes, or two cannot go together.
+    """
+    given: Sequence[str] | None = config.getoption("sop_domain")
+    domains = given if given is not None else ini_values(config, "sop_domain")
+    named = _named(config)
+    max_calls = read_count("sop_max_calls", ini_value(config, "sop_max_calls"))
+    options = Options(
+        domains=tuple(dict.fromkeys((*domains, *named))),
+        typed_domains=_is_typed(config, "--sop-domain"),
+        named=named,
+        agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
+        agent_args=read_agent_args(config.getoption("sop_agent_arg") or ()),
+        limit=read_count("--sop-limit", config.getoption("sop_limit")),
+        sample=read_sample(config.getoption("sop_sample")),
+        tags=read_tags(config.getoption("sop_tags")),
+        shard=read_shard(config.getoption("sop_shard")),
+        gates=_gates(config),
+        save=config.getoption("sop_save"),
+        paths=_folders(config, "sop_paths", DEFAULT_PATHS),
+        trusted=_folders(config, "sop_trust", ()),
+        sessions_dir=_folders(config, "sop_sessions_dir", (DEFAULT_SESSIONS_DIR,))[0],
+        max_calls=max_calls or DEFAULT_MAX_CALLS,
+        scoring=read_scoring(ini_value(config, "sop_scoring")),
+        unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
+        junit_misses=read_choice(
+            "sop_junit_misses", ini_value(config, "sop_junit_misses"), ("failure", "skipped")
+        ),
+        contract=read_choice(
+            "sop_contract", ini_value(config, "sop_contract"), ("report", "off", "enforce")
+        ),
+        traces=read_choice(
+            "sop_traces", ini_value(config, "sop_traces"), ("failed", "all", "none")
+        ),
+        redaction=read_redact(ini_values(config, "sop_redact"), os.environ),
+        snapshots_dir=_folders(config, "sop_snapshots_dir", (DEFAULT_SNAPSHOTS_DIR,))[0],
+        snapshot_rules=read_snapshot_rules(ini_values(config, "sop_snapshot_rules")),
+    )
+    typed = {config.getoption("sop_fail_under"), *(config.getoption("sop_gate") or ())}
+    if options.shard is not None and typed - {None, "none"}:
+        msg = (
+            "--sop-shard: a part of the tasks cannot be gated\n"
+            "leave --sop-fail-under and --sop-gate out; gates of the configuration are set aside"
+        )
+        raise pytest.UsageError(msg)
+    return options
+
+
+def _is_typed(config: pytest.Config, option: str) -> bool:
+    words = map(str, config.invocation_params.args)
+    return any(word == option or word.startswith(f"{option}=") for word in words)
+
+
+def _named(config: pytest.Config) -> tuple[str, ...]:
+    """Return the domains of the ids and data files that stand among pytest's arguments."""
+    here = config.invocation_params.dir
+    named: dict[str, None] = {}
+    for arg in config.args:
+        head = here / arg.split("::")[0]
+        found = None if head.exists() else read_task_id(arg)
+        if found is not None:
+            named[found.domain] = None
+        elif head.name in DATA_FILES and is_domain_folder(head.parent):
+            # An id as it is printed for a domain of the project: its data file and the task.
+            named[f"{head.parent.resolve()}"] = None
+    return tuple(named)
+
+
+def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
+    """Return the gates of the command line, and those of the configuration that it leaves."""
+    typed: str | None = config.getoption("sop_fail_under")
+    if typed is not None:
+        bound = read_fail_under("--sop-fail-under", typed)
+    else:
+        bound = read_fail_under("sop_fail_under", ini_value(config, "sop_fail_under"))
+    gates: Sequence[str] | None = config.getoption("sop_gate")
+    if gates is not None:
+        others = [read_gate("--sop-gate", gate) for gate in gates]
+    else:
+        others = [read_gate("sop_gate", gate) for gate in ini_values(config, "sop_gate")]
+    return (*bound, *others)
+
+
+def _folders(config: pytest.Config, name: str, default: Sequence[str]) -> tuple[Path, ...]:
+    words = ini_values(config, name) or default
+    return tuple(config.rootpath / Path(word).expanduser() for word in words)

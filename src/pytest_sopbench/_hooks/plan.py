@@ -1,0 +1,89 @@
+"""What a session is to run: the denominator, known before the first run and never smaller.
+
+Every process computes the plan of the built-in tests by itself. What a user's tests ask for, only
+the process that collects them can know; a worker of xdist sends it with its first report, since
+a task is never read back from a node id.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_sopbench._core.records import RunKey
+
+
+@dataclass(slots=True)
+class Part:
+    """The plan of one kind of tests.
+
+    `keys` gives the run of each item that is left after deselection, `selected` the runs that
+    the `--sop-*` options select.
+    """
+
+    keys: dict[str, RunKey] = field(default_factory=dict[str, RunKey])
+    selected: dict[RunKey, None] = field(default_factory=dict[RunKey, None])
+
+
+@dataclass(slots=True)
+class Plan:
+    """The runs of a session, of built-in tests and of the user's.
+
+    `specs` tells for each domain the value of `--sop-domain` that finds it again. `fixture` is
+    the project's fixture that stands for `sop_agent`, or empty.
+    """
+
+    builtin: Part = field(default_factory=Part)
+    tests: Part = field(default_factory=Part)
+    specs: dict[str, str] = field(default_factory=dict[str, str])
+    fixture: str = ""
+
+    @property
+    def planned(self) -> dict[RunKey, None]:
+        """The runs that some item asks for, each once, in the order of collection."""
+        keys = [*self.builtin.keys.values(), *self.tests.keys.values()]
+        return dict.fromkeys(keys)
+
+    @property
+    def selected(self) -> dict[RunKey, None]:
+        """The runs that the options select, whether an item asks for them or not."""
+        return {**self.builtin.selected, **self.tests.selected}
+
+    @property
+    def taken_away(self) -> int:
+        """How many selected runs no item asks for."""
+        planned = self.planned
+        return sum(key not in planned for key in self.selected)
+
+    def key(self, nodeid: str) -> RunKey | None:
+        """Return the run that an item asks for."""
+        return self.builtin.keys.get(nodeid) or self.tests.keys.get(nodeid)
+
+    def to_json(self) -> str:
+        """The part of the user's tests as one ASCII text, for `add_json` of another process."""
+        part = self.tests
+        places = {key: place for place, key in enumerate({**part.selected, **self._keys()})}
+        return json.dumps(
+            {
+                "runs": list(places),
+                "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
+                "selected": [places[key] for key in part.selected],
+                "specs": self.specs,
+                "fixture": self.fixture,
+            }
+        )
+
+    def add_json(self, text: str) -> None:
+        """Take over what a worker sent; every worker sends the same."""
+        data: dict[str, Any] = json.loads(text)
+        runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
+        keys: dict[str, int] = data["keys"]
+        selected: list[int] = data["selected"]
+        self.tests.keys.update({nodeid: runs[place] for nodeid, place in keys.items()})
+        self.tests.selected.update(dict.fromkeys(runs[place] for place in selected))
+        self.specs.update(data["specs"])
+        self.fixture = data["fixture"]
+
+    def _keys(self) -> dict[RunKey, None]:
+        return dict.fromkeys(self.tests.keys.values())

@@ -1,0 +1,193 @@
+"""The runs of one process: each is made once, however many tests ask for it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from pytest_sopbench._core.availability import is_unavailable
+from pytest_sopbench._core.judgement import judge
+from pytest_sopbench._core.models import Task
+from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._reports.failure import failure_lines
+from pytest_sopbench._running.runner import run_task
+from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
+from pytest_sopbench.errors import SopbenchError
+
+from .agents import Agents
+from .code import manager_factory
+from .exit_guard import exits_fail
+from .keeping import keep_run
+from .rerun import rerun_line
+from .run import Judged, Run
+from .session import REF, ActiveDomain, SopSession, TaskRef
+
+RUNS = pytest.StashKey["Runs"]()
+RUN = pytest.StashKey[Run]()
+LINE = pytest.StashKey[str]()
+EVENTS = pytest.StashKey[str]()
+RAISED = pytest.StashKey[BaseException]()
+"""What the agent raised, under --pdb only: it holds the frames of the agent."""
+ASKED = pytest.StashKey[bool]()
+"""Stands on an item that has asked for its run, so that a second asking is known for a rerun."""
+RERUN = pytest.StashKey[bool]()
+"""Stands on an item that another plugin runs again, until that is reported."""
+
+
+def asks_for_run(item: pytest.Item) -> bool:
+    """Tell whether an item is known to ask for the run of its task, and not for the task alone."""
+    return "sop_run" in getattr(item, "fixturenames", ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    agent: object
+    show: Callable[[pytest.Item], Run]
+
+
+class Runs:
+    """Makes runs when a test asks for them, and keeps each while a test may still ask."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self.agents = Agents(sop)
+        self._factories: dict[str, ToolboxFactory] = {}
+        self._made: dict[RunKey, _Made] = {}
+        self._asking: Counter[RunKey] = Counter()
+
+    def expect(self, key: RunKey) -> None:
+        """Count one more item that will ask for a run."""
+        self._asking[key] += 1
+
+    def run(self, ref: TaskRef, task: Task, agent: object, item: pytest.Item) -> Run:
+        """Return the run of this agent on this task; the first that asks makes it."""
+        if ASKED in item.stash:
+            item.stash[RERUN] = True
+        item.stash[ASKED] = True
+        made = self._made.get(ref.key)
+        if made is None:
+            made = _Made(agent, self._make(ref, task, agent, item))
+            self._made[ref.key] = made
+        elif made.agent is not agent:
+            pytest.fail(
+                f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
+                "session, and both are called the same; name one with @pytest.mark.sop(agent=...)",
+                pytrace=False,
+            )
+        run = item.stash[RUN] = made.show(item)
+        return run
+
+    def release(self, item: pytest.Item) -> None:
+        """Forget the run of an item that has ended, if no later item asks for it."""
+        # The session keeps its items to the end, and a trace may be large.
+        if RUN in item.stash:
+            del item.stash[RUN]
+        key = item.stash[REF].key
+        self._asking[key] -= asks_for_run(item)
+        if self._asking[key] <= 0:
+            self._made.pop(key, None)
+            del self._asking[key]
+
+    def prepare(self, domains: Iterable[ActiveDomain], agent: str | None) -> None:
+        """Import what runs will need, so that faults show early; collecting alone runs no code.
+
+        Raises:
+            pytest.UsageError: the domains' tools cannot be served, or the agent cannot be used.
+        """
+        if self._sop.config.option.collectonly:
+            return
+        for active in domains:
+            self.factory(active)
+        if agent is not None:
+            self.agents.resolve(agent)
+
+    def open_toolbox(self, active: ActiveDomain, task: Task) -> Toolbox:
+        """Open a fresh toolbox, whose clock starts with it."""
+        return self.factory(active).open(
+            task, max_calls=self._sop.options.max_calls, clock=time.perf_counter
+        )
+
+    def factory(self, active: ActiveDomain) -> ToolboxFactory:
+        """Return what opens a domain's toolboxes; made at the first asking.
+
+        Raises:
+            pytest.UsageError: the domain's tools cannot be served.
+        """
+        name = active.domain.name
+        if name not in self._factories:
+            try:
+                self._factories[name] = ToolboxFactory(active.domain, manager_factory(active))
+            except SopbenchError as error:
+                raise pytest.UsageError(str(error)) from None
+        return self._factories[name]
+
+    def _make(
+        self, ref: TaskRef, task: Task, agent: object, item: pytest.Item
+    ) -> Callable[[pytest.Item], Run]:
+        active = ref.domain
+        with exits_fail(self._sop.config):
+            trace = run_task(
+                self.agents.caller(agent),
+                active.domain,
+                task,
+                self.open_toolbox(active, task),
+                clock=time.perf_counter,
+                unavailable=self._watching(item),
+                timed_out=self._is_timed_out,
+            )
+        verdict = judge(active.rules, task, trace)
+        kept = keep_run(self._sop, ref, task, trace, verdict)
+        item.stash[LINE] = to_line(kept.record)
+        item.stash[EVENTS] = kept.events
+        judged = Judged(
+            task=task,
+            trace=trace,
+            verdict=verdict,
+            contract=active.domain.contract,
+            enforce=self._sop.options.contract == "enforce",
+            redaction=self._sop.options.redaction.of(active.domain.private_columns),
+            tools=tuple(spec.name for spec in active.domain.tool_specs),
+        )
+
+        def show(asking: pytest.Item) -> Run:
+            return Run(judged, partial(self._explain, ref, task, kept.record, asking))
+
+        return show
+
+    def _watching(self, item: pytest.Item) -> Callable[[BaseException], bool]:
+        """Return what judges an agent's exception, and keeps it where a debugger is to open."""
+
+        def unavailable(error: BaseException) -> bool:
+            if self._sop.config.getoption("usepdb"):
+                item.stash[RAISED] = error
+            return is_unavailable(error, self._sop.options.unavailable)
+
+        return unavailable
+
+    def _is_timed_out(self, error: BaseException) -> bool:
+        # pytest-timeout fails the item from a signal, in the middle of whatever the agent does.
+        return isinstance(
+            error, pytest.fail.Exception
+        ) and self._sop.config.pluginmanager.hasplugin("timeout")
+
+    def _explain(self, ref: TaskRef, task: Task, record: RunRecord, item: pytest.Item) -> str:
+        domain = ref.domain.domain
+        hidden = domain.private_columns
+        redaction = self._sop.options.redaction
+        inputs = {
+            name: redaction.value(value)
+            for name, value in task.inputs.items()
+            if name not in hidden
+        }
+        lines = failure_lines(
+            record,
+            inputs=inputs,
+            rerun=rerun_line(self._sop, ref, item),
+            location=f"{self._sop.shown(domain.data_file)}:{task.line}",
+        )
+        return redaction.text("\n".join(lines))

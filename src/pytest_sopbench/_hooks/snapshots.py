@@ -1,0 +1,163 @@
+"""The fixture `sop_snapshot`: the trajectories that were approved for the task of a test."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.snapshot import Snapshot, compare, snapshot_text
+from pytest_sopbench._core.trajectory import Call, Trajectory
+from pytest_sopbench._reports.snapshot_diff import diff_lines, missing_lines
+from pytest_sopbench._sessions.snapshot_folder import SnapshotFolder, file_text, parsed
+from pytest_sopbench.errors import SnapshotFileError
+
+from .run import Run
+from .runs import RUN
+from .session import REF, SESSION, SopSession
+
+FIXTURE = "sop_snapshot"
+SNAPSHOT = pytest.StashKey["SopSnapshot"]()
+FILE = pytest.StashKey[Path]()
+"""Where the snapshot of an item lies, for syrupy, which asks many times."""
+PLUGIN = "syrupy"
+
+
+class SopSnapshot:
+    """What a trajectory is compared with: `assert sop_run.trajectory == sop_snapshot`.
+
+    It reads what was approved and decides; syrupy writes where that is asked for, and counts.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # as any value that only compares
+
+    def __init__(self, sop: SopSession, item: pytest.Item, run: Run) -> None:
+        self._rules = sop.options.snapshot_rules
+        self._key = item.stash[REF].key
+        self._redaction = sop.options.redaction.of(item.stash[REF].domain.domain.private_columns)
+        folder = SnapshotFolder(sop.options.snapshots_dir)
+        self._file = item.stash[FILE] = folder.file(self._key.domain, self._key.task)
+        self._run = run
+        self._assertion: Any = None
+        # Made when it is printed: an update compares thousands of runs, and prints nothing.
+        self._explain: Callable[[], list[str]] = list
+        self.compared = False
+
+    def __repr__(self) -> str:
+        return f"<snapshot of {self._title}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trajectory):
+            msg = f"a snapshot is compared with a trajectory, such as sop_run.trajectory: {other!r}"
+            raise TypeError(msg)
+        self.compared = True
+        made = self._rules.normalised(self._redacted(other))
+        text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
+        approved = self._held_text(made, text)
+        if self._run.refusal:
+            self._assertion.update_snapshots = False
+            self._assertion.update_new_snapshots_only = False
+        same: bool = self._assertion == (approved or text)
+        return same
+
+    def count_with(self, assertion: Any) -> None:
+        """Take the assertion of syrupy that writes and counts; it asks the item for its file."""
+        self._assertion = assertion
+
+    @property
+    def exists(self) -> bool:
+        return self._file.exists()
+
+    @property
+    def lines(self) -> list[str]:
+        """What the last comparison says where it failed; the first line says the most."""
+        return self._explain()
+
+    @property
+    def _title(self) -> str:
+        return f"{self._key.domain}/{self._key.task}"
+
+    def _redacted(self, trajectory: Trajectory) -> Trajectory:
+        redaction = self._redaction
+        if not (redaction.patterns or redaction.private):
+            return trajectory
+        return Trajectory(
+            calls=tuple(
+                Call(name=redaction.text(call.name), arguments=redaction.value(call.arguments))
+                for call in trajectory
+            )
+        )
+
+    def _held_text(self, made: Trajectory, text: str) -> str | None:
+        """Return what is approved, as it stands in its file, where the run keeps to it."""
+        try:
+            approved = file_text(self._file)
+            if approved is None:
+                self._explain = partial(missing_lines, self._title, made, approve=self._approve)
+                return None
+            if approved == text:
+                return text
+            snapshot = parsed(self._file, self._key.task, approved)
+        except SnapshotFileError as error:
+            said = [*str(error).splitlines(), self._approve]
+            self._explain = lambda: said
+            return None
+        comparison = compare(made, snapshot, self._rules)
+        if comparison.held:
+            return approved
+        self._explain = partial(diff_lines, self._title, comparison, approve=self._approve)
+        return None
+
+    @property
+    def _approve(self) -> str:
+        if self._run.refusal:
+            return f"this run cannot be approved: {self._run.refusal}"
+        return f"to approve it: sopbench approve last {shlex.quote(self._title)} --reason TEXT"
+
+
+def sop_snapshot(request: pytest.FixtureRequest, run: Run) -> SopSnapshot:
+    from .snapshot_extension import TrajectoryExtension  # noqa: PLC0415 - syrupy is an extra
+
+    made = SopSnapshot(request.config.stash[SESSION], request.node, run)
+    request.node.stash[SNAPSHOT] = made
+    made.count_with(request.getfixturevalue("snapshot").use_extension(TrajectoryExtension))
+    return made
+
+
+def check_syrupy(config: pytest.Config, where: str) -> None:
+    """Refuse a test that asks for snapshots in a session without syrupy.
+
+    Raises:
+        pytest.UsageError: it is not installed, or switched off.
+    """
+    if config.pluginmanager.hasplugin(PLUGIN):
+        return
+    if find_spec(PLUGIN) is None:
+        why = "which is not installed\npip install 'pytest-sopbench[snapshot]'"
+    else:
+        why = (
+            "which is switched off in this session, by -p no:syrupy or an environment variable\n"
+            "let pytest load it, or deselect the test"
+        )
+    msg = f"{where}: the fixture {FIXTURE} needs the plugin syrupy, {why}"
+    raise pytest.UsageError(msg)
+
+
+def not_approved(item: pytest.Item) -> str:
+    """Say why the run of an item was not approved where that was asked for, or nothing."""
+    option: Any = item.config.option
+    run, snapshot = item.stash.get(RUN, None), item.stash.get(SNAPSHOT, None)
+    if not (option.update_snapshots or getattr(option, "update_new_snapshots_only", False)):
+        return ""
+    if run is None or snapshot is None:
+        return "it was not run"
+    if not option.update_snapshots and snapshot.exists:
+        return ""
+    if run.refusal:
+        return run.refusal
+    return "" if snapshot.compared else "its test ended before the comparison"

@@ -1,0 +1,133 @@
+"""Carries what a run left to the process that prints the summary.
+
+One ASCII line per run rides as an attribute of the first report after the run; pytest keeps the
+attributes of reports, and xdist ships them, so no code here does either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.verdicts import Outcome
+
+from .failures import TaskFailed
+from .marks import answer_ignored
+from .runs import EVENTS, LINE, RAISED, RERUN, RUN, Runs
+from .session import BUILTIN, REF, SopSession
+
+PLAN = "sop_plan"
+LINE_OF_RUN = "sop_run"
+EVENTS_OF_RUN = "sop_events"
+MISS = "sop_miss"
+RERUN_OF_ITEM = "sop_rerun"
+# execnet cannot carry a lower number, and writes a higher one digit by digit.
+SMALLEST = -(2**31)
+LARGEST = 2**63
+
+
+class Transport:
+    """The hooks around each item, in the process that runs it."""
+
+    def __init__(self, sop: SopSession, runs: Runs) -> None:
+        self._sop = sop
+        self._runs = runs
+        self._plan_sent = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Fail a test that passed although the run it asked for did not."""
+        try:
+            result = yield
+        except TaskFailed:
+            raised = pyfuncitem.stash.get(RAISED, None)
+            if raised is not None:
+                # The debugger opens where the agent raised, and not in a frame of ours.
+                raise raised from None
+            raise
+        run = pyfuncitem.stash.get(RUN, None)
+        if run is not None and run.fails_test(answer_ignored=answer_ignored(pyfuncitem)):
+            pytest.fail(run.explain(), pytrace=False)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        line = item.stash.get(LINE, None)
+        run = item.stash.get(RUN, None)
+        if line is not None and run is not None:
+            item.user_properties.append(("sop.domain", run.task.domain))
+            item.user_properties.append(("sop.task", run.task.id))
+            item.user_properties.append(("sop.outcome", run.outcome.value))
+            if item.stash.get(BUILTIN, False) and run.outcome is not Outcome.CORRECT:
+                item.user_properties.append(("sop.miss", "true"))
+        report = yield
+        redaction = self._sop.options.redaction
+        if redaction.patterns:
+            # What the agent wrote, as pytest captured it.
+            report.sections[:] = [(name, redaction.text(text)) for name, text in report.sections]
+        if line is not None:
+            setattr(report, LINE_OF_RUN, line)
+            setattr(report, EVENTS_OF_RUN, item.stash[EVENTS])
+            del item.stash[LINE], item.stash[EVENTS]
+        if item.stash.get(RERUN, False):
+            setattr(report, RERUN_OF_ITEM, True)
+            del item.stash[RERUN]
+        if not self._plan_sent:
+            self._plan_sent = True
+            setattr(report, PLAN, self._sop.plan.to_json())
+        if item.stash.get(BUILTIN, False) and _is_miss(call):
+            setattr(report, MISS, True)
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        result = yield
+        if REF in item.stash:
+            self._runs.release(item)
+        return result
+
+
+def _is_miss(call: pytest.CallInfo[None]) -> bool:
+    """A built-in test fails by its verdict; whatever else fails in it, no gate forgives."""
+    return (
+        call.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(TaskFailed)
+    )
+
+
+class Scrubber:
+    """Makes every report of a worker encodable: one lone surrogate would end the session."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
+        return scrubbed((yield))
+
+
+def scrubbed(value: Any) -> Any:
+    """Return the value in types that execnet carries, its text without lone surrogates."""
+    if isinstance(value, str):
+        return value if value.isascii() else _encodable(value)
+    if value is None or type(value) in {bool, float, bytes}:
+        return value
+    if type(value) is int:
+        return value if SMALLEST <= value < LARGEST else hex(value)
+    if isinstance(value, dict):
+        return {scrubbed(name): scrubbed(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - a report holds anything
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [scrubbed(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - a report holds anything
+        return tuple(items) if isinstance(value, tuple) else items
+    return _encodable(_text(value))
+
+
+def _text(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001 - the value's own code, which may raise anything
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

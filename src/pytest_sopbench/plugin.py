@@ -1,0 +1,262 @@
+"""What pytest loads at every start: options, hooks' names and fixtures, and nothing heavy.
+
+All else is imported when a SOP option, ini value, fixture or node id is in play, so that a
+project that does not use the plugin does not feel it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.models import Domain, Task
+    from pytest_sopbench._hooks.run import Run
+    from pytest_sopbench._hooks.snapshots import SopSnapshot
+    from pytest_sopbench._running.tools import Tools
+
+AGENT_OPTION = "--agent"
+USAGE_ERROR = "sop_usage_error"
+SOP_FIXTURES = frozenset(
+    {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
+)
+MARKER = (
+    "sop(domain=None, agent=None, answer=None): run this test once for each task of the domain, "
+    'with this agent; answer="ignored" lets it pass whatever the answer is.'
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and ini values; none of them is read here."""
+    add_options(parser)
+    add_ini_values(parser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> Generator[None, None, None]:
+    """Take `--agent` after every other plugin and conftest had the chance to take it.
+
+    Until then its value must not pass for a test path, so it is glued to the option.
+    """
+    if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
+        yield
+        return
+    given = list(args)
+    if _is_free(parser):
+        _glue_agent(args)
+        early_config.known_args_namespace.file_or_dir = parser.parse_known_args(args).file_or_dir
+    yield
+    if _is_free(parser):
+        group = parser.getgroup("sop")
+        group.addoption(AGENT_OPTION, dest="sop_agent", metavar="SPEC", help="same as --sop-agent")
+    else:
+        args[:] = given
+
+
+def _is_free(parser: pytest.Parser) -> bool:
+    probe = f"{AGENT_OPTION}=probe"
+    try:
+        return probe in parser.parse_known_and_unknown_args([probe])[1]
+    except pytest.UsageError:
+        # Another plugin has it, as a flag or with a few values of its own.
+        return False
+
+
+def _glue_agent(args: list[str]) -> None:
+    place = 0
+    while place + 1 < len(args):
+        if args[place] == "--":
+            return
+        if args[place] == AGENT_OPTION and not args[place + 1].startswith("-"):
+            args[place : place + 2] = [f"{AGENT_OPTION}={args[place + 1]}"]
+        place += 1
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Let other plugins and conftests follow the runs."""
+    from pytest_sopbench import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
+    """List the domains instead of running tests, where that is asked for."""
+    if not config.getoption("sop_list"):
+        return None
+    from pytest_sopbench._hooks.listing import list_domains
+
+    return list_domains(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and wake the rest where it is asked for."""
+    config.addinivalue_line("markers", MARKER)
+    config.pluginmanager.register(UsageErrors(config), "sop-usage-errors")
+    if _is_asked_for(config):
+        from pytest_sopbench._hooks.activation import activate
+
+        activate(config)
+    elif config.getoption("dist", "no") != "no":
+        config.pluginmanager.register(Doorbell(config), "sop-doorbell")
+
+
+def _is_asked_for(config: pytest.Config) -> bool:
+    return (
+        any(config.getoption(name) is not None for name in OPTIONS)
+        or any(_may_name_task(arg) for arg in config.args)
+        or (config.getoption("dist", "no") != "no" and _is_configured(config))
+    )
+
+
+def _is_configured(config: pytest.Config) -> bool:
+    """Tell whether the project sets up SOP tests.
+
+    The controller of xdist collects nothing, so it would learn of them too late.
+    """
+    from pytest_sopbench._hooks.ini import ini_values
+
+    return any(ini_values(config, name) for name in ("sop_domain", "sop_agent"))
+
+
+def _may_name_task(arg: str) -> bool:
+    """Tell `sop:lab::T1`, `lab::T1` and `lab/data.csv::T1` from the node ids of test files."""
+    head, colons, _ = arg.partition("::")
+    if head.endswith((".csv", ".jsonl")) or head.lstrip("./").startswith("sop:"):
+        return True
+    return bool(colons) and not (head.endswith(".py") or "/" in head or Path(head).exists())
+
+
+class UsageErrors:
+    """Turns a usage error of collecting SOP tests into one of the session.
+
+    pytest reports an exception of a collector as an error of collection, with a traceback and
+    status 2. In a worker of xdist the report is all that reaches the controller. It listens from
+    the start, because the first test that asks for a SOP fixture may be the one at fault.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._is_worker = hasattr(config, "workerinput")
+        self._is_awake = partial(config.pluginmanager.hasplugin, "sop-collection")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        # pytest keeps the call on the report for its own hooks, and drops it before it is sent.
+        call: pytest.CallInfo[object] | None = getattr(report, "call", None)
+        # In a project without SOP tests, usage errors are none of our business.
+        fault = call.excinfo if call is not None and self._is_awake() else None
+        if fault is not None and fault.errisinstance(pytest.UsageError):
+            message = str(fault.value)
+            setattr(report, USAGE_ERROR, message)
+            report.longrepr = message
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        message: str | None = getattr(report, USAGE_ERROR, None)
+        if message is not None and not self._is_worker:
+            raise pytest.UsageError(message)
+
+
+class Doorbell:
+    """Wakes the plugin in the controller of xdist when a worker turns out to run SOP tests."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._crashed: list[tuple[str, pytest.TestReport]] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
+        """Keep the tests of a task together, should there be any."""
+        if config.getoption("dist") != "load":
+            return None
+        from pytest_sopbench._hooks.scheduling import TaskScheduling
+
+        return TaskScheduling(config, log)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        # A worker may die in its first item, before any report told what it runs.
+        self._crashed.append((crashitem, report))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "sop_plan") and self._config.pluginmanager.unregister(self):
+            from pytest_sopbench._hooks.activation import activate
+
+            activate(self._config)
+            ledger: Any = self._config.pluginmanager.get_plugin("sop-ledger")
+            for crashitem, crash in self._crashed:
+                ledger.pytest_handlecrashitem(crashitem, crash)
+            ledger.pytest_runtest_logreport(report)
+
+
+# Last, so that ids end in the task whatever else a test is parametrized with: the scheduler
+# tells by it which tests share a run.
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give tests that ask for a SOP fixture their tasks."""
+    if not SOP_FIXTURES.isdisjoint(metafunc.fixturenames):
+        from pytest_sopbench._hooks.parametrization import parametrize
+
+        parametrize(metafunc)
+
+
+@pytest.fixture
+def sop_domain(request: pytest.FixtureRequest) -> Domain:
+    """The domain of this test: its SOP, tool specs, output fields and tasks."""
+    from pytest_sopbench._hooks import fixtures
+
+    return fixtures.domain(request)
+
+
+@pytest.fixture
+def sop_task(request: pytest.FixtureRequest) -> Task:
+    """The task of this test: its inputs and the answer that is expected."""
+    from pytest_sopbench._hooks import fixtures
+
+    return fixtures.task(request)
+
+
+@pytest.fixture(scope="session")
+def sop_agent(request: pytest.FixtureRequest) -> Any:
+    """The agent under test, as `--agent` names it; override it to build your own."""
+    from pytest_sopbench._hooks import fixtures
+
+    return fixtures.agent(request)
+
+
+@pytest.fixture
+def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools, None, None]:
+    """A fresh toolbox for this task, to call by hand; its calls belong to no run."""
+    from pytest_sopbench._hooks import fixtures
+
+    yield from fixtures.tools(request, sop_task)
+
+
+@pytest.fixture
+def sop_run(request: pytest.FixtureRequest, sop_task: Task) -> Run:
+    """The run of the agent on this task; asking for it runs the agent, once per session."""
+    from pytest_sopbench._hooks import fixtures
+
+    return fixtures.run(request, sop_task)
+
+
+@pytest.fixture
+def sop_snapshot(request: pytest.FixtureRequest, sop_run: Run) -> SopSnapshot:
+    """The approved trajectories of this task: `assert sop_run.trajectory == sop_snapshot`."""
+    from pytest_sopbench._hooks import snapshots
+
+    return snapshots.sop_snapshot(request, sop_run)

@@ -1,0 +1,195 @@
+"""A small domain and agents for the tests that run pytest as a user would.
+
+The domain `lab` grades samples by a reading that a tool looks up: above 70 is "pass", above 40
+"retest", else "fail". Task `T_07` is the seventh row, on line 8 of its file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+# pytester restores `sys.modules` after each run inside this process, so what is imported here is
+# imported once and not by every run: a run takes 50 ms instead of a second.
+import hypothesis  # noqa: F401 - see above
+import pytest
+
+import pytest_sopbench._hooks.fixtures
+import pytest_sopbench._hooks.parametrization  # noqa: F401 - see above
+
+GRADES = ("pass", "retest", "fail")
+READINGS = {"pass": 90, "retest": 50, "fail": 10}
+
+AGENTS = '''
+"""Agents of a user, each with one habit."""
+
+import asyncio
+import os
+
+
+def right(inputs, tools):
+    reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
+    return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
+
+
+async def right_later(inputs, tools):
+    await asyncio.sleep(0)
+    result = await tools.acall("measure", sample_id=inputs["sample_id"])
+    reading = result["reading"]
+    return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
+
+
+def always_pass(inputs):
+    return "<final_decision>pass</final_decision>"
+
+
+def wrong(inputs):
+    return {"grade": "unknown"}
+
+
+def silent(inputs):
+    return "I have read the procedure."
+
+
+def empty(inputs):
+    return ""
+
+
+def counted(inputs, tools):
+    """Right, and leaves one line in a file for each call."""
+    with open("calls.txt", "a") as file:
+        file.write(inputs["sample_id"] + "\\n")
+    return right(inputs, tools)
+
+
+def raising(inputs):
+    raise RuntimeError(f"no model for {inputs['sample_id']}")
+
+
+def number(inputs):
+    return int(inputs["sample_id"].rpartition("_")[2])
+
+
+def fifths_and_sevenths(inputs, tools):
+    """Wrong on every fifth task, raises on every seventh, calls a tool wrongly on each third."""
+    if number(inputs) % 3 == 0:
+        tools.execute_tool("measure", {})
+    if number(inputs) % 7 == 0:
+        raise ValueError("every seventh")
+    answer = right(inputs, tools)
+    return {"grade": "unknown"} if number(inputs) % 5 == 0 else answer
+
+
+def dying(inputs, tools):
+    if number(inputs) == 3:
+        os._exit(7)
+    return right(inputs, tools)
+'''
+
+MakeDomain = Callable[..., Path]
+
+COMPANY = (
+    "asyncio",
+    "flaky",
+    "html",
+    "pytest-split",
+    "pytest_cov",
+    "pytest_github_actions_annotate_failures",
+    "randomly",
+    "rerunfailures",
+    "syrupy",
+    "timeout",
+)
+"""Plugins that a test switches on where it needs one, with `-p NAME`."""
+
+
+@pytest.fixture(autouse=True)
+def alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the runs inside a test meet no other plugin than those they name."""
+    if "pytester" in request.fixturenames:
+        # It clears the variable when it is made.
+        request.getfixturevalue("pytester")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in COMPANY))
+
+
+@pytest.fixture
+def make_domain(pytester: pytest.Pytester) -> MakeDomain:
+    """Write a domain like `lab`, under a name and with a number of tasks, into a folder."""
+
+    def make(name: str = "lab", *, tasks: int = 6, under: str = "domains") -> Path:
+        folder = pytester.path / under / name
+        folder.mkdir(parents=True)
+        (folder / "sop.md").write_text("Measure the sample, then grade it.\n")
+        (folder / "toolspecs.json").write_text(
+            json.dumps(
+                [
+                    {
+                        "name": "measure",
+                        "description": "Measure a sample.",
+                        "parameters": {
+                            "type": "object",
+                            "properties": {"sample_id": {"type": "string"}},
+                            "required": ["sample_id"],
+                        },
+                    }
+                ]
+            )
+        )
+        (folder / "metadata.json").write_text(
+            json.dumps(
+                {
+                    "name": name,
+                    "title": "Grading of samples",
+                    "output_columns": ["grade"],
+                    "input_columns": ["sample_id"],
+                    "outputs": {"grade": {"type": "enum", "values": list(GRADES)}},
+                    "tools": {"measure": {"key": ["sample_id"], "returns": ["reading"]}},
+                }
+            )
+        )
+        rows = ["sample_id,reading,grade"]
+        for number in range(1, tasks + 1):
+            grade = GRADES[number % 3]
+            rows.append(f"T_{number:02},{READINGS[grade]},{grade}")
+        (folder / "data.csv").write_text("\n".join(rows) + "\n")
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def lab(make_domain: MakeDomain, pytester: pytest.Pytester) -> Path:
+    """The domain `lab` with six tasks in `domains/`, and agents in `habits.py`."""
+    pytester.makepyfile(habits=AGENTS)
+    return make_domain()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The lines of a saved session, parsed."""
+
+    header: dict[str, Any]
+    runs: list[dict[str, Any]]
+    summary: dict[str, Any]
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        return {run["task"]: run["outcome"] for run in self.runs}
+
+
+ReadSaved = Callable[..., Saved]
+
+
+@pytest.fixture
+def saved(pytester: pytest.Pytester) -> ReadSaved:
+    """Read a saved session of the folder; the last one unless another is named."""
+
+    def read(path: str = ".sop/sessions/last.jsonl") -> Saved:
+        text = (pytester.path / path).read_text("ascii")
+        header, *runs, summary = [json.loads(line) for line in text.splitlines()]
+        return Saved(header, runs, summary)
+
+    return read

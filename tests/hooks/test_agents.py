@@ -1,0 +1,247 @@
+"""Agents of every supported form, from the command line to the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+LAB = "--sop-domain=lab"
+
+FORMS = """
+import functools
+from habits import right, right_later
+
+
+class Counting:
+    def __init__(self):
+        self.runs = 0
+
+    def execute(self, sop, task, tools):
+        self.runs += 1
+        assert self.runs == 1, "one instance served two runs"
+        assert sop.startswith("Measure the sample")
+        return right(task, tools)
+
+
+class Callable:
+    def __call__(self, inputs, tools):
+        return right(inputs, tools)
+
+
+class Runner:
+    async def run(self, inputs, tools):
+        return await right_later(inputs, tools)
+
+
+class Both:
+    def run(self, inputs):
+        raise AssertionError("execute comes first")
+
+    def execute(self, sop, task, tools):
+        return right(task, tools)
+
+
+called = Callable()
+runner = Runner()
+part = functools.partial(lambda extra, inputs, tools: right(inputs, tools), "extra")
+
+
+def everything(sop, inputs, task, tools, task_id, domain, output_fields, limit=3, **rest):
+    assert inputs == task and inputs["sample_id"] == task_id
+    assert domain == "lab" and limit == 3 and rest == {}
+    assert output_fields == {"grade": ["pass", "retest", "fail"]}
+    inputs["sample_id"] = "rewritten"
+    return right({"sample_id": task_id}, tools)
+
+
+class Nested:
+    class Deep:
+        @staticmethod
+        def agent(inputs, tools):
+            return right(inputs, tools)
+"""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param("habits:right", id="a function"),
+        pytest.param("habits:right_later", id="an async function"),
+        pytest.param("forms:Counting", id="a class, made once per run"),
+        pytest.param("forms:Callable", id="a class with __call__"),
+        pytest.param("forms:called", id="an instance with __call__"),
+        pytest.param("forms:runner", id="an instance with an async run"),
+        pytest.param("forms:Both", id="execute comes before run"),
+        pytest.param("forms:part", id="a partial"),
+        pytest.param("forms:everything", id="a function that asks for everything"),
+        pytest.param("forms:Nested.Deep.agent", id="an attribute of an attribute"),
+    ],
+)
+def test_an_agent_of_each_form_runs(pytester: pytest.Pytester, spec: str) -> None:
+    pytester.makepyfile(forms=FORMS)
+
+    result = pytester.runpytest(LAB, f"--agent={spec}")
+
+    result.assert_outcomes(passed=6)
+
+
+def test_the_other_name_of_the_option_means_the_same(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, "--sop-agent=habits:right")
+
+    result.assert_outcomes(passed=6)
+
+
+def test_an_argument_reaches_the_agent_and_the_saved_session(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.makepyfile(
+        sized="def agent(inputs, model, size='1'): assert (model, size) == ('m', '2')"
+    )
+
+    pytester.runpytest(
+        LAB, "--agent=sized:agent", "--sop-agent-arg=model=m", "--sop-agent-arg", "size=2"
+    )
+
+    assert {"no_answer"} == set(saved().outcomes.values())
+    assert {"model": "m", "size": "2"} == saved().header["agent_args"]
+
+
+WORDS = "correct-horse-battery"
+
+
+@pytest.mark.parametrize(
+    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="xdist")]
+)
+def test_an_argument_from_the_environment_is_never_recorded(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("LAB_KEY", WORDS)
+    pytester.makepyfile(
+        keyed="def agent(inputs, key): return {'grade': 'pass' if len(key) == 21 else 'fail'}"
+    )
+
+    result = pytester.runpytest(
+        LAB, "--agent=keyed:agent", "--sop-agent-arg=key=env:LAB_KEY", "-v", *workers
+    )
+
+    result.assert_outcomes(passed=2, failed=4)
+    result.stdout.fnmatch_lines(["*--sop-agent-arg=key=env:LAB_KEY*"])
+    written = [path.read_bytes() for path in (pytester.path / ".sop").rglob("*") if path.is_file()]
+    assert not any(WORDS.encode() in text for text in written)
+    assert WORDS not in "\n".join(result.outlines)
+
+
+FAULTS = [
+    pytest.param("nowhere:agent", (), "*there is no module 'nowhere'*", id="no such module"),
+    pytest.param("habits:rihgt", (), "*did you mean right*", id="a misspelt attribute"),
+    pytest.param("habits", (), "*no agent is registered by that name*", id="no colon"),
+    pytest.param("habits:", (), "*the module or the attribute is missing*", id="no attribute"),
+    pytest.param(":right", (), "*the module or the attribute is missing*", id="no module"),
+    pytest.param("faults:number", (), "*int object is not an agent*", id="a number"),
+    pytest.param("faults:Empty", (), "*class Empty is not an agent*", id="a class without method"),
+    pytest.param(
+        "faults:demanding", (), "*needs the parameter 'budget', which nothing fills*", id="a demand"
+    ),
+    pytest.param("broken:agent", (), "*importing broken failed: ZeroDivisionError*", id="raises"),
+    pytest.param("syntax:agent", (), "*importing syntax failed: SyntaxError*", id="a syntax error"),
+    pytest.param("exits:agent", (), "*importing exits failed: SystemExit*", id="exits on import"),
+    pytest.param("reference-policy", (), "*lab has no policy.py*", id="no reference policy"),
+    pytest.param("react:openai/x", (), "*not available in this version*", id="a later form"),
+    pytest.param("habits:right", ("size=2",), "*no parameter of that name*", id="nobody takes it"),
+    pytest.param("habits:right", ("size",), "*write KEY=VALUE*", id="no value"),
+    pytest.param("habits:right", ("=2",), "*write KEY=VALUE*", id="no key"),
+    pytest.param("habits:right", ("a b=2",), "*write KEY=VALUE*", id="a key with a space"),
+    pytest.param("faults:sized", ("size=1", "size=2"), "*given twice*", id="given twice"),
+    pytest.param("habits:right", ("tools=2",), "*fills this parameter itself*", id="ours to fill"),
+    pytest.param("faults:sized", ("size=env:NO_SUCH",), "*no variable 'NO_SUCH'*", id="not set"),
+]
+
+
+@pytest.mark.parametrize(("spec", "arguments", "message"), FAULTS)
+def test_a_fault_is_a_usage_error_without_a_traceback(
+    pytester: pytest.Pytester, spec: str, arguments: tuple[str, ...], message: str
+) -> None:
+    pytester.makepyfile(
+        faults="""
+        number = 42
+        class Empty: pass
+        def demanding(inputs, budget): pass
+        def sized(inputs, size): pass
+        """,
+        broken="1 / 0",
+        syntax="def agent(:",
+        exits="raise SystemExit(0)",
+    )
+
+    result = pytester.runpytest(
+        LAB, f"--agent={spec}", *[f"--sop-agent-arg={one}" for one in arguments]
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([message])
+    result.stderr.no_fnmatch_line("*Traceback*")
+    result.stderr.no_fnmatch_line("*pytest_sopbench/_*")
+
+
+def test_five_first_runs_that_end_alike_stop_the_session(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], saved: Callable[[], Any]
+) -> None:
+    make_domain("ward", tasks=30)
+    pytester.makepyfile(down="def agent(inputs): raise RuntimeError('no key')")
+
+    result = pytester.runpytest("--sop-domain=ward", "--agent=down:agent")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*first 5 runs ended in the same error*", "*RuntimeError: no key"])
+    assert {"error": 5, "not_run": 25} == saved().summary["domains"]["ward"]["outcomes"]
+
+
+def test_collecting_alone_imports_no_agent(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, "--agent=nowhere:agent", "--collect-only", "-q")
+
+    assert 0 == result.ret
+    result.stdout.fnmatch_lines(["6 tests collected*"])
+
+
+def test_what_an_agent_prints_is_shown_with_its_failure(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(chatty="def agent(inputs): print('thinking aloud')")
+
+    result = pytester.runpytest(LAB, "--agent=chatty:agent", "-k", "T_01")
+
+    result.stdout.fnmatch_lines(["*thinking aloud*"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("raise SystemExit(3)", id="SystemExit"),
+        pytest.param("raise KeyboardInterrupt", id="KeyboardInterrupt"),
+        pytest.param("raise GeneratorExit", id="GeneratorExit"),
+        pytest.param("import pytest; pytest.skip('lazy')", id="pytest.skip"),
+        pytest.param("import pytest; pytest.exit('enough')", id="pytest.exit"),
+        pytest.param("raise pytest.UsageError('mine')", id="a usage error of its own"),
+    ],
+)
+def test_nothing_that_an_agent_raises_ends_the_session(
+    pytester: pytest.Pytester, body: str, saved: Callable[[], Any]
+) -> None:
+    pytester.makepyfile(
+        rude=f"""
+        import pytest
+        from habits import number, right
+        def agent(inputs, tools):
+            if number(inputs) == 2:
+                {body}
+            return right(inputs, tools)
+        """
+    )
+
+    result = pytester.runpytest(LAB, "--agent=rude:agent")
+
+    result.assert_outcomes(passed=5, failed=1)
+    assert "error" == saved().outcomes["T_02"]

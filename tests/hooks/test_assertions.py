@@ -1,0 +1,231 @@
+"""The assertions on a run's calls, in a user's own tests, and what their failures print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+AGENT = """
+from pytest_sopbench import ToolError
+
+KEY = "sk-" + "12345"
+
+
+def agent(inputs, tools):
+    me = inputs["sample_id"]
+    try:
+        tools.call("measure", sample_id="S_00")
+    except ToolError:
+        pass
+    reading = tools.call("measure", sample_id=me, key=KEY)["reading"]
+    tools.record_approval("filing", by="Jo")
+    tools.execute_tool("archive", {"sample_id": me})
+    return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
+"""
+
+
+@pytest.fixture
+def fails(lab: Path, pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makepyfile(desk=AGENT)
+    return pytester
+
+
+def outcome_of(pytester: pytest.Pytester, body: str, *more: str) -> pytest.RunResult:
+    pytester.makepyfile(test_lab=f"import pytest\n\ndef test_run(sop_run):\n    {body}\n")
+    return pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=desk:agent", "--sop-limit=1", "test_lab.py", *more
+    )
+
+
+def failure_of(result: pytest.RunResult) -> list[str]:
+    """The lines between the line at fault and the end of the failure."""
+    start = next(n for n, line in enumerate(result.outlines) if line.startswith("E  "))
+    return [line[4:] for line in result.outlines[start:] if line.startswith("E  ")]
+
+
+HOLDS = {
+    "called": 'called("measure")',
+    "twice": 'called("measure", times=2)',
+    "once with success": 'called("measure", times=1, succeeded=True)',
+    "once in vain": 'called("measure", times=1, succeeded=False)',
+    "with an argument": 'called("measure", arguments={"sample_id": "T_01"})',
+    "before": 'called("measure", before="archive", times=2)',
+    "before several": 'called("measure", before=["archive"], arguments={"sample_id": "T_01"})',
+    "after": 'called("archive", after="measure")',
+    "no times": 'called("wire", times=0)',
+    "not called": 'not_called("wire")',
+    "exactly": 'trajectory(["measure", "measure", "archive"])',
+    "superset": 'trajectory([("archive", {"sample_id": "T_01"})], match="superset")',
+    "in order": 'trajectory([("measure", {"sample_id": "T_01"}), "archive"], match="in_order",'
+    ' arguments="contains")',
+    "per tool": 'trajectory(["archive", ("measure", {}), "measure"], match="any_order",'
+    ' per_tool={"measure": "ignore"})',
+}
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in HOLDS.items()])
+def test_an_assertion_that_holds_says_nothing(fails: pytest.Pytester, body: str) -> None:
+    outcome_of(fails, f"sop_run.assert_{body}").assert_outcomes(passed=1)
+
+
+def test_a_trajectory_is_a_value_of_its_own(fails: pytest.Pytester) -> None:
+    body = 'assert sop_run.trajectory.names == ("measure", "measure", "archive")'
+
+    outcome_of(fails, body).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        pytest.param(
+            'sop_run.assert_called("wire")',
+            ["wire must be called", "wire was never called"],
+            id="never called",
+        ),
+        pytest.param(
+            'sop_run.assert_called("archive", before="measure")',
+            [
+                "archive must be called before measure",
+                "step 1, measure: called before archive had succeeded",
+            ],
+            id="too late",
+        ),
+        pytest.param(
+            'sop_run.assert_called("measure", after="archive")',
+            [
+                "measure must be called after archive",
+                "step 1, measure: called before archive had succeeded",
+            ],
+            id="too early",
+        ),
+        pytest.param(
+            'sop_run.assert_called("measure", before="wire")',
+            ["measure must be called before wire", "wire was never called"],
+            id="the later one was never called",
+        ),
+        pytest.param(
+            'sop_run.assert_called("measure", times=1)',
+            ["measure must be called once", "2 calls fit, at step 1, 2"],
+            id="too often",
+        ),
+        pytest.param(
+            'sop_run.assert_called("measure", arguments={"sample_id": "T_02"})',
+            ["measure must be called", "step 2, measure: sample_id different"],
+            id="another argument",
+        ),
+        pytest.param(
+            'sop_run.assert_called("archive", succeeded=True)',
+            [
+                "archive must be called with success",
+                "step 3, archive: the call failed: there is no tool 'archive'*",
+            ],
+            id="in vain",
+        ),
+        pytest.param(
+            'sop_run.assert_not_called("archive")',
+            ["archive must not be called", "step 3, archive: it was called"],
+            id="called",
+        ),
+        pytest.param(
+            'sop_run.assert_trajectory(["measure", "archive"])',
+            [
+                "match exact, arguments exact: step 2: archive was*",
+                "expected, measure was called",
+                "*expected*actual",
+                "*1 measure *measure(sample_id=*",
+                ">*2 *",
+            ],
+            id="a departure",
+        ),
+        pytest.param(
+            "sop_run.assert_contract()",
+            ["the domain lab has no contract", "write one under 'contract' in its metadata"],
+            id="no contract",
+        ),
+    ],
+)
+def test_a_failure_says_what_was_asked_and_what_was_done(
+    fails: pytest.Pytester, body: str, lines: list[str]
+) -> None:
+    result = outcome_of(fails, body)
+
+    result.assert_outcomes(failed=1)
+    said = failure_of(result)
+    pytest.LineMatcher(said).fnmatch_lines([f"*{line}" for line in lines], consecutive=False)
+    assert len(said) <= 15
+    assert [] == [line for line in result.outlines if line.startswith("E ") and len(line) > 80]
+
+
+def test_a_failure_has_no_frame_of_ours(fails: pytest.Pytester) -> None:
+    result = outcome_of(fails, 'sop_run.assert_called("wire")')
+
+    result.stdout.no_fnmatch_line("*pytest_sopbench*.py:*")
+    result.stdout.fnmatch_lines(["test_lab.py:4: AssertionError"])
+
+
+def test_a_secret_is_taken_out_of_a_failure(fails: pytest.Pytester) -> None:
+    result = outcome_of(fails, 'sop_run.assert_called("wire")', "-o", "sop_redact=sk-[0-9]+")
+
+    result.stdout.fnmatch_lines(['*key="[*][*][*]"*'])
+    result.stdout.no_fnmatch_line("*sk-12345*")
+
+
+def test_a_run_with_many_calls_shows_those_around_the_one_that_matters(
+    fails: pytest.Pytester,
+) -> None:
+    fails.makepyfile(
+        desk="""
+        def agent(inputs, tools):
+            for number in range(40):
+                tools.execute_tool("archive" if number == 20 else "measure", inputs)
+            return {"grade": "retest"}
+        """
+    )
+
+    said = failure_of(outcome_of(fails, 'sop_run.assert_not_called("archive")'))
+
+    assert len(said) <= 15
+    pytest.LineMatcher(said).fnmatch_lines(["*... 16 before", "*> 21 archive(*", "*... 15 more"])
+
+
+def test_a_broken_rule_is_named_with_the_calls(lab: Path, fails: pytest.Pytester) -> None:
+    path = lab / "metadata.json"
+    rules = [{"id": f"rule-{name}", "clause": "1", "forbids": [name]} for name in ("measure",)] + [
+        {"id": "once", "severity": "must", "at_most": {"measure": 1}}
+    ]
+    path.write_text(json.dumps({**json.loads(path.read_text()), "contract": {"rules": rules}}))
+
+    said = failure_of(outcome_of(fails, "sop_run.assert_contract()"))
+
+    pytest.LineMatcher(said).fnmatch_lines(
+        [
+            "*a rule is broken",
+            "*rule-measure (clause 1, should) broken: step 1, measure: the call is ...",
+            "*1 measure(sample_id=*error: *",
+        ]
+    )
+
+
+def test_zero_calls_hold_no_contract(lab: Path, fails: pytest.Pytester) -> None:
+    fails.makepyfile(desk='def agent(inputs): return {"grade": "retest"}')
+    path = lab / "metadata.json"
+    contract = {"rules": [{"id": "once", "at_most": {"measure": 1}}]}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "contract": contract}))
+
+    said = failure_of(outcome_of(fails, "sop_run.assert_contract()"))
+
+    pytest.LineMatcher(said).fnmatch_lines(
+        ["*no tool was called", "*so the run has shown nothing*"]
+    )
+
+
+@pytest.mark.usefixtures("fails")
+def test_a_slip_in_a_name_that_must_not_be_called_is_told(
+    pytester: pytest.Pytester,
+) -> None:
+    """It would hold on every run, and show nothing."""
+    said = failure_of(outcome_of(pytester, 'sop_run.assert_not_called("mesure")'))
+
+    assert "AssertionError: the domain has no tool mesure; is measure meant?" == said[-1].strip()

@@ -1,0 +1,392 @@
+"""The table of exit statuses: what each situation means in CI, in one process and in two workers.
+
+Domain `lab` has six tasks, two of each grade, so `always_pass` is right on a third of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+OK, FAILED, INTERRUPTED, USAGE, NOTHING = 0, 1, 2, 4, 5
+LAB = "--sop-domain=lab"
+RIGHT = "--agent=habits:right"
+THIRD = "--agent=habits:always_pass"
+
+MORE_AGENTS = """
+from pytest_sopbench import Unavailable
+
+
+def no_provider(inputs):
+    if inputs["sample_id"] == "T_01":
+        raise Unavailable("busy")
+    return "<grade>pass</grade>"
+
+
+def mute(inputs):
+    return ""
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One row of the table; `says` and `never` are lines of the output.
+
+    xdist ends a session that -x cuts short as an interrupted one, hence `status_of_workers`.
+    """
+
+    args: tuple[str, ...]
+    status: int
+    status_of_workers: int | None = None
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    ini: str = ""
+    before: tuple[str, ...] = ()
+    unit_test: str = ""
+
+
+def gated(*args: str, agent: str = THIRD) -> tuple[str, ...]:
+    return (LAB, agent, *args)
+
+
+NOT_EVALUATED = "gate   not evaluated: {} took * of 6 selected tasks away*"
+
+TABLE = {
+    "all correct, no gate": Cell(args=(LAB, RIGHT), status=OK, never=("gate*",)),
+    "some wrong, no gate": Cell(
+        args=(LAB, THIRD), status=FAILED, says=("FAILED*T_01*",), never=("gate*", "*missed*")
+    ),
+    "gate holds over misses": Cell(
+        args=gated("--sop-fail-under=0.3"),
+        status=OK,
+        says=("*4 misses*", "gate   TSR >= 30% holds (got 33.33%)", "*2 passed, 4 missed*"),
+    ),
+    "gate as a percentage": Cell(args=gated("--sop-fail-under=33%"), status=OK),
+    "gate at the very rate": Cell(args=(LAB, RIGHT, "--sop-fail-under=1"), status=OK),
+    "gate of zero holds over nothing right": Cell(
+        args=gated("--sop-fail-under=0", agent="--agent=more:mute"), status=OK
+    ),
+    "gate does not hold": Cell(
+        args=gated("--sop-fail-under=0.34"),
+        status=FAILED,
+        says=("gate   TSR >= 34% does not hold (got 33.33%): 2 of 6",),
+    ),
+    "gate of the configuration": Cell(
+        args=gated(), ini="sop_fail_under = 0.3", status=OK, says=("*TSR >= 30% holds*",)
+    ),
+    "gate of the command line replaces it": Cell(
+        args=gated("--sop-fail-under=0.9"),
+        ini="sop_fail_under = 0.3",
+        status=FAILED,
+        says=("*TSR >= 90% does not hold*",),
+    ),
+    "none switches it off": Cell(
+        args=gated("--sop-fail-under=none"),
+        ini="sop_fail_under = 0.3",
+        status=FAILED,
+        says=("FAILED*T_01*",),
+        never=("gate*",),
+    ),
+    "gate on ECR": Cell(args=gated("--sop-gate=ecr=1"), status=OK, says=("*ECR >= 100% holds*",)),
+    "two gates, one does not hold": Cell(
+        args=gated("--sop-gate=ecr=1", "--sop-gate=tsr=0.9"),
+        status=FAILED,
+        says=("*ECR >= 100% holds*", "*TSR >= 90% does not hold*"),
+    ),
+    "gates of the configuration": Cell(
+        args=gated(), ini="sop_gate = ecr=1 tsr=0.3", status=OK, says=("*TSR >= 30% holds*",)
+    ),
+    "nothing to divide is no pass": Cell(
+        args=gated("--sop-gate=c_tsr=0.1", agent="--agent=more:mute"),
+        status=FAILED,
+        says=("gate   C-TSR >= 10% inconclusive (got n/a): nothing to divide",),
+    ),
+    "no call leaves tool accuracy open": Cell(
+        args=gated("--sop-gate=tool_accuracy=0.1"),
+        status=FAILED,
+        says=("*tool accuracy >= 10% inconclusive*",),
+    ),
+    "too much unavailable is no pass": Cell(
+        args=gated("--sop-fail-under=0.1", agent="--agent=more:no_provider"),
+        status=FAILED,
+        says=("*inconclusive*16.67% of the runs were unavailable, more than 5%",),
+    ),
+    "more unavailable may be tolerated": Cell(
+        args=gated(
+            "--sop-fail-under=0.1", "--sop-gate=unavailable=0.2", agent="--agent=more:no_provider"
+        ),
+        status=OK,
+        says=("*TSR >= 10% holds*", "*unavailable <= 20% holds (got 16.67%)*"),
+    ),
+    "-k takes tasks away, misses fail": Cell(
+        args=gated("--sop-fail-under=0.1", "-k", "T_01"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away, nothing missed": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.1", "-k", "T_01"),
+        status=OK,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-m keeps all": Cell(
+        args=gated("--sop-fail-under=0.1", "-m", "sop"), status=OK, says=("*holds*",)
+    ),
+    "-m takes all away": Cell(
+        args=gated("--sop-fail-under=0.1", "-m", "not sop"), status=NOTHING, never=("gate*",)
+    ),
+    "--deselect": Cell(
+        args=gated("--sop-fail-under=0.1", "--deselect=domains/lab/data.csv::T_01"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("--deselect"),),
+    ),
+    "--lf": Cell(
+        before=(LAB, THIRD),
+        args=gated("--sop-fail-under=0", "--lf"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("--lf"),),
+    ),
+    "a node id": Cell(
+        args=gated("--sop-fail-under=0", "domains/lab/data.csv::T_01"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("node ids or another plugin"),),
+    ),
+    "-x stops at the first miss": Cell(
+        args=gated("--sop-fail-under=0", "-x"),
+        status=FAILED,
+        status_of_workers=INTERRUPTED,
+        says=("gate   not evaluated: the session was cut short*",),
+    ),
+    "--maxfail": Cell(
+        args=gated("--sop-fail-under=0", "--maxfail=2"),
+        status=FAILED,
+        status_of_workers=INTERRUPTED,
+        says=("gate   not evaluated: the session was cut short*",),
+    ),
+    "--sop-limit is what the gate is asked of": Cell(
+        args=gated("--sop-fail-under=0.5", "--sop-limit=3"),
+        status=FAILED,
+        says=("select 3 of 6 tasks of lab", "*does not hold*1 of 3"),
+    ),
+    "--sop-sample is even over the answers": Cell(
+        args=gated("--sop-fail-under=0.33", "--sop-sample=3"), status=OK, says=("*holds*",)
+    ),
+    "a task by name is what the gate is asked of": Cell(
+        args=("--sop-domain=lab::T_03", THIRD, "--sop-fail-under=1"), status=OK, says=("*holds*",)
+    ),
+    "a shard forgives its misses": Cell(
+        args=gated("--sop-shard=1/1"), status=OK, says=("*4 misses*",), never=("gate*",)
+    ),
+    "a shard refuses gates": Cell(
+        args=gated("--sop-shard=1/2", "--sop-fail-under=0.1"), status=USAGE
+    ),
+    "a unit test beside, failing": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.1", "test_beside.py"),
+        unit_test="def test_task(sop_run): pass\ndef test_unit(): assert False",
+        status=FAILED,
+        says=("*holds*", "FAILED*test_unit*"),
+    ),
+    "a user's test is forgiven by no gate": Cell(
+        args=(LAB, THIRD, "--sop-fail-under=0.1", "test_beside.py"),
+        unit_test="def test_task(sop_run): sop_run.assert_correct()",
+        status=FAILED,
+        says=("*TSR >= 10% holds*", "FAILED*test_task*"),
+        never=("*missed*",),
+    ),
+    "unit tests alone do not feel the gate": Cell(
+        args=("test_beside.py",),
+        ini="sop_domain = lab\nsop_agent = habits:always_pass\nsop_fail_under = 1",
+        unit_test="def test_unit(): pass",
+        status=OK,
+        never=("gate*", "*SOP*"),
+    ),
+    "collecting only": Cell(
+        args=gated("--sop-fail-under=1", "--collect-only"), status=OK, never=("gate*",)
+    ),
+    "no agent": Cell(
+        args=(LAB, "test_beside.py"), unit_test="def test(sop_run): pass", status=USAGE
+    ),
+    "no domain": Cell(
+        args=(RIGHT, "test_beside.py"), unit_test="def test(sop_run): pass", status=USAGE
+    ),
+    "unknown domain": Cell(args=("--sop-domain=lob", RIGHT), status=USAGE),
+    "unknown agent": Cell(args=(LAB, "--agent=habits:rihgt"), status=USAGE),
+    "a gate on a domain that is not selected": Cell(
+        args=gated("--sop-gate=clinic:tsr=1"), status=USAGE
+    ),
+}
+
+
+@pytest.fixture(params=[pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")])
+def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """How the session is distributed."""
+    chosen: tuple[str, ...] = request.param
+    return chosen
+
+
+@pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in TABLE.items()])
+def test_each_situation_has_its_status(
+    pytester: pytest.Pytester, cell: Cell, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(more=MORE_AGENTS)
+    if cell.ini:
+        pytester.makeini(f"[pytest]\n{cell.ini}")
+    if cell.unit_test:
+        pytester.makepyfile(test_beside=cell.unit_test)
+    if cell.before:
+        pytester.runpytest(*cell.before)
+
+    result = pytester.runpytest(*cell.args, *workers)
+
+    expected = cell.status_of_workers if workers and cell.status_of_workers else cell.status
+    assert expected == result.ret
+    for line in cell.says:
+        result.stdout.fnmatch_lines([line])
+    for line in cell.never:
+        result.stdout.no_fnmatch_line(line)
+
+
+def test_one_of_several_domains_may_fail_the_gate(
+    pytester: pytest.Pytester,
+    make_domain: Callable[..., Path],
+    workers: tuple[str, ...],
+) -> None:
+    """The gate is asked of every domain and of the pooled total."""
+    make_domain("clinic", tasks=3)
+    agent = "def agent(inputs, domain): return 'pass' if domain == 'clinic' else None"
+    pytester.makepyfile(picky=agent)
+
+    result = pytester.runpytest(
+        "--sop-domain=lab,clinic", "--agent=picky:agent", "--sop-fail-under=0.1", *workers
+    )
+
+    assert FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "gate   lab: TSR >= 10% does not hold (got 0%)*",
+            "gate   clinic: TSR >= 10% holds (got 33.33%)",
+            "gate   all: TSR >= 10% holds (got 11.11%)",
+        ]
+    )
+
+
+def test_a_gate_may_be_asked_of_one_domain(
+    pytester: pytest.Pytester,
+    make_domain: Callable[..., Path],
+    workers: tuple[str, ...],
+) -> None:
+    make_domain("clinic", tasks=3)
+
+    result = pytester.runpytest(
+        "--sop-domain=lab,clinic", RIGHT, "--sop-gate=clinic:tsr=1", *workers
+    )
+
+    assert OK == result.ret
+    result.stdout.fnmatch_lines(["gate   clinic: TSR >= 100% holds (got 100%)"])
+    result.stdout.no_fnmatch_line("gate   lab*")
+
+
+def test_a_gate_is_asked_of_each_agent_of_a_domain(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    """A good agent must not hide a bad one."""
+    pytester.makepyfile(
+        test_two="""
+        import pytest
+
+        @pytest.mark.sop(domain="lab", agent="habits:right")
+        def test_right(sop_run): pass
+
+        @pytest.mark.sop(domain="lab", agent="habits:silent", answer="ignored")
+        def test_silent(sop_run): pass
+        """
+    )
+
+    result = pytester.runpytest("test_two.py", "--sop-gate=tsr=0.5", *workers)
+
+    assert FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "gate   lab (habits:right): TSR >= 50% holds (got 100%)",
+            "gate   lab (habits:silent): TSR >= 50% does not hold (got 0%)*",
+        ]
+    )
+
+
+def test_a_gate_that_holds_names_the_failures_beside_it(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(test_unit="def test_task(sop_run): pass\ndef test_unit(): assert False")
+
+    result = pytester.runpytest(LAB, RIGHT, "--sop-fail-under=1", "test_unit.py", *workers)
+
+    assert FAILED == result.ret
+    result.stdout.fnmatch_lines(["gate*holds*", "       1 other failure, which no gate forgives"])
+
+
+def test_an_empty_shard_exits_with_0(
+    pytester: pytest.Pytester,
+) -> None:
+    """A matrix may have more jobs than tasks; all shards together run every task once."""
+    statuses, ran = set(), 0
+    for number in range(1, 13):
+        result = pytester.runpytest(LAB, RIGHT, f"--sop-shard={number}/12")
+        statuses.add(int(result.ret))
+        ran += result.parseoutcomes().get("passed", 0)
+
+    assert {OK} == statuses
+    assert 6 == ran
+
+
+def test_an_error_of_a_fixture_is_forgiven_by_no_gate(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def breaks_afterwards(request):
+            yield
+            if request.node.name == "T_01":
+                raise RuntimeError("torn down badly")
+        """
+    )
+
+    result = pytester.runpytest(LAB, THIRD, "--sop-fail-under=0.1", *workers)
+
+    assert FAILED == result.ret
+    result.stdout.fnmatch_lines(["*TSR >= 10% holds*", "*1 error, 4 missed*"])
+
+
+def test_a_dead_worker_costs_its_run_alone(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, "--agent=habits:dying", "-n2", "--sop-fail-under=0.8")
+
+    assert OK == result.ret
+    result.stdout.fnmatch_lines(
+        ["lab/T_03 crash*", "TSR *5 of 6 correct*", "*1 crash*", "*5 passed, 1 missed*"]
+    )
+
+
+def test_workers_that_may_not_be_replaced_leave_runs_that_never_started(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    """A gate says nothing over them; the user set xdist's limit, so it is kept."""
+    make_domain("long", tasks=40)
+    pytester.makepyfile(deadly="import os\ndef agent(inputs): os._exit(3)")
+
+    result = pytester.runpytest(
+        "--sop-domain=long",
+        "--agent=deadly:agent",
+        "-n2",
+        "--max-worker-restart=0",
+        "--sop-fail-under=0",
+    )
+
+    assert OK != result.ret
+    result.stdout.fnmatch_lines(["TSR *0 of 40 correct*", "*not_run*2 crash*"])
+    result.stdout.no_fnmatch_line("gate*holds*")

@@ -1,0 +1,77 @@
+"""What a gated session shows of its misses; its exit status is in the table of statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+GATED = ("--sop-domain=lab", "--agent=habits:always_pass", "--sop-fail-under=0.1")
+
+
+def test_a_miss_has_a_letter_of_its_own(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*GATED)
+
+    result.stdout.fnmatch_lines(["domains/lab/data.csv mm.mm.*"])
+
+
+def test_a_miss_has_a_word_of_its_own(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*GATED, "-v")
+
+    result.stdout.fnmatch_lines(
+        ["domains/lab/data.csv::T_01 MISSED*", "domains/lab/data.csv::T_03 PASSED*"]
+    )
+
+
+def test_misses_are_listed_with_what_was_wrong(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*GATED)
+
+    result.stdout.fnmatch_lines(["*4 misses*", "lab/T_01 wrong: grade is 'pass', not 'retest'"])
+    result.stdout.no_fnmatch_line("FAILED*")
+    result.stdout.no_fnmatch_line("*FAILURES*")
+
+
+def test_twenty_misses_are_listed_and_the_others_counted(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain("ward", tasks=35)
+
+    result = pytester.runpytest("--sop-domain=ward", *GATED[1:])
+
+    listed = [line for line in result.outlines if line.startswith("ward/T_")]
+    assert 20 == len(listed)
+    result.stdout.fnmatch_lines(["and 4 more; the saved session holds all of them"])
+
+
+def test_quiet_lists_no_misses(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*GATED, "-q")
+
+    result.stdout.no_fnmatch_line("lab/T_01 wrong*")
+    result.stdout.fnmatch_lines(["lab: TSR 33.3%*", "gate*holds*"])
+
+
+def test_last_failed_knows_the_misses(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*GATED)
+
+    result = pytester.runpytest(*GATED, "--lf")
+
+    assert {"missed": 4, "deselected": 2} == result.parseoutcomes()
+
+
+def test_without_a_gate_nothing_is_missed(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*GATED[:2])
+
+    result.assert_outcomes(passed=2, failed=4)
+
+
+def test_several_selectors_are_all_named(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(
+        *GATED, "-k", "T_0", "-m", "sop", "--deselect", "domains/lab/data.csv::T_01"
+    )
+
+    result.stdout.fnmatch_lines(
+        ["gate   not evaluated: -k, -m, --deselect took 1 of 6 selected tasks away*"]
+    )

@@ -1,0 +1,235 @@
+"""Crashes, exits and interruptions: each is counted once, on its own task, and the rest judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+MIXED = '''
+import os
+import signal
+
+
+def agent(inputs, tools):
+    """Ten crashes, five exits and interruptions, three answers that are garbage; else right."""
+    number = int(inputs["sample_id"].rpartition("_")[2])
+    if number in range(50, 550, 50):
+        os.kill(os.getpid(), signal.SIGSEGV) if number % 100 else os._exit(9)
+    if number in (7, 107, 207):
+        raise SystemExit(0)
+    if number in (307, 407):
+        raise KeyboardInterrupt
+    if number in (13, 113, 213):
+        return object()
+    reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
+    return "pass" if reading > 70 else "retest" if reading > 40 else "fail"
+'''
+
+
+def outcomes(session: Path) -> dict[str, str]:
+    lines = map(json.loads, session.read_text().splitlines())
+    return {line["task"]: line["outcome"] for line in lines if line["type"] == "run"}
+
+
+def test_every_hard_end_is_counted_on_its_own_task(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain(tasks=500)
+    pytester.makepyfile(mixed=MIXED)
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=mixed:agent", "-n2", "--sop-fail-under=0.9", "-rN"
+    )
+
+    found = outcomes(pytester.path / ".sop/sessions/last.jsonl")
+    by_outcome = {
+        one: {task for task, outcome in found.items() if outcome == one}
+        for one in ("crash", "error", "no_answer")
+    }
+    assert {"correct": 482, "crash": 10, "error": 5, "no_answer": 3} == Counter(found.values())
+    assert {f"T_{number}" for number in range(50, 550, 50)} == by_outcome["crash"]
+    assert {"T_07", "T_107", "T_207", "T_307", "T_407"} == by_outcome["error"]
+    assert {"T_13", "T_113", "T_213"} == by_outcome["no_answer"]
+    assert 0 == result.ret
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_process_that_dies_leaves_what_was_recorded(pytester: pytest.Pytester) -> None:
+    """Without xdist nothing can go on; the run it died in is known by name."""
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:dying")
+
+    lines = (pytester.path / ".sop/sessions/last.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])
+    assert 7 == result.ret
+    assert {"T_01": "correct", "T_02": "correct"} == outcomes(
+        pytester.path / ".sop/sessions/last.jsonl"
+    )
+    assert ("start", "T_03") == (last["type"], last["task"])
+
+
+@pytest.mark.usefixtures("lab")
+def test_an_agent_that_ends_the_process_with_success_fails_the_session(
+    pytester: pytest.Pytester,
+) -> None:
+    """The exit status is all that is left of it, and 0 would read as passed."""
+    pytester.makepyfile(leaves="import os\ndef agent(inputs): os._exit(0)")
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=leaves:agent")
+
+    assert 1 == result.ret
+    result.stderr.fnmatch_lines(["sop: the agent ended the process with os._exit(0)*"])
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_child_process_of_an_agent_may_end_as_it_likes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        forks="""
+        import os
+
+        def agent(inputs):
+            child = os.fork()
+            if not child:
+                os._exit(0)
+            return "pass" if os.waitpid(child, 0)[1] == 0 else "fail"
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab::T_03", "--agent=forks:agent")
+
+    result.assert_outcomes(passed=1, deselected=5)
+
+
+@pytest.mark.parametrize(
+    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
+)
+def test_ctrl_c_ends_the_session_and_keeps_what_was_finished(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], workers: tuple[str, ...]
+) -> None:
+    make_domain(tasks=40)
+    pytester.makepyfile(
+        slow="""
+        import pathlib, time
+
+        def agent(inputs):
+            if inputs["sample_id"] in ("T_05", "T_06", "T_07", "T_08"):
+                pathlib.Path("waiting").touch()
+                time.sleep(600)
+            return "pass"
+        """
+    )
+    command = [sys.executable, "-m", "pytest", "--sop-domain=lab", "--agent=slow:agent", *workers]
+    process = subprocess.Popen(
+        command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    while not (pytester.path / "waiting").exists():
+        time.sleep(0.05)
+
+    os.kill(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+
+    found = outcomes(pytester.path / ".sop/sessions/last.jsonl")
+    assert 2 == process.returncode
+    assert 40 == len(found)
+    assert found["T_01"] in {"correct", "wrong"}
+    assert "not_run" == found["T_40"]
+    assert "not_run" in output
+
+
+@pytest.mark.usefixtures("lab")
+def test_an_agent_that_swallows_ctrl_c_does_not_swallow_the_session(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        deaf="""
+        import os, signal
+
+        def agent(inputs):
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException:
+                pass
+            return "pass"
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=deaf:agent")
+
+    assert 2 == result.ret
+    result.stdout.fnmatch_lines(["ECR *6 not_run*"])
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(
+    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
+)
+def test_five_first_runs_that_end_alike_stop_the_session(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], workers: tuple[str, ...]
+) -> None:
+    make_domain("long", tasks=40)
+    pytester.makepyfile(keyless="def agent(inputs): raise RuntimeError('no key')")
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=long", "--agent=keyless:agent", "-rN", "--tb=no", *workers
+    )
+
+    assert 4 == result.ret
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: the first 5 runs ended in the same error, so nothing more was started",
+            "RuntimeError: no key",
+        ]
+    )
+    # The other worker's report may overtake the end of the fifth item.
+    result.stdout.fnmatch_lines(
+        ["ECR *0 of 40 completed*3[45] not_run, [56] error*", "*[4567] failed*"]
+    )
+
+
+@pytest.mark.usefixtures("lab")
+def test_first_runs_that_end_in_different_errors_do_not_stop_it(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:raising")
+
+    result.assert_outcomes(failed=6)
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_debugger_opens_in_the_agent(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(stops="def agent(inputs):\n    breakpoint()\n    return 'pass'")
+
+    child = pytester.spawn_pytest("--sop-domain=lab::T_03 --agent=stops:agent")
+    child.expect("stops.py")
+    child.expect("Pdb")
+    child.sendline("c")
+    rest = child.read().decode()
+
+    assert "1 passed" in rest
+
+
+@pytest.mark.usefixtures("lab")
+def test_pdb_opens_where_the_agent_raised(pytester: pytest.Pytester) -> None:
+    child = pytester.spawn_pytest("--sop-domain=lab::T_03 --agent=habits:raising --pdb")
+    child.expect(r"habits.py\(\d+\)raising\(\)")
+    child.sendline("q")
+    rest = child.read().decode()
+
+    assert "1 failed" in rest
+
+
+@pytest.mark.usefixtures("lab")
+def test_what_an_agent_prints_is_shown_with_its_failure(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(chatty="def agent(inputs):\n    print('I am thinking')\n    return 'pass'")
+
+    captured = pytester.runpytest("--sop-domain=lab::T_01", "--agent=chatty:agent")
+    passed_on = pytester.runpytest("--sop-domain=lab::T_03", "--agent=chatty:agent", "-s")
+
+    captured.stdout.fnmatch_lines(["*Captured stdout*", "I am thinking"])
+    passed_on.stdout.fnmatch_lines(["*I am thinking*"])

@@ -1,0 +1,258 @@
+"""The saved session: always there, in the order of the plan, and never in anybody's way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+LAST = ".sop/sessions/last.jsonl"
+RIGHT = ("--sop-domain=lab", "--agent=habits:right")
+TASKS = [f"T_0{number}" for number in range(1, 7)]
+
+BOTH = pytest.mark.parametrize(
+    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
+)
+
+
+@BOTH
+def test_every_session_is_saved(
+    pytester: pytest.Pytester, saved: Callable[[], Any], workers: tuple[str, ...]
+) -> None:
+    pytester.runpytest(*RIGHT, *workers)
+
+    session = saved()
+    assert TASKS == [run["task"] for run in session.runs]
+    assert ("header", 1, "habits:right") == tuple(
+        session.header[name] for name in ("type", "schema", "agent")
+    )
+    assert TASKS == session.header["domains"]["lab"]["planned"]
+    assert {"sop", "specs", "tools", "data"} < set(session.header["domains"]["lab"])
+    assert "summary" == session.summary["type"]
+    assert 6 == session.summary["total"]["pooled"]["correct"]
+
+
+def test_a_run_holds_what_happened(pytester: pytest.Pytester, saved: Callable[[], Any]) -> None:
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:always_pass", "--sop-limit=1")
+
+    run = saved().runs[0]
+    assert ("run", "lab", "T_01", 1, "wrong") == tuple(
+        run[name] for name in ("type", "domain", "task", "trial", "outcome")
+    )
+    assert {"grade": "pass"} == run["answer"]
+    assert {"grade": "retest"} == run["expected"]
+    assert "<final_decision>pass</final_decision>" == run["text"]
+    assert [] == run["calls"]
+
+
+def test_the_folder_ignores_itself_in_git(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*RIGHT)
+
+    assert "*\n" == (pytester.path / ".sop" / ".gitignore").read_text()
+
+
+def test_the_options_that_select_are_recorded_and_no_others(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.runpytest(*RIGHT, "--sop-sample=3@7", "--sop-fail-under=0.5", "-p", "no:cacheprovider")
+
+    options = saved().header["options"]
+    assert ["--sop-sample=3@7"] == options["selection"]
+    assert not any("cacheprovider" in str(value) for value in options.values())
+
+
+def test_the_last_session_replaces_the_one_before(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.runpytest(*RIGHT)
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:silent", "--sop-limit=2")
+
+    assert ["no_answer", "no_answer"] == list(saved().outcomes.values())
+
+
+def test_nothing_is_saved_where_nothing_runs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_unit="def test_unit(): pass")
+
+    pytester.runpytest("test_unit.py")
+    pytester.runpytest(*RIGHT, "--collect-only")
+
+    assert not (pytester.path / ".sop").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        pytest.param("main", ".sop/sessions/main.jsonl", id="a name"),
+        pytest.param("kept/main.jsonl", "kept/main.jsonl", id="a path"),
+        pytest.param("main.jsonl", "main.jsonl", id="a file here"),
+        pytest.param("./main", "main", id="a path without suffix"),
+    ],
+)
+def test_a_session_is_kept(pytester: pytest.Pytester, value: str, path: str) -> None:
+    pytester.runpytest(*RIGHT, f"--sop-save={value}")
+
+    assert (pytester.path / path).read_bytes() == (pytester.path / LAST).read_bytes()
+
+
+def test_a_session_of_workers_is_kept(pytester: pytest.Pytester, saved: Callable[..., Any]) -> None:
+    pytester.runpytest(*RIGHT, "--sop-save=main", "-n2")
+
+    assert TASKS == [run["task"] for run in saved(".sop/sessions/main.jsonl").runs]
+
+
+def test_a_session_is_kept_where_pytest_was_started(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeini("[pytest]")
+    below = pytester.mkdir("below")
+    monkeypatch.chdir(below)
+    monkeypatch.syspath_prepend(str(pytester.path))
+
+    result = pytester.runpytest(*RIGHT, "--sop-save=./main.jsonl")
+
+    result.assert_outcomes(passed=6)
+    assert (below / "main.jsonl").exists()
+    assert (pytester.path / LAST).exists()
+
+
+def test_a_kept_session_is_never_replaced(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*RIGHT, "--sop-save=main")
+    before = (pytester.path / ".sop/sessions/main.jsonl").read_bytes()
+
+    result = pytester.runpytest(*RIGHT, "--sop-save=main")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*--sop-save: *main.jsonl exists, and is not replaced*"])
+    assert before == (pytester.path / ".sop/sessions/main.jsonl").read_bytes()
+
+
+def test_a_bad_name_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*RIGHT, "--sop-save=so so")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*'so so' is no name of a session*"])
+
+
+def test_sessions_may_lie_elsewhere(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nsop_sessions_dir = kept")
+
+    pytester.runpytest(*RIGHT)
+
+    assert (pytester.path / "kept" / "last.jsonl").exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_the_file_and_not_the_session(
+    pytester: pytest.Pytester,
+) -> None:
+    (pytester.path / ".sop").write_text("a file where a folder should be")
+
+    result = pytester.runpytest(*RIGHT)
+
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["TSR   100.0%*", "not saved: *.sop*"])
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_folder_costs_the_file_and_not_the_session(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("kept")
+    folder.chmod(0o500)
+    pytester.makeini("[pytest]\nsop_sessions_dir = kept")
+
+    result = pytester.runpytest(*RIGHT)
+
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["not saved: *"])
+
+
+def test_what_a_session_cut_short_never_started_is_not_run(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    """A denominator never shrinks to the survivors."""
+    pytester.runpytest("--sop-domain=lab", "--agent=habits:always_pass", "-x")
+
+    assert {"T_01": "wrong"} | dict.fromkeys(TASKS[1:], "not_run") == saved().outcomes
+    assert 6 == saved().summary["domains"]["lab"]["runs"]
+
+
+def test_an_interrupted_session_is_saved(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_runtest_setup(item):
+            if item.name == "T_03":
+                raise KeyboardInterrupt
+        """
+    )
+
+    # Not in this process, which pytester would interrupt as well.
+    result = pytester.runpytest_subprocess(*RIGHT)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert (
+        dict.fromkeys(TASKS[:2], "correct") | dict.fromkeys(TASKS[2:], "not_run")
+        == saved().outcomes
+    )
+
+
+def test_a_dead_worker_leaves_a_crash_and_the_rest_is_judged(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:dying", "-n2")
+
+    assert dict.fromkeys(TASKS, "correct") | {"T_03": "crash"} == saved().outcomes
+    assert TASKS == [run["task"] for run in saved().runs]
+    result.stdout.fnmatch_lines(["TSR*5 of 6 correct*", "ECR*1 crash*"])
+
+
+def test_a_worker_that_dies_in_a_users_test_leaves_a_crash(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.makepyfile(
+        test_lab="""
+        import pytest
+        @pytest.mark.sop(domain="lab", agent="habits:dying")
+        def test_run(sop_run): pass
+        """
+    )
+
+    result = pytester.runpytest("-n2")
+
+    assert dict.fromkeys(TASKS, "correct") | {"T_03": "crash"} == saved().outcomes
+    result.assert_outcomes(passed=5, failed=1)
+
+
+def test_a_fixture_that_breaks_leaves_the_run_as_not_run(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        @pytest.fixture(autouse=True)
+        def breaks(request):
+            assert request.node.name != "T_02"
+        """
+    )
+
+    result = pytester.runpytest(*RIGHT)
+
+    result.assert_outcomes(passed=5, errors=1)
+    assert "not_run" == saved().outcomes["T_02"]
+
+
+def test_two_domains_are_saved_in_one_session(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], saved: Callable[[], Any]
+) -> None:
+    make_domain("clinic", tasks=3)
+
+    pytester.runpytest("--sop-domain=lab,clinic", RIGHT[1])
+
+    assert {"lab": 6, "clinic": 3} == {
+        name: one["runs"] for name, one in saved().summary["domains"].items()
+    }
+    assert 9 == saved().summary["total"]["pooled"]["runs"]

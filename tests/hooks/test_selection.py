@@ -1,0 +1,109 @@
+"""Which tasks the options select: even over answers, and the same in every process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RIGHT = ("--sop-domain=ward", "--agent=habits:right")
+
+
+@pytest.fixture(autouse=True)
+def ward(lab: Path, make_domain: Callable[..., Path]) -> Path:
+    """A domain with 30 tasks, ten of each grade."""
+    return make_domain("ward", tasks=30)
+
+
+@pytest.fixture
+def selected(pytester: pytest.Pytester) -> Callable[..., list[str]]:
+    """Return the tasks that options select."""
+
+    def collect(*options: str) -> list[str]:
+        result = pytester.runpytest(*RIGHT, *options, "--collect-only", "-q")
+        return [line.partition("::")[2] for line in result.outlines if "::" in line]
+
+    return collect
+
+
+def test_a_limit_takes_the_first_rows(selected: Callable[..., list[str]]) -> None:
+    assert ["T_01", "T_02", "T_03"] == selected("--sop-limit=3")
+
+
+def test_a_limit_holds_for_each_domain(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab,ward", RIGHT[1], "--sop-limit=2")
+
+    result.assert_outcomes(passed=4, deselected=32)
+
+
+def test_what_is_not_selected_is_deselected(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*RIGHT, "--sop-limit=4")
+
+    result.assert_outcomes(passed=4, deselected=26)
+    result.stdout.fnmatch_lines(["sop: ward, 4 of 30 tasks, agent*", "TSR*4 of 4 correct*"])
+
+
+def test_a_sample_is_even_over_the_expected_answers(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.runpytest(*RIGHT, "--sop-sample=9")
+
+    grades = Counter(run["expected"]["grade"] for run in saved().runs)
+    assert {"pass": 3, "retest": 3, "fail": 3} == grades
+
+
+def test_a_sample_keeps_the_order_of_the_rows(selected: Callable[..., list[str]]) -> None:
+    drawn = selected("--sop-sample=12")
+
+    assert sorted(drawn) == drawn
+
+
+def test_a_sample_is_drawn_with_seed_zero_unless_told(selected: Callable[..., list[str]]) -> None:
+    assert selected("--sop-sample=9@0") == selected("--sop-sample=9")
+
+
+def test_another_seed_draws_other_tasks(selected: Callable[..., list[str]]) -> None:
+    assert selected("--sop-sample=9@1") != selected("--sop-sample=9@2")
+
+
+def test_a_sample_of_all_is_all(selected: Callable[..., list[str]]) -> None:
+    assert 30 == len(selected("--sop-sample=99"))
+
+
+def test_a_sample_may_be_limited(selected: Callable[..., list[str]]) -> None:
+    assert selected("--sop-sample=9")[:4] == selected("--sop-sample=9", "--sop-limit=4")
+
+
+def test_every_process_draws_the_same_tasks(
+    pytester: pytest.Pytester, selected: Callable[..., list[str]], saved: Callable[[], Any]
+) -> None:
+    alone = selected("--sop-sample=10@3")
+
+    result = pytester.runpytest(*RIGHT, "--sop-sample=10@3", "-n2")
+
+    result.assert_outcomes(passed=10)
+    assert alone == [run["task"] for run in saved().runs]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        pytest.param("--sop-limit=0", "*--sop-limit=0: a whole number of at least 1*", id="zero"),
+        pytest.param("--sop-limit=-1", "*--sop-limit=-1:*", id="negative"),
+        pytest.param("--sop-limit=many", "*--sop-limit=many:*", id="a word"),
+        pytest.param("--sop-limit=1.5", "*--sop-limit=1.5:*", id="a fraction"),
+        pytest.param("--sop-limit=²", "*--sop-limit=*", id="a digit that is no number"),
+        pytest.param("--sop-sample=0", "*--sop-sample=0: write N or N@SEED*", id="nothing drawn"),
+        pytest.param("--sop-sample=3@", "*--sop-sample=3@:*", id="no seed"),
+        pytest.param("--sop-sample=3@x", "*--sop-sample=3@x:*", id="a seed that is a word"),
+        pytest.param("--sop-sample=10%", "*--sop-sample=10%:*", id="a share"),
+    ],
+)
+def test_a_bad_value_is_a_usage_error(pytester: pytest.Pytester, option: str, message: str) -> None:
+    result = pytester.runpytest(*RIGHT, option)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([message])
