@@ -1,0 +1,27 @@
+#!/bin/sh
+# The main job, offline: a whole domain, first with an agent that follows the procedure, then with
+# one that does not.
+set -u
+
+ends_with() {
+  expected=$1
+  shift
+  echo "\$ pytest $*"
+  pytest "$@"
+  status=$?
+  if [ "$status" -ne "$expected" ]; then
+    echo "demo: expected exit status $expected, got $status" >&2
+    exit 1
+  fi
+}
+
+echo "== An agent that follows the procedure: every task is correct, exit status 0"
+ends_with 0 --sop-domain dangerous_goods --agent reference-policy -n 2
+
+printf '\n== A careless agent: the summary shows what failure looks like, exit status 1\n'
+ends_with 1 --sop-domain dangerous_goods --agent careless_agent:agent -n 2 --tb=no -r N
+
+printf '\n== One of its failures, by the line that every failure ends with\n'
+ends_with 1 --sop-domain=dangerous_goods::P_73753 --agent careless_agent:agent -r N
+
+printf '\ndemo: all sessions ended as they should\n'
