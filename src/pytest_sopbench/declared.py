@@ -17,6 +17,8 @@ OPTIONS = (
     "sop_fail_under",
     "sop_gate",
     "sop_save",
+    "sop_concurrency",
+    "sop_timeout",
 )
 """Options that ask for the plugin by being given."""
 
@@ -61,6 +63,19 @@ def add_options(parser: pytest.Parser) -> None:
         help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
     )
     group.addoption(
+        "--sop-concurrency",
+        default=None,
+        metavar="N|auto",
+        help="agent runs in flight in the session, shared out among xdist workers; auto: as many "
+        "as the provider bears (default: one per process)",
+    )
+    group.addoption(
+        "--sop-timeout",
+        default=None,
+        metavar="S",
+        help="seconds that one run may take (default: 600; 0: no limit)",
+    )
+    group.addoption(
         "--sop-fail-under",
         default=None,
         metavar="RATE",
@@ -98,6 +113,10 @@ def add_ini_values(parser: pytest.Parser) -> None:
     for name, text in (
         ("sop_domain", "domains whose tasks the SOP tests of this project use"),
         ("sop_agent", "the agent under test"),
+        ("sop_concurrency", "agent runs in flight, as --sop-concurrency"),
+        ("sop_timeout", "seconds that one run may take, as --sop-timeout"),
+        ("sop_lookahead", "runs begun before their tests come (default: 8 x concurrency)"),
+        ("sop_retries", "how often a run is made again while unavailable (default: 0)"),
         ("sop_fail_under", "gate on TSR, as --sop-fail-under"),
         ("sop_gate", "gates on other metrics, as --sop-gate"),
         ("sop_junit_misses", "misses in JUnit XML: failure (default) or skipped"),

@@ -125,7 +125,7 @@ def _is_configured(config: pytest.Config) -> bool:
     """
     from pytest_sopbench._hooks.ini import ini_values
 
-    return any(ini_values(config, name) for name in ("sop_domain", "sop_agent"))
+    return any(ini_values(config, name) for name in ("sop_domain", "sop_agent", "sop_concurrency"))
 
 
 def _may_name_task(arg: str) -> bool:
@@ -175,7 +175,7 @@ class Doorbell:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._crashed: list[tuple[str, pytest.TestReport]] = []
+        self._crashed: list[tuple[str, pytest.TestReport, Any]] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
@@ -187,9 +187,11 @@ class Doorbell:
         return TaskScheduling(config, log)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+    def pytest_handlecrashitem(
+        self, crashitem: str, report: pytest.TestReport, sched: Any
+    ) -> None:
         # A worker may die in its first item, before any report told what it runs.
-        self._crashed.append((crashitem, report))
+        self._crashed.append((crashitem, report, sched))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -198,8 +200,8 @@ class Doorbell:
 
             activate(self._config)
             ledger: Any = self._config.pluginmanager.get_plugin("sop-ledger")
-            for crashitem, crash in self._crashed:
-                ledger.pytest_handlecrashitem(crashitem, crash)
+            for crash in self._crashed:
+                ledger.pytest_handlecrashitem(*crash)
             ledger.pytest_runtest_logreport(report)
 
 

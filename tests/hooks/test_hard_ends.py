@@ -164,7 +164,8 @@ def test_an_agent_that_swallows_ctrl_c_does_not_swallow_the_session(
     result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=deaf:agent")
 
     assert 2 == result.ret
-    result.stdout.fnmatch_lines(["ECR *6 not_run*"])
+    # The run that swallowed it may have ended before everything was stopped.
+    result.stdout.fnmatch_lines(["ECR *[56] not_run*"])
 
 
 @pytest.mark.usefixtures("lab")

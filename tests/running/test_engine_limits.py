@@ -15,6 +15,7 @@ from pytest_sopbench._core.traces import Ending, Trace, Usage
 from pytest_sopbench._running import workers
 from pytest_sopbench._running.adaptive import Limit
 from pytest_sopbench._running.backoff import Backoff
+from pytest_sopbench._running.in_flight import GOES_ON
 from pytest_sopbench._running.settling import Settling
 from pytest_sopbench._running.shared_loop import SharedLoop
 from pytest_sopbench.errors import ToolError, Unavailable
@@ -271,7 +272,7 @@ def test_a_run_may_hang_before_its_agent_is_called(flights: Any, bench: Any) -> 
     release.set()
     toolbox = opened.get(timeout=SOON)
 
-    assert Trace(ending=Ending.TIMED_OUT, duration=10.0) == trace
+    assert Trace(ending=Ending.TIMED_OUT, duration=10.0, notes=(GOES_ON,)) == trace
     assert eventually(lambda: "over" in toolbox.tools.execute_tool("send_letter").get("error", ""))
     assert [] == called
 
@@ -292,7 +293,7 @@ def test_someone_elses_limit_ends_a_run_as_well(flights: Any) -> None:
     release.set()
 
     assert (Ending.TIMED_OUT, 3.0) == (trace.ending, trace.duration)
-    assert ("ended by another limit",) == trace.notes
+    assert ("ended by another limit", GOES_ON) == trace.notes
     assert trace is engine.abandon("a") is engine.wait("a")
 
 

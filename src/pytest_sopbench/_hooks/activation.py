@@ -24,7 +24,7 @@ from .snapshot_books import SnapshotBooks, SnapshotWatch
 from .snapshots import PLUGIN as SYRUPY
 from .summary import SummaryHooks
 from .transport import Scrubber, Transport
-from .workers import Workers, raise_restart_limit
+from .workers import Workers, check_shares, raise_restart_limit
 
 LEDGER = "sop-ledger"
 
@@ -45,10 +45,15 @@ def activate(config: pytest.Config) -> SopSession:
     register(Transport(sop, runs), "sop-transport")
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotWatch(sop), "sop-snapshot-watch")
-    if hasattr(config, "workerinput"):
+    is_worker = hasattr(config, "workerinput")
+    # xdist makes its controller after us; the option tells it apart before.
+    has_workers = config.getoption("dist", "no") != "no" and not is_worker
+    if not has_workers:
+        register(runs.flights, "sop-flights")
+    if is_worker:
         register(Scrubber(), "sop-scrubber")
     else:
-        ledger = Ledger(sop)
+        ledger = Ledger(sop, runs.flights)
         gate = Gate(sop, ledger)
         register(ledger, LEDGER)
         register(gate, "sop-gate")
@@ -57,9 +62,9 @@ def activate(config: pytest.Config) -> SopSession:
             register(SnapshotBooks(sop), "sop-snapshot-books")
         if sop.options.junit_misses == "skipped":
             register(JunitMisses(config, gate), "sop-junit")
-        # xdist makes its controller after us; the option tells it apart before.
-        if config.getoption("dist", "no") != "no":
-            register(Workers(), "sop-workers")
+        if has_workers:
+            register(Workers(sop), "sop-workers")
+            register(ledger.crashes, "sop-crashes")
     _check_set_up(sop, runs)
     return sop
 
@@ -68,6 +73,7 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
     check_rootdir(sop.config)
     _check_kept(sop)
+    check_shares(sop)
     if not (sop.options.typed_domains or sop.options.named):
         return
     runs.prepare(sop.domains, sop.options.agent)

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_sopbench._core.gates import GateState, GateVerdict, evaluate
 
+from .crashes import is_again
 from .ledger import Ledger
 from .session import SopSession
 
@@ -45,7 +46,8 @@ class Gate:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
         if self.forgives and is_miss(report):
             return "missed", "m", ("MISSED", {"yellow": True})
-        return None
+        # A crash that another run is to blame for: its test is run again, and reported then.
+        return ("", "", "") if is_again(report) else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:

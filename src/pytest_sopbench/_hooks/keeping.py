@@ -22,15 +22,17 @@ class KeptRun:
     events: str = ""
 
 
-def keep_run(sop: SopSession, ref: TaskRef, task: Task, trace: Trace, verdict: Verdict) -> KeptRun:
-    """Make of a judged run what may be sent, written and printed."""
+def keep_run(
+    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None, verdict: Verdict
+) -> KeptRun:
+    """Make of a judged run what may be sent, written and printed; one not made leaves no log."""
     active = ref.domain
     record = safe_record(
         sop,
         active,
         record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent),
     )
-    if not _is_wanted(sop, verdict):
+    if trace is None or not _is_wanted(sop, verdict):
         return KeptRun(record=record)
     redaction = sop.options.redaction.of(active.domain.private_columns)
     return KeptRun(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,14 @@ from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.misses import LIMIT
 from pytest_sopbench._running.interrupt import deferred_interrupts
+from pytest_sopbench._sessions.journal import FinishedRun, read_journals
+from pytest_sopbench.errors import SessionFileError
 
+from .crashes import Crashes, give_back
 from .first_runs import FirstRuns
+from .flights import Flights
 from .identity import encoded, may_be_row
+from .journals import journals_of
 from .keeping import safe_record
 from .saving import Saving
 from .session import SopSession
@@ -25,8 +31,10 @@ from .session import SopSession
 class Ledger:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
-    def __init__(self, sop: SopSession) -> None:
+    def __init__(self, sop: SopSession, flights: Flights) -> None:
         self._sop = sop
+        self._flights = flights
+        self.crashes = Crashes(sop)
         self._outcomes: dict[RunKey, Outcome] = {}
         self._tallies: dict[tuple[str, str], Tally] = {}
         self._crashed: list[str] = []
@@ -36,6 +44,7 @@ class Ledger:
         self._first_runs = FirstRuns()
         self.misses: list[RunRecord] = []
         self.missed = 0
+        self.unasked = 0
 
     @property
     def has_runs(self) -> bool:
@@ -45,7 +54,8 @@ class Ledger:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong with the saved session."""
-        return (*self._saving.problems, *self._saving.log_problems)
+        journals = (*self._flights.problems, *self.crashes.problems)
+        return (*self._saving.problems, *self._saving.log_problems, *journals)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -96,13 +106,16 @@ class Ledger:
             plan.builtin.selected.update(dict.fromkeys(known.values()))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Enter the run that a worker was making when it died."""
         with deferred_interrupts():
-            self._take_crash(crashitem, report)
+            self._take_crash(crashitem, report, sched)
 
-    def _take_crash(self, crashitem: str, report: pytest.TestReport) -> None:
+    def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         key = self._sop.plan.key(crashitem)
+        if key is not None and self.crashes.is_given_back(crashitem, key, report):
+            give_back(crashitem, report, sched)
+            return
         if key is None:
             # Which run it was, the plan of another worker will tell.
             self._crashed.append(crashitem)
@@ -122,13 +135,38 @@ class Ledger:
         """Enter what was planned and never seen, finish the file, and return the summaries."""
         if self._closed is None:
             planned = self._sop.plan.planned
+            self._enter_unasked(planned)
             for key in planned:
                 if key not in self._outcomes:
                     self._enter(self._without_report(key, None))
             self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
             self._closed = {self._title(*group): one for group, one in self.groups.items()}
             self._saving.finish(planned, self._closed)
+            if not self._saving.problems:
+                journals_of(self._sop).end()
         return self._closed
+
+    def _enter_unasked(self, planned: Container[RunKey]) -> None:
+        """Enter runs that ended, and whose tests were never run: they were made, and paid for."""
+        for done in self._flights.left_over:
+            if done.kept.record.key not in self._outcomes:
+                self._enter(done.kept.record, done.line)
+                self._saving.add_events(done.kept.record.key, done.kept.events)
+                self.unasked += 1
+        for key, run in self._read_journals().items():
+            if key not in self._outcomes and key in planned:
+                self._enter(run.record, run.line)
+                self.unasked += 1
+
+    def _read_journals(self) -> Mapping[RunKey, FinishedRun]:
+        journals = journals_of(self._sop)
+        if not journals.begun:
+            return {}
+        try:
+            return read_journals(journals.folder).finished
+        except SessionFileError as error:
+            self._flights.problems.append(str(error))
+            return {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

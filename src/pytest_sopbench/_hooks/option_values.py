@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+from typing import Final, Literal
 
 import pytest
 
@@ -12,6 +14,8 @@ from pytest_sopbench._core.gates import GATE_NAMES, TSR, GateSpec
 from pytest_sopbench._core.models import Scoring
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.snapshot_rules import SnapshotRules, read_rules
+
+AUTO: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,41 @@ def read_count(name: str, value: str | None) -> int | None:
         msg = f"{name}={value}: a whole number of at least 1 expected"
         raise pytest.UsageError(msg)
     return int(value)
+
+
+def read_concurrency(name: str, value: str | None) -> int | Literal["auto"] | None:
+    """Read how many runs may be in flight; `None` where nothing is said of it."""
+    if value == AUTO:
+        return AUTO
+    try:
+        return read_count(name, value)
+    except pytest.UsageError:
+        msg = f"{name}={value}: a whole number of at least 1, or auto, expected"
+        raise pytest.UsageError(msg) from None
+
+
+def read_natural(name: str, value: str | None) -> int | None:
+    """Read a whole number of at least 0."""
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9]+", value):
+        msg = f"{name}={value}: a whole number expected"
+        raise pytest.UsageError(msg)
+    return int(value)
+
+
+def read_seconds(name: str, value: str | None, default: float) -> float | None:
+    """Read a time limit in seconds; 0 is none."""
+    if value is None:
+        return default
+    try:
+        seconds = float(value.removesuffix("s"))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < inf:
+        msg = f"{name}={value}: seconds expected, such as 90 or 0.5; 0 is no limit"
+        raise pytest.UsageError(msg)
+    return seconds or None
 
 
 def read_sample(value: str | None) -> Sample | None:

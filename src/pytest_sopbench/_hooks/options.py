@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -23,12 +24,15 @@ from .option_values import (
     Shard,
     read_agent_args,
     read_choice,
+    read_concurrency,
     read_count,
     read_fail_under,
     read_gate,
+    read_natural,
     read_redact,
     read_sample,
     read_scoring,
+    read_seconds,
     read_shard,
     read_snapshot_rules,
     read_tags,
@@ -38,6 +42,8 @@ DEFAULT_PATHS = ("domains", "tests/domains")
 DEFAULT_SESSIONS_DIR = ".sop/sessions"
 DEFAULT_SNAPSHOTS_DIR = "sop_snapshots"
 DEFAULT_MAX_CALLS = 100
+DEFAULT_TIMEOUT = 600.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +53,9 @@ class Options:
     `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments;
     they are among `domains`. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
-    `off` or `enforce`, `traces` is `failed`, `all` or `none`.
+    `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in
+    flight of all processes together, `None` is one per process. `timeout` is in seconds, `None`
+    is no limit. `lookahead` is `None` where it follows from the concurrency.
     """
 
     domains: tuple[str, ...]
@@ -65,6 +73,10 @@ class Options:
     trusted: tuple[Path, ...]
     sessions_dir: Path
     max_calls: int
+    concurrency: int | Literal["auto"] | None
+    timeout: float | None
+    lookahead: int | None
+    retries: int
     scoring: Scoring
     unavailable: frozenset[str]
     junit_misses: str
@@ -113,6 +125,10 @@ def read_options(config: pytest.Config) -> Options:
         trusted=_folders(config, "sop_trust", ()),
         sessions_dir=_folders(config, "sop_sessions_dir", (DEFAULT_SESSIONS_DIR,))[0],
         max_calls=max_calls or DEFAULT_MAX_CALLS,
+        concurrency=read_concurrency(*_set_by(config, "sop_concurrency")),
+        timeout=read_seconds(*_set_by(config, "sop_timeout"), DEFAULT_TIMEOUT),
+        lookahead=read_natural("sop_lookahead", ini_value(config, "sop_lookahead")),
+        retries=read_natural("sop_retries", ini_value(config, "sop_retries")) or 0,
         scoring=read_scoring(ini_value(config, "sop_scoring")),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
         junit_misses=read_choice(
@@ -136,6 +152,14 @@ def read_options(config: pytest.Config) -> Options:
         )
         raise pytest.UsageError(msg)
     return options
+
+
+def _set_by(config: pytest.Config, name: str) -> tuple[str, str | None]:
+    """Return a value and what it was set by: the option, else its ini twin."""
+    typed: str | None = config.getoption(name)
+    if typed is not None:
+        return f"--{name.replace('_', '-')}", typed
+    return name, ini_value(config, name)
 
 
 def _is_typed(config: pytest.Config, option: str) -> bool:

@@ -10,19 +10,15 @@ from functools import partial
 
 import pytest
 
-from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.judgement import judge
 from pytest_sopbench._core.models import Task
-from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench._reports.failure import failure_lines
-from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
 from .agents import Agents
 from .code import manager_factory
-from .exit_guard import exits_fail
-from .keeping import keep_run
+from .flights import Ask, Done, Flights, Makings
 from .rerun import rerun_line
 from .run import Judged, Run
 from .session import REF, ActiveDomain, SopSession, TaskRef
@@ -31,6 +27,8 @@ RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
 LINE = pytest.StashKey[str]()
 EVENTS = pytest.StashKey[str]()
+WAIT = pytest.StashKey["Wait"]()
+"""How long an item waited for its run, until that is reported."""
 RAISED = pytest.StashKey[BaseException]()
 """What the agent raised, under --pdb only: it holds the frames of the agent."""
 ASKED = pytest.StashKey[bool]()
@@ -45,8 +43,17 @@ def asks_for_run(item: pytest.Item) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Seconds that an item waited for its run, and those that the run itself took."""
+
+    waited: float
+    took: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Made:
     agent: object
+    output: str
     show: Callable[[pytest.Item], Run]
 
 
@@ -59,6 +66,16 @@ class Runs:
         self._factories: dict[str, ToolboxFactory] = {}
         self._made: dict[RunKey, _Made] = {}
         self._asking: Counter[RunKey] = Counter()
+        self._raised: dict[RunKey, BaseException] = {}
+        self.flights = Flights(
+            sop,
+            Makings(
+                caller=self.agents.caller,
+                toolbox=self._opening,
+                is_known=self._made.__contains__,
+                raised=self._note_raised,
+            ),
+        )
 
     def expect(self, key: RunKey) -> None:
         """Count one more item that will ask for a run."""
@@ -71,14 +88,16 @@ class Runs:
         item.stash[ASKED] = True
         made = self._made.get(ref.key)
         if made is None:
-            made = _Made(agent, self._make(ref, task, agent, item))
-            self._made[ref.key] = made
+            made = self._made[ref.key] = self._make(Ask(ref, task, agent), item)
         elif made.agent is not agent:
             pytest.fail(
                 f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
                 "session, and both are called the same; name one with @pytest.mark.sop(agent=...)",
                 pytrace=False,
             )
+        if made.output:
+            # Where the run was made in this thread, pytest has captured it itself.
+            item.add_report_section("call", "stdout", made.output)
         run = item.stash[RUN] = made.show(item)
         return run
 
@@ -92,6 +111,7 @@ class Runs:
         if self._asking[key] <= 0:
             self._made.pop(key, None)
             del self._asking[key]
+            self.flights.let_go(key)
 
     def prepare(self, domains: Iterable[ActiveDomain], agent: str | None) -> None:
         """Import what runs will need, so that faults show early; collecting alone runs no code.
@@ -108,9 +128,7 @@ class Runs:
 
     def open_toolbox(self, active: ActiveDomain, task: Task) -> Toolbox:
         """Open a fresh toolbox, whose clock starts with it."""
-        return self.factory(active).open(
-            task, max_calls=self._sop.options.max_calls, clock=time.perf_counter
-        )
+        return self._opening(active, task)()
 
     def factory(self, active: ActiveDomain) -> ToolboxFactory:
         """Return what opens a domain's toolboxes; made at the first asking.
@@ -126,28 +144,29 @@ class Runs:
                 raise pytest.UsageError(str(error)) from None
         return self._factories[name]
 
-    def _make(
-        self, ref: TaskRef, task: Task, agent: object, item: pytest.Item
-    ) -> Callable[[pytest.Item], Run]:
-        active = ref.domain
-        with exits_fail(self._sop.config):
-            trace = run_task(
-                self.agents.caller(agent),
-                active.domain,
-                task,
-                self.open_toolbox(active, task),
-                clock=time.perf_counter,
-                unavailable=self._watching(item),
-                timed_out=self._is_timed_out,
-            )
-        verdict = judge(active.rules, task, trace)
-        kept = keep_run(self._sop, ref, task, trace, verdict)
-        item.stash[LINE] = to_line(kept.record)
-        item.stash[EVENTS] = kept.events
+    def _opening(self, active: ActiveDomain, task: Task) -> Callable[[], Toolbox]:
+        """Return what opens toolboxes for the runs of a task, in whichever thread."""
+        factory, most = self.factory(active), self._sop.options.max_calls
+        return lambda: factory.open(task, max_calls=most, clock=time.perf_counter)
+
+    def _make(self, ask: Ask, item: pytest.Item) -> _Made:
+        asked = time.perf_counter()
+        done = self.flights.make(ask, item)
+        item.stash[WAIT] = Wait(time.perf_counter() - asked, done.trace.duration)
+        item.stash[LINE] = done.line
+        item.stash[EVENTS] = done.kept.events
+        raised = self._raised.pop(ask.ref.key, None)
+        if raised is not None:
+            item.stash[RAISED] = raised
+        output = "" if self.flights.pace.direct else done.trace.output
+        return _Made(ask.agent, output, self._showing(done))
+
+    def _showing(self, done: Done) -> Callable[[pytest.Item], Run]:
+        active, task = done.ask.ref.domain, done.ask.task
         judged = Judged(
             task=task,
-            trace=trace,
-            verdict=verdict,
+            trace=done.trace,
+            verdict=done.verdict,
             contract=active.domain.contract,
             enforce=self._sop.options.contract == "enforce",
             redaction=self._sop.options.redaction.of(active.domain.private_columns),
@@ -155,25 +174,15 @@ class Runs:
         )
 
         def show(asking: pytest.Item) -> Run:
-            return Run(judged, partial(self._explain, ref, task, kept.record, asking))
+            explain = partial(self._explain, done.ask.ref, task, done.kept.record, asking)
+            return Run(judged, explain)
 
         return show
 
-    def _watching(self, item: pytest.Item) -> Callable[[BaseException], bool]:
-        """Return what judges an agent's exception, and keeps it where a debugger is to open."""
-
-        def unavailable(error: BaseException) -> bool:
-            if self._sop.config.getoption("usepdb"):
-                item.stash[RAISED] = error
-            return is_unavailable(error, self._sop.options.unavailable)
-
-        return unavailable
-
-    def _is_timed_out(self, error: BaseException) -> bool:
-        # pytest-timeout fails the item from a signal, in the middle of whatever the agent does.
-        return isinstance(
-            error, pytest.fail.Exception
-        ) and self._sop.config.pluginmanager.hasplugin("timeout")
+    def _note_raised(self, key: RunKey, error: BaseException) -> None:
+        """Keep what an agent raised, where a debugger is to open at it."""
+        if self._sop.config.getoption("usepdb"):
+            self._raised[key] = error
 
     def _explain(self, ref: TaskRef, task: Task, record: RunRecord, item: pytest.Item) -> str:
         domain = ref.domain.domain

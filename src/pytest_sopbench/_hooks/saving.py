@@ -122,6 +122,9 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
         "selection": list(options.selection),
         "gates": [f"{gate.domain}:{gate.name}={gate.value}".lstrip(":") for gate in options.gates],
         "max_calls": options.max_calls,
+        "concurrency": options.concurrency,
+        "timeout": options.timeout,
+        "retries": options.retries,
         "scoring": options.scoring.value,
         "contract": options.contract,
     }

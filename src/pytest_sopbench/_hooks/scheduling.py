@@ -25,12 +25,20 @@ WINDOW = 8
 class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no types
     """Keeps each worker's queue filled, never steals, and keeps the tests of a task together.
 
+    `in_flight` is how many runs a worker makes at a time, `ahead` how many it may begin before
+    their tests come: it can begin only what is in its queue.
+
     `pending` holds the first test of each task that no worker has begun; its other tests follow
     it to the worker that takes it, and wait there in `_owned`.
     """
 
-    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+    def __init__(
+        self, config: pytest.Config, log: Any = None, *, in_flight: int = 1, ahead: int = 0
+    ) -> None:
         super().__init__(config, log)
+        # One more than can be made at once: a worker starts an item only when it knows the next.
+        self._least = in_flight + 1
+        self._window = max(WINDOW, ahead + 2)
         self.collection: list[str] | None
         self.pending: list[int]
         self._followers: dict[int, list[int]] = {}
@@ -108,8 +116,10 @@ class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no type
         """Return how many items a worker may hold: few at the end, so that none waits for one."""
         held = sum(map(len, self._owned.values())) + sum(map(len, self.node2pending.values()))
         left = len(self.pending) + held
-        # Two at least: a worker starts an item only when it knows the next one.
-        return max(2, min(WINDOW, left // (2 * len(self.node2pending))))
+        workers = len(self.node2pending)
+        # No worker may run dry while there is enough for all, and none may hoard the last items.
+        needed = min(self._least, -(-left // workers))
+        return max(2, needed, min(self._window, left // (2 * workers)))
 
     def _take(self, owned: list[int]) -> int:
         """Take the next item in the order of collection: an owned one, or one that nobody owns."""

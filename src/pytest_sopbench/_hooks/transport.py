@@ -15,7 +15,7 @@ from pytest_sopbench._core.verdicts import Outcome
 
 from .failures import TaskFailed
 from .marks import answer_ignored
-from .runs import EVENTS, LINE, RAISED, RERUN, RUN, Runs
+from .runs import EVENTS, LINE, RAISED, RERUN, RUN, WAIT, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
@@ -65,6 +65,7 @@ class Transport:
             if item.stash.get(BUILTIN, False) and run.outcome is not Outcome.CORRECT:
                 item.user_properties.append(("sop.miss", "true"))
         report = yield
+        _take_own_time(item, report)
         redaction = self._sop.options.redaction
         if redaction.patterns:
             # What the agent wrote, as pytest captured it.
@@ -89,6 +90,14 @@ class Transport:
         if REF in item.stash:
             self._runs.release(item)
         return result
+
+
+def _take_own_time(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Report the time that a run took, and not how long its test waited for it."""
+    wait = item.stash.get(WAIT, None)
+    if wait is not None:
+        report.duration = max(0.0, report.duration - wait.waited) + wait.took
+        del item.stash[WAIT]
 
 
 def _is_miss(call: pytest.CallInfo[None]) -> bool:

@@ -1,4 +1,4 @@
-"""What the controller of xdist is asked: how to share the items out."""
+"""What the controller of xdist tells its workers, and how it shares the items out among them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,37 @@ from typing import Any
 
 import pytest
 
+from .concurrency import SHARE, pace_of, shares
+from .journals import JOURNALS, journals_of
 from .session import SopSession
 
 
 class Workers:
     """The hooks of xdist in its controller."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._free: list[int] | None = None
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker its part of the runs in flight, and where to keep its journal."""
+        total = self._sop.options.concurrency
+        if isinstance(total, int):
+            if self._free is None:
+                self._free = shares(total, node.workerinput["workercount"])
+            # A worker that takes over from a dead one takes its share.
+            node.workerinput[SHARE] = self._free.pop(0)
+        spec = node.gateway.spec
+        if spec.popen and not spec.via:
+            journals = journals_of(self._sop)
+            journals.begin()
+            node.workerinput[JOURNALS] = str(journals.folder)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        if self._free is not None and SHARE in node.workerinput:
+            self._free.append(node.workerinput[SHARE])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
@@ -19,7 +45,37 @@ class Workers:
             return None
         from .scheduling import TaskScheduling  # noqa: PLC0415 - xdist is an extra
 
-        return TaskScheduling(config, log)
+        workers = count_workers(config)
+        pace = pace_of(config, self._sop.options)
+        total = self._sop.options.concurrency
+        share = shares(total, workers)[0] if isinstance(total, int) else pace.limit.highest
+        ahead = pace.ahead * share // pace.limit.highest
+        return TaskScheduling(config, log, in_flight=share, ahead=ahead)
+
+
+def count_workers(config: pytest.Config) -> int:
+    """Return how many workers the options of xdist ask for."""
+    from xdist.workermanage import parse_tx_spec_config  # type: ignore[import-untyped]  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - xdist is an extra without types
+
+    return len(parse_tx_spec_config(config))  # pyright: ignore[reportUnknownArgumentType] - likewise
+
+
+def check_shares(sop: SopSession) -> None:
+    """Refuse more workers than runs may be in flight: each makes one at least.
+
+    Raises:
+        pytest.UsageError: there are more.
+    """
+    total = sop.options.concurrency
+    if not isinstance(total, int) or sop.config.getoption("dist", "no") == "no":
+        return
+    workers = count_workers(sop.config)
+    if workers > total:
+        msg = (
+            f"--sop-concurrency={total}: {workers} workers of pytest-xdist would have at least "
+            f"{workers} runs in flight\ngive -n {total} or fewer; one process bears hundreds"
+        )
+        raise pytest.UsageError(msg)
 
 
 def raise_restart_limit(sop: SopSession) -> None:

@@ -78,6 +78,11 @@ def is_kept_apart() -> bool:
     return route is not None and route.capture == "keep"
 
 
+def show_from_now_on() -> None:
+    """Let what this context writes from now on go where it would go outside of a run."""
+    _route.set(None)
+
+
 _MARK: Final = "_sopbench_routed"
 _patching = Lock()
 

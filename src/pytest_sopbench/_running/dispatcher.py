@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Final, Generic
@@ -18,7 +19,7 @@ from .attempt import Attempt, failed_attempt, make_attempt, told
 from .awaiting import settled
 from .capture import Capture
 from .consumption import added
-from .in_flight import Flight, Limits, State
+from .in_flight import GOES_ON, Flight, Limits, State
 from .job import K, Listener
 from .register import Register, Standing
 from .runner import cut_short
@@ -134,6 +135,12 @@ class Dispatcher(Generic[K]):
         self._alarms.stop()
         self._loop.stop(grace)
 
+    def lift_timeout(self) -> None:
+        """Limit the time of no run any more, also not of those in flight."""
+        with self._lock:
+            self._limits = replace(self._limits, timeout=None)
+            self._register.silence()
+
     def standing(self) -> Standing[K]:
         with self._lock:
             return self._register.standing(self._clock(), self._limit.count)
@@ -142,6 +149,8 @@ class Dispatcher(Generic[K]):
         """Start what there is room for; the lock is held."""
         now, register = self._clock(), self._register
         while register.queue and self._limit.room(len(register.running), now):
+            if not register.admits(register.queue[0]):
+                return
             flight = register.queue.popleft()
             self._admit(flight)
             try:
@@ -258,9 +267,11 @@ class Dispatcher(Generic[K]):
     def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""
         settling, key = flight.settling, flight.job.key
-        trace = cut_short(flight.toolbox, duration=duration, notes=(note,) if note else ())
+        cancelled = flight.cancel()
+        notes = (note, "" if cancelled else GOES_ON)
+        trace = cut_short(flight.toolbox, duration=duration, notes=[*filter(None, notes)])
         flight.trace = told(flight, trace, timeout=None, most=self._limits.retries + 1)
-        if flight.cancel() and settling is not None:
+        if cancelled and settling is not None:
             check = partial(self._check_ended, key, settling)
             self._alarms.at(self._clock() + GRACE, check)
         else:
@@ -273,8 +284,8 @@ class Dispatcher(Generic[K]):
             self._abandon_thread(key)
 
     def _abandon_thread(self, key: K) -> None:
-        with self._lock:
-            self._register.abandoned.append(key)
+        # One step, so that no lock is needed.
+        self._register.abandoned.append(key)
 
     def _end(self, flight: Flight[K]) -> None:
         """Tell of a run whose end is ours to tell."""

@@ -139,6 +139,10 @@ class Engine(Generic[K]):
         """
         self._dispatcher.stop(grace)
 
+    def lift_timeout(self) -> None:
+        """Limit no run's time from now on: a debugger has stopped the clock of its user."""
+        self._dispatcher.lift_timeout()
+
     def standing(self) -> Standing[K]:
         """Tell what the engine is about at this moment."""
         return self._dispatcher.standing()

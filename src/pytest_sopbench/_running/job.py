@@ -26,7 +26,8 @@ class Job(Generic[K]):
     """One run that is to be made; `key` is what the engine knows it by.
 
     `open_toolbox` gives a fresh toolbox each time it is called, in the thread of the run. What
-    `unavailable` and `timed_out` tell is what `run_task` asks of them.
+    `unavailable` and `timed_out` tell is what `run_task` asks of them. A job that is to be made
+    `alone` has no other run in flight beside it: it may end the process.
     """
 
     key: K
@@ -36,6 +37,7 @@ class Job(Generic[K]):
     open_toolbox: Callable[[], Toolbox]
     unavailable: Callable[[BaseException], bool] = never
     timed_out: Callable[[BaseException], bool] = never
+    alone: bool = False
 
 
 class Listener(Protocol[K_contra]):

@@ -38,6 +38,13 @@ class Register(Generic[K]):
         self.abandoned: list[K] = []
         self.started = self.ended = self.retried = self._peak = 0
 
+    def admits(self, flight: Flight[K]) -> bool:
+        """Tell whether a run may be in flight beside those that are."""
+        if not self.running:
+            return True
+        # One that is to be alone has let no other in beside it.
+        return not (flight.job.alone or next(iter(self.running.values())).job.alone)
+
     def admit(self, flight: Flight[K], now: float) -> None:
         """Count a run as in flight."""
         flight.state = State.RUNNING
@@ -88,6 +95,12 @@ class Register(Generic[K]):
         self.running.pop(flight.job.key, None)
         self.between.pop(flight.job.key, None)
         flight.let_go()
+
+    def silence(self) -> None:
+        """Let no alarm end what is in flight."""
+        for flight in self.running.values():
+            if flight.alarm is not None:
+                flight.alarm.cancel()
 
     def standing(self, now: float, limit: int) -> Standing[K]:
         running = [(key, now - one.began) for key, one in self.running.items()]

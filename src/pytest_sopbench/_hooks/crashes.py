@@ -1,0 +1,101 @@
+"""Which run ended a worker: with many in flight it need not be the one whose test was waiting.
+
+The worker's journal has the runs that it had begun and not ended. A single one is to blame; of
+several each is a suspect, and is made alone when its turn comes, so that the guilty one is found
+and no other pays for it. A worker on another machine has no journal here: then the test that was
+waiting is blamed, as xdist does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._sessions.deaths import mark_dead
+from pytest_sopbench._sessions.journal import ReadJournal, journal_path, read_journal
+from pytest_sopbench.errors import SessionFileError
+
+from .journals import JOURNALS, journals_of
+from .session import SopSession
+
+AGAIN = "rerun"
+"""The outcome of a report of a crash whose test is run again: no failure, and no pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """What a dead worker's journal tells; `guilty` is the run that ended it, where one is known."""
+
+    journal: ReadJournal
+    guilty: RunKey | None
+
+
+class Crashes:
+    """Looks into the journals of dead workers, before anything of theirs is given to others."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._deaths: dict[str, Death] = {}
+        self._given_back: set[str] = set()
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True, optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        if not error or JOURNALS not in node.workerinput:
+            return
+        folder, worker = journals_of(self._sop).folder, node.workerinput["workerid"]
+        path = journal_path(folder, worker)
+        if not path.exists():
+            # One run at a time needs no journal, and a worker may die before it has one.
+            return
+        try:
+            journal = read_journal(path)
+            guilty = journal.unfinished[0] if len(journal.unfinished) == 1 else None
+            mark_dead(folder, worker, guilty)
+        except (SessionFileError, OSError) as error_:
+            self.problems.append(str(error_))
+            return
+        self._deaths[worker] = Death(journal, guilty)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if is_again(report):
+            _drop_from_junit(self._sop.config, report)
+
+    def is_given_back(self, crashitem: str, key: RunKey, report: Any) -> bool:
+        """Tell whether the test that was waiting is to be run again, since it is not to blame."""
+        node = getattr(report, "node", None)
+        death = self._deaths.get(node.workerinput["workerid"]) if node is not None else None
+        if death is None or death.guilty == key:
+            return False
+        if death.guilty is None and not death.journal.unfinished:
+            # The test's own code has ended the worker, or a run that had been given up: one more
+            # time will tell.
+            if crashitem in self._given_back:
+                return False
+            self._given_back.add(crashitem)
+        return True
+
+
+def is_again(report: Any) -> bool:
+    """Tell the report of a crash whose test is run again."""
+    # Only xdist has reports that belong to no phase of a test.
+    return bool(report.outcome == AGAIN and report.when == "???")
+
+
+def give_back(crashitem: str, report: Any, sched: Any) -> None:
+    """Have the test of a dead worker run again by another."""
+    report.outcome = AGAIN
+    sched.mark_test_pending(crashitem)
+
+
+def _drop_from_junit(config: pytest.Config, report: Any) -> None:
+    """Let JUnit XML forget a test that is run again: it would count it twice, once as passed."""
+    plugins: set[Any] = config.pluginmanager.get_plugins()
+    for xml in (one for one in plugins if type(one).__name__ == "LogXML"):
+        reporter = xml.node_reporters.pop((report.nodeid, getattr(report, "node", None)), None)
+        if reporter in xml.node_reporters_ordered:
+            xml.node_reporters_ordered.remove(reporter)

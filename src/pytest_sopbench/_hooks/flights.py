@@ -1,0 +1,277 @@
+"""Has the runs made that items ask for, and begins those of the items that come next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.availability import is_unavailable
+from pytest_sopbench._core.judgement import judge
+from pytest_sopbench._core.models import Task
+from pytest_sopbench._core.records import RunKey, to_line
+from pytest_sopbench._core.traces import Ending, Trace
+from pytest_sopbench._core.verdicts import Verdict
+from pytest_sopbench._running.agent_call import AgentCaller
+from pytest_sopbench._running.capture import show_from_now_on
+from pytest_sopbench._running.engine import Engine
+from pytest_sopbench._running.in_flight import Limits
+from pytest_sopbench._running.job import Job
+from pytest_sopbench._running.register import Standing
+from pytest_sopbench._running.toolbox import Toolbox
+from pytest_sopbench._sessions.deaths import Estate
+from pytest_sopbench._sessions.journal import MAIN, Journal, journal_path
+from pytest_sopbench.errors import SessionFileError
+
+from .concurrency import pace_of
+from .exit_guard import exits_fail
+from .journals import JOURNALS, journals_of
+from .keeping import KeptRun, keep_run
+from .session import REF, ActiveDomain, SopSession, TaskRef
+from .streams import output_apart
+from .upcoming import Upcoming, may_run_ahead
+
+CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a run is to be made of."""
+
+    ref: TaskRef
+    task: Task
+    agent: object
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that was made and judged; `line` is its record as it is sent and kept."""
+
+    ask: Ask
+    trace: Trace
+    verdict: Verdict
+    kept: KeptRun
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Makings:
+    """What is needed to make runs, and belongs to those who ask for them."""
+
+    caller: Callable[[object], AgentCaller]
+    toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
+    is_known: Callable[[RunKey], bool]
+    raised: Callable[[RunKey, BaseException], None]
+
+
+class Flights:
+    """The engine of one process, from the first item to the last."""
+
+    def __init__(self, sop: SopSession, makings: Makings) -> None:
+        self._sop = sop
+        self._makings = makings
+        self.pace = pace_of(sop.config, sop.options)
+        self._asks: dict[RunKey, Ask] = {}
+        self._foreseen: set[RunKey] = set()
+        self._done: dict[RunKey, Done] = {}
+        self._engine: Engine[RunKey] | None = None
+        self._upcoming: Upcoming | None = None
+        self._journal: Journal | None = None
+        self._estate: Estate | None = None
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Have the engine ready while items run: runs see the context from before the first."""
+        if not self._sop.makes_runs:
+            return (yield)
+        with ExitStack() as stack:
+            self._engine = Engine(
+                self.pace.limit,
+                Limits(timeout=self.pace.timeout, retries=self._sop.options.retries),
+                listener=self,
+            )
+            stack.callback(self._engine.stop)
+            stack.enter_context(exits_fail(self._sop.config))
+            if not self.pace.direct:
+                stack.enter_context(output_apart(self._sop.config))
+            if self.pace.ahead:
+                self._upcoming = Upcoming(session)
+                self._open_journal(stack)
+            return (yield)
+
+    @pytest.hookimpl
+    def pytest_enter_pdb(self) -> None:
+        """Let a debugger that opens in an agent be seen, and take its time."""
+        show_from_now_on()
+        if self._engine is not None:
+            self._engine.lift_timeout()
+
+    @property
+    def left_over(self) -> Iterator[Done]:
+        """Runs that ended, and that no item has asked for."""
+        return iter(self._done.values())
+
+    def standing(self) -> Standing[RunKey] | None:
+        """Tell what is in flight, once the first item is run."""
+        return self._engine.standing() if self._engine is not None else None
+
+    def make(self, ask: Ask, item: pytest.Item) -> Done:
+        """Return the run that is asked for, made now or before.
+
+        Raises:
+            KeyboardInterrupt: the user has interrupted.
+            pytest.UsageError: the domain's tools or the agent cannot be used.
+            SopbenchError: the run's toolbox cannot be opened.
+        """
+        engine = self._engine
+        if engine is None:
+            msg = f"{item.nodeid}: it asks for a run outside of the loop in which tests run"
+            raise pytest.UsageError(msg)
+        key = ask.ref.key
+        self._foreseen.discard(key)
+        if key not in self._asks and (left := self._done.pop(key, None) or self._left(ask)):
+            return left
+        self._asks.setdefault(key, ask)
+        engine.ensure(key, self._ahead(ask, item), self._job)
+        trace = self._wait(engine, key)
+        if trace is None:
+            # Whoever ended the waiting did so before the run could begin.
+            return self._judged(ask, None)
+        engine.forget(key)
+        del self._asks[key]
+        return self._done.pop(key)
+
+    def let_go(self, key: RunKey) -> None:
+        """Expect no more that an item asks for a run; what came of it counts all the same."""
+        self._foreseen.discard(key)
+
+    def started(self, key: RunKey) -> None:
+        """Write down that a run begins."""
+        if self._journal is not None:
+            self._write(partial(self._journal.start, key))
+
+    def ended(self, key: RunKey, trace: Trace) -> None:
+        """Judge a run, and write it down, before anybody goes on with it."""
+        done = self._judged(self._asks[key], trace)
+        self._done[key] = done
+        if self._journal is not None:
+            kept = trace if self._may_be_written(done.ask) else None
+            self._write(partial(self._journal.end, key, done.line, kept))
+
+    def _wait(self, engine: Engine[RunKey], key: RunKey) -> Trace | None:
+        try:
+            return engine.wait(key)
+        except BaseException as error:
+            if not self._is_timed_out(error):
+                raise
+        return engine.abandon(key, CUT_BY_PLUGIN)
+
+    def _is_timed_out(self, error: BaseException) -> bool:
+        # pytest-timeout fails the item from a signal, in the middle of whatever it waits for.
+        plugins = self._sop.config.pluginmanager
+        return isinstance(error, pytest.fail.Exception) and plugins.hasplugin("timeout")
+
+    def _ahead(self, ask: Ask, item: pytest.Item) -> Iterator[RunKey]:
+        """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
+        if self._upcoming is None:
+            return
+        following = self._upcoming.after(item)
+        while len(self._foreseen) < self.pace.ahead:
+            other = next(following, None)
+            if other is None:
+                return
+            ref = other.stash.get(REF, None)
+            if ref is None or not self._is_foreseeable(ref, other, ask, item):
+                continue
+            foreseen = Ask(ref, ref.task, ask.agent)
+            self._foreseen.add(ref.key)
+            left = self._left(foreseen)
+            if left is not None:
+                self._done[ref.key] = left
+                continue
+            self._asks[ref.key] = foreseen
+            yield ref.key
+
+    def _is_foreseeable(
+        self, ref: TaskRef, other: pytest.Item, ask: Ask, item: pytest.Item
+    ) -> bool:
+        key = ref.key
+        known = key in self._asks or key in self._done or self._makings.is_known(key)
+        return (
+            not known
+            and key.agent == ask.ref.key.agent
+            and "sop_run" in getattr(other, "fixturenames", ())
+            and may_run_ahead(other, item)
+        )
+
+    def _job(self, key: RunKey) -> Job[RunKey]:
+        ask = self._asks[key]
+        return Job(
+            key=key,
+            caller=self._makings.caller(ask.agent),
+            domain=ask.ref.domain.domain,
+            task=ask.task,
+            open_toolbox=self._makings.toolbox(ask.ref.domain, ask.task),
+            unavailable=partial(self._is_unavailable, key),
+            timed_out=self._is_timed_out,
+            alone=self._estate is not None and key in self._estate.suspects,
+        )
+
+    def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
+        self._makings.raised(key, error)
+        return is_unavailable(error, self._sop.options.unavailable)
+
+    def _judged(self, ask: Ask, trace: Trace | None) -> Done:
+        verdict = judge(ask.ref.domain.rules, ask.task, trace)
+        kept = keep_run(self._sop, ask.ref, ask.task, trace, verdict)
+        seen = trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,))
+        return Done(ask, seen, verdict, kept, to_line(kept.record))
+
+    def _left(self, ask: Ask) -> Done | None:
+        """Return what a dead worker has left of a run, if that is enough to judge it."""
+        if self._estate is None:
+            return None
+        try:
+            self._estate.look()
+        except SessionFileError as error:
+            self.problems.append(str(error))
+        key = ask.ref.key
+        if key in self._estate.condemned:
+            return self._judged(ask, Trace(ending=Ending.PROCESS_DIED))
+        run = self._estate.finished.get(key)
+        return self._judged(ask, run.trace) if run is not None and run.trace is not None else None
+
+    def _may_be_written(self, ask: Ask) -> bool:
+        """Tell whether a trace may lie on the disk as it is, with nothing masked in it."""
+        masked = self._sop.options.redaction.patterns or ask.ref.domain.domain.private_columns
+        return self._estate is not None and not masked
+
+    def _open_journal(self, stack: ExitStack) -> None:
+        given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})
+        try:
+            if not given:
+                journals = journals_of(self._sop)
+                journals.begin()
+                self._journal = Journal(journal_path(journals.folder, MAIN))
+            elif JOURNALS in given:
+                folder = Path(given[JOURNALS])
+                self._journal = Journal(journal_path(folder, given["workerid"]))
+                self._estate = Estate(folder)
+        except SessionFileError as error:
+            self.problems.append(str(error))
+        if self._journal is not None:
+            stack.callback(self._journal.close)
+
+    def _write(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except SessionFileError as error:
+            # A disk that refuses ends the journal, never a run.
+            self._journal = None
+            self.problems.append(str(error))

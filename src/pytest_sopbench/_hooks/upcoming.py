@@ -1,0 +1,68 @@
+"""Which items come next, and which of them may have their runs begun before they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+SHARED = ("sop_agent", "sop_task", "sop_run")
+"""Fixtures that must be the same for two items whose runs are begun alike."""
+
+PLUGIN = "pytest_sopbench.plugin"
+UNDECIDED = ("skip", "skipif", "xfail")
+"""Marks of items that may never ask for their run."""
+
+
+class Upcoming:
+    """The items of one process in the order in which they will be run, each given once."""
+
+    def __init__(self, session: pytest.Session) -> None:
+        self._session = session
+        self._place = 0
+        plugins = session.config.pluginmanager.get_plugins()
+        # A worker of xdist knows what it was sent, and has no public way to tell.
+        queues = (one for one in plugins if hasattr(one, "torun"))
+        self._queue: Any = next(queues, None)
+
+    def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
+        """Yield what comes after an item; what was yielded before is not yielded again."""
+        return self._queued() if self._queue is not None else self._listed(item)
+
+    def _listed(self, item: pytest.Item) -> Iterator[pytest.Item]:
+        items = self._session.items
+        if self._place == 0:
+            self._place = items.index(item) + 1
+        while self._place < len(items):
+            self._place += 1
+            yield items[self._place - 1]
+
+    def _queued(self) -> Iterator[pytest.Item]:
+        queue = self._queue
+        with queue.torun.lock() as waiting:
+            indices = [queue.nextitem_index, *waiting]
+        # The mark of the end is no number.
+        return (self._session.items[one] for one in indices if isinstance(one, int))
+
+
+def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
+    """Tell whether a run of `item` needs nothing but what the run of `current` has used."""
+    if any(item.get_closest_marker(name) for name in UNDECIDED):
+        return False
+    agent = _definition(item, "sop_agent")
+    lasting = agent is None or (agent.scope == "session" and not agent.params)
+    same = all(_definition(item, name) is _definition(current, name) for name in SHARED)
+    ours = all(_is_ours(_definition(item, name)) for name in ("sop_task", "sop_run"))
+    return lasting and same and ours
+
+
+def _definition(item: pytest.Item, name: str) -> Any:
+    # pytest has no public way to ask which fixture an item gets.
+    info: Any = getattr(item, "_fixtureinfo", None)
+    found = info.name2fixturedefs.get(name) if info is not None else None
+    return found[-1] if found else None
+
+
+def _is_ours(definition: Any) -> bool:
+    return getattr(getattr(definition, "func", None), "__module__", "") == PLUGIN
