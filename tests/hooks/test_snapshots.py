@@ -83,10 +83,20 @@ def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return chosen
 
 
+@pytest.fixture(scope="module")
+def approved_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs them keeps the snapshots of `lab`, for the others."""
+    return tmp_path_factory.mktemp("lab") / "sop_snapshots"
+
+
 @pytest.fixture
-def approved(pytester: pytest.Pytester) -> None:
+def approved(pytester: pytest.Pytester, approved_lab: Path) -> None:
     """The six tasks of `lab`, approved with the steady agent."""
-    assert 0 == pytester.runpytest(*LAB, UPDATE).ret
+    if not approved_lab.exists():
+        assert 0 == pytester.runpytest(*LAB, UPDATE).ret
+        Path("sop_snapshots").rename(approved_lab)
+    shutil.copytree(approved_lab, "sop_snapshots")
+    assert 6 == len(files())
 
 
 def files() -> dict[str, str]:
@@ -254,6 +264,21 @@ def test_a_damaged_snapshot_fails_its_task_and_can_be_approved_again(
     result.stdout.fnmatch_lines([f"E       assert {why}"])
     assert 0 == again.ret
     assert before == path.read_text()
+
+
+@pytest.mark.parametrize("update", [UPDATE, "--snapshot-update-new-only"])
+@pytest.mark.usefixtures("approved")
+def test_a_snapshot_that_cannot_be_read_is_never_written_over(
+    pytester: pytest.Pytester, update: str
+) -> None:
+    path = Path("sop_snapshots/lab/T_01.json")
+    path.write_bytes(b"\xff")
+
+    result = pytester.runpytest(*LAB, update)
+
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(["E *assert *T_01.json: cannot be read: *"])
+    assert b"\xff" == path.read_bytes()
 
 
 def test_the_rules_of_the_project_say_what_is_compared(pytester: pytest.Pytester) -> None:

@@ -23,6 +23,7 @@ LONGEST: Final = 150
 """Characters of a file's name before its suffix; a longer one ends in a hash."""
 
 _SAFE: Final = "-._~+=,@"
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _KEYS: Final = ({"task", "calls"}, {"task", "calls", "or"})
 
 
@@ -163,4 +164,4 @@ def _refuse(why: str) -> NoReturn:
 
 
 def _json(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)

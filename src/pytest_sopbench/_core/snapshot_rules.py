@@ -96,7 +96,8 @@ class SnapshotRules:
 
     def _text(self, text: str) -> str:
         for name, pattern in self.patterns.items():
-            text = self._replaced(text, name, pattern)
+            if pattern.search(text):
+                text = self._replaced(text, name, pattern)
         return text
 
     def _replaced(self, text: str, name: str, pattern: re.Pattern[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,10 +21,16 @@ from .run import Run
 from .runs import RUN
 from .session import REF, SESSION, SopSession
 
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+    from syrupy.session import SnapshotSession
+
 FIXTURE = "sop_snapshot"
 SNAPSHOT = pytest.StashKey["SopSnapshot"]()
 FILE = pytest.StashKey[Path]()
 """Where the snapshot of an item lies, for syrupy, which asks many times."""
+COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
+"""Where syrupy counts in this process."""
 PLUGIN = "syrupy"
 
 
@@ -43,7 +49,7 @@ class SopSnapshot:
         folder = SnapshotFolder(sop.options.snapshots_dir)
         self._file = item.stash[FILE] = folder.file(self._key.domain, self._key.task)
         self._run = run
-        self._assertion: Any = None
+        self._assertion: Any = None  # the one of `count_with`
         # Made when it is printed: an update compares thousands of runs, and prints nothing.
         self._explain: Callable[[], list[str]] = list
         self.compared = False
@@ -58,14 +64,18 @@ class SopSnapshot:
         self.compared = True
         made = self._rules.normalised(self._redacted(other))
         text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
-        approved = self._held_text(made, text)
+        found = self._assertion.extension.found = self._found()
+        approved = self._held_text(made, text, found)
         if self._run.refusal:
             self._assertion.update_snapshots = False
             self._assertion.update_new_snapshots_only = False
         same: bool = self._assertion == (approved or text)
+        if same:
+            # Nothing will be printed, and what it holds would be held for every test.
+            self._explain = list
         return same
 
-    def count_with(self, assertion: Any) -> None:
+    def count_with(self, assertion: SnapshotAssertion) -> None:
         """Take the assertion of syrupy that writes and counts; it asks the item for its file."""
         self._assertion = assertion
 
@@ -93,23 +103,32 @@ class SopSnapshot:
             )
         )
 
-    def _held_text(self, made: Trajectory, text: str) -> str | None:
-        """Return what is approved, as it stands in its file, where the run keeps to it."""
+    def _found(self) -> str | SnapshotFileError | None:
         try:
-            approved = file_text(self._file)
-            if approved is None:
-                self._explain = partial(missing_lines, self._title, made, approve=self._approve)
-                return None
-            if approved == text:
-                return text
-            snapshot = parsed(self._file, self._key.task, approved)
+            return file_text(self._file)
+        except SnapshotFileError as error:
+            return error
+
+    def _held_text(
+        self, made: Trajectory, text: str, found: str | SnapshotFileError | None
+    ) -> str | None:
+        """Return what is approved, as it stands in its file, where the run keeps to it."""
+        if found is None:
+            self._explain = partial(missing_lines, self._title, made, approve=self._approve)
+            return None
+        if found == text:
+            return text
+        try:
+            if isinstance(found, SnapshotFileError):
+                raise found
+            snapshot = parsed(self._file, self._key.task, found)
         except SnapshotFileError as error:
             said = [*str(error).splitlines(), self._approve]
             self._explain = lambda: said
             return None
         comparison = compare(made, snapshot, self._rules)
         if comparison.held:
-            return approved
+            return found
         self._explain = partial(diff_lines, self._title, comparison, approve=self._approve)
         return None
 
@@ -121,11 +140,14 @@ class SopSnapshot:
 
 
 def sop_snapshot(request: pytest.FixtureRequest, run: Run) -> SopSnapshot:
-    from .snapshot_extension import TrajectoryExtension  # noqa: PLC0415 - syrupy is an extra
+    from .snapshot_extension import assertion_of  # noqa: PLC0415 - syrupy is an extra
 
-    made = SopSnapshot(request.config.stash[SESSION], request.node, run)
-    request.node.stash[SNAPSHOT] = made
-    made.count_with(request.getfixturevalue("snapshot").use_extension(TrajectoryExtension))
+    item, stash = request.node, request.config.stash
+    if COUNTED not in stash:
+        # From one item for all: for each of thousands it costs as much as the comparison.
+        stash[COUNTED] = request.getfixturevalue("snapshot").session
+    made = item.stash[SNAPSHOT] = SopSnapshot(stash[SESSION], item, run)
+    made.count_with(assertion_of(item, stash[COUNTED]))
     return made
 
 

@@ -71,7 +71,6 @@ class SnapshotFolder:
         """
         path = self.file(domain, task)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, text)
         except OSError as fault:
             msg = f"{path}: cannot be written: {fault.strerror or fault}"
@@ -86,9 +85,11 @@ class SnapshotFolder:
 
     def leftovers(self, domain: str, tasks: Collection[str]) -> tuple[Path, ...]:
         """Return the snapshots of a domain that belong to none of these tasks."""
-        folder = self.file(domain, "").parent
-        known = {self.file(domain, task).name for task in tasks}
-        return tuple(sorted(one for one in folder.glob(f"*{SUFFIX}") if one.name not in known))
+        there = list(self.file(domain, "").parent.glob(f"*{SUFFIX}"))
+        if not there:
+            return ()
+        known = {snapshot_file(domain, task).rpartition("/")[2] for task in tasks}
+        return tuple(sorted(one for one in there if one.name not in known))
 
     def record(self, domain: str, approval: Approval) -> None:
         """Add a line to the side record of a domain.
@@ -171,10 +172,20 @@ def text_hash(text: str) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file aside and rename it, so that nobody ever reads half of it."""
+    """Write a file aside and rename it, so that nobody ever reads half of it.
+
+    Raises:
+        OSError: the disk did not take it; nothing is left aside.
+    """
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = text.encode()
     try:
-        aside.write_text(text, "utf-8", newline="\n")
+        try:
+            aside.write_bytes(data)
+        except FileNotFoundError:
+            # Looked for when it is missed: of a folder of thousands, only the first one misses it.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_bytes(data)
         aside.replace(path)
     except BaseException:
         aside.unlink(missing_ok=True)
