@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import settings
+
+# A shell that starts a job in the background lets it ignore Ctrl-C, and its children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A loaded machine is no fault of the code; benchmarks are where time is measured.
 settings.register_profile("unhurried", deadline=None)

@@ -121,18 +121,23 @@ def test_hanging_runs_do_not_hold_up_the_others(flights: Any) -> None:
 
 
 def test_a_hanging_async_run_is_cancelled(flights: Any) -> None:
-    cleaned = threading.Event()
+    clock, entered, cleaned = HandClock(), threading.Event(), threading.Event()
 
     async def agent() -> None:
+        entered.set()
         try:
             await asyncio.sleep(SOON)
         finally:
             cleaned.set()
 
-    trace = flights.run(agent, timeout=0.05)
+    engine = flights.engine(1, timeout=10.0, clock=clock)
+    engine.submit(flights.job("a", agent))
+    assert entered.wait(SOON)
+    clock.move(engine, 10.0)
+    trace = engine.wait("a")
 
     assert Ending.TIMED_OUT is trace.ending
-    assert 0.05 == trace.duration
+    assert 10.0 == trace.duration
     assert cleaned.wait(SOON)
 
 
@@ -344,7 +349,7 @@ def test_an_agent_that_swallows_everything_is_over_its_limit_at_the_time_limit(
             except BaseException:  # noqa: BLE001, S112 - so do some agents
                 continue
 
-    trace = flights.run(agent, max_calls=3, timeout=0.5)
+    trace = flights.run(agent, max_calls=3, timeout=2.0)
     release.set()
 
     assert Ending.OVER_LIMIT is trace.ending

@@ -27,6 +27,8 @@ from .keeping import safe_record
 from .saving import Saving
 from .session import SopSession
 
+BROUGHT = frozenset({"sop_plan", "sop_run", "sop_rerun"})
+
 
 class Ledger:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
@@ -59,9 +61,11 @@ class Ledger:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        # A run that Ctrl-C caught between the books and the file would be in one of them only.
-        with deferred_interrupts():
-            self._take(report)
+        # Most reports bring nothing for the books.
+        if not BROUGHT.isdisjoint(report.__dict__):
+            # A run that Ctrl-C caught between the books and the file would be in one of them only.
+            with deferred_interrupts():
+                self._take(report)
         if report.when == "teardown":
             self._first_runs.check()
 
