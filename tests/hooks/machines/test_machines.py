@@ -1,0 +1,221 @@
+"""Runs spread over machines are counted as on one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TASKS = 21
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "run-on-several-machines.md"
+COMMANDS = re.findall(r"^\$ (pytest .*|sopbench .*)$", PAGE.read_text("utf-8"), re.MULTILINE)
+
+Machine = Callable[..., tuple[str, ...]]
+
+
+def totals(result: pytest.RunResult) -> list[str]:
+    """The lines of the summary that count."""
+    return [line for line in result.outlines if re.match("TSR|ECR|C-TSR|wrong|gate", line)]
+
+
+def stable(run: dict[str, Any]) -> dict[str, Any]:
+    """A run's line without what two sessions cannot have in common."""
+    return {name: value for name, value in run.items() if name not in {"duration_s", "problem"}}
+
+
+def logs(pytester: pytest.Pytester) -> set[str]:
+    return {path.name for path in (pytester.path / ".sop/sessions/last.traces").rglob("*.jsonl")}
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("way", ["over_socket", "over_ssh", "here_and_over_ssh"])
+def test_totals_runs_and_logs_are_those_of_one_machine(
+    request: pytest.FixtureRequest,
+    pytester: pytest.Pytester,
+    make_domain: Callable[..., Path],
+    saved: Callable[[], Any],
+    bring: Callable[[], None],
+    way: str,
+) -> None:
+    make_domain("ward", tasks=TASKS)
+    bring()
+    args = ("--sop-domain=ward", "--agent=habits:fifths_and_sevenths", "-rN", "--tb=no")
+    machines = request.getfixturevalue(way)()
+
+    alone = pytester.runpytest_subprocess(*args)
+    runs, written = saved().runs, logs(pytester)
+    spread = pytester.runpytest_subprocess(*args, *machines)
+
+    assert pytest.ExitCode.TESTS_FAILED == alone.ret == spread.ret
+    spread.stdout.fnmatch_lines([f"2 workers ?{TASKS} items?"])
+    assert totals(alone) == totals(spread)
+    assert TASKS == len(runs)
+    assert list(map(stable, runs)) == list(map(stable, saved().runs))
+    assert 7 == len(written)
+    assert written == logs(pytester)
+
+
+@pytest.mark.usefixtures("lab")
+def test_runs_are_made_there(
+    pytester: pytest.Pytester, over_ssh: Machine, there: Path, bring: Callable[[], None]
+) -> None:
+    bring()
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=habits:counted", *over_ssh()
+    )
+
+    result.assert_outcomes(passed=6)
+    assert 6 == len((there / "calls.txt").read_text().splitlines())
+    assert not (pytester.path / "calls.txt").exists()
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_gate_that_does_not_hold_on_two_machines_fails(
+    pytester: pytest.Pytester, here_and_over_ssh: Machine, bring: Callable[[], None]
+) -> None:
+    bring()
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab",
+        "--agent=habits:always_pass",
+        "--sop-fail-under=0.5",
+        *here_and_over_ssh(),
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["gate   TSR >= 50% does not hold (got 33.33%): 2 of 6"])
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_worker_that_dies_there_costs_one_run(
+    pytester: pytest.Pytester,
+    over_socket: Machine,
+    server: tuple[str, subprocess.Popen[str]],
+    saved: Callable[[], Any],
+    bring: Callable[[], None],
+) -> None:
+    """The server outlives its workers: the next one is started behind it."""
+    bring()
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=habits:dying", *over_socket()
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    expected = {f"T_{place:02}": "correct" for place in range(1, 7)} | {"T_03": "crash"}
+    assert expected == saved().outcomes
+    assert server[1].poll() is None
+
+
+def test_a_bundled_domain_needs_no_file_there(
+    pytester: pytest.Pytester, over_socket: Machine, there: Path
+) -> None:
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=dangerous_goods", "--agent=reference-policy", *over_socket()
+    )
+
+    assert pytest.ExitCode.OK == result.ret
+    result.assert_outcomes(passed=327)
+    result.stdout.fnmatch_lines(["TSR   100.0% *327 of 327 correct*"])
+    # What xdist copies there is why the folder has to be one that nothing else is in need of.
+    assert {"pytest", "_pytest"} <= {path.name for path in there.iterdir()}
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(
+    ("more", "passed"),
+    [
+        pytest.param("", 0, id="does not travel"),
+        pytest.param("//env:LAB_KEY=k-4711", 6, id="is given by name"),
+    ],
+)
+def test_an_environment_variable(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    over_ssh: Machine,
+    bring: Callable[[], None],
+    more: str,
+    passed: int,
+) -> None:
+    pytester.makepyfile(
+        keyed="""
+        import os
+        import habits
+
+        def agent(inputs, tools):
+            return habits.right(inputs, tools) if os.environ.get("LAB_KEY") else "no key"
+        """
+    )
+    bring()
+    monkeypatch.setenv("LAB_KEY", "k-4711")
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=keyed:agent", *over_ssh(1, more)
+    )
+
+    result.assert_outcomes(passed=passed, failed=6 - passed)
+    assert "k-4711" not in result.stdout.str()
+    assert "k-4711" not in (pytester.path / ".sop/sessions/last.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+def test_tests_of_the_project_run_there_when_no_path_is_given(
+    pytester: pytest.Pytester, over_ssh: Machine, bring: Callable[[], None]
+) -> None:
+    pytester.makepyfile(test_lab="def test_run(sop_run): sop_run.assert_correct()")
+    pytester.makeini("[pytest]\nsop_domain = lab\nsop_agent = habits:right")
+    bring()
+
+    result = pytester.runpytest_subprocess(*over_ssh())
+
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["TSR   100.0% *6 of 6 correct*"])
+
+
+def as_here(command: str, there: str = "", address: str = "") -> list[str]:
+    """Write a command of the page for the project of these tests, with one worker of each kind."""
+    command = command.replace("late_returns", "lab").replace("desk:agent", "habits:right")
+    command = command.replace("/srv/claims/.venv/bin/python", sys.executable)
+    command = command.replace("/srv/claims", there).replace("127.0.0.1:8888", address)
+    return shlex.split(re.sub(r"[24]\*", "1*", command))
+
+
+@pytest.mark.usefixtures("lab", "over_ssh")
+@pytest.mark.parametrize(
+    "command", [one for one in COMMANDS if " --tx " in one], ids=["try", "ssh", "socket"]
+)
+def test_a_command_of_the_page_spreads_the_runs(
+    pytester: pytest.Pytester,
+    server: tuple[str, Any],
+    there: Path,
+    bring: Callable[[], None],
+    command: str,
+) -> None:
+    bring()
+    _, *args = as_here(command, str(there), server[0])
+
+    result = pytester.runpytest_subprocess(*args)
+
+    assert pytest.ExitCode.OK == result.ret
+    result.stdout.fnmatch_lines(["[12] worker* ?*items?", "TSR   100.0% *"])
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_shards_of_the_page_are_merged_and_gated(pytester: pytest.Pytester) -> None:
+    python = {"pytest": "-mpytest", "sopbench": "-cfrom pytest_sopbench.cli import main; main()"}
+    found: list[pytest.RunResult] = []
+
+    for command in COMMANDS:
+        program, *args = as_here(command)
+        if "--tx" not in args:
+            found.append(pytester.run(sys.executable, python[program], *args))
+
+    assert [0, 0, 0, 0] == [result.ret for result in found]
+    found[-1].stdout.fnmatch_lines(["gate   TSR >= 90% holds (got 100%)"])
