@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from pytest_sopbench._core.run_notes import GOES_ON
 from pytest_sopbench._core.traces import Ending, Trace, Usage
 from pytest_sopbench._running import workers
 from pytest_sopbench._running.adaptive import Limit
 from pytest_sopbench._running.backoff import Backoff
-from pytest_sopbench._running.in_flight import GOES_ON
 from pytest_sopbench._running.settling import Settling
 from pytest_sopbench._running.shared_loop import SharedLoop
 from pytest_sopbench.errors import ToolError, Unavailable

@@ -15,7 +15,9 @@ from .gate import Gate
 from .identity import encoded, read_task_id
 from .junit import JunitMisses
 from .ledger import Ledger
+from .machines import check_distribution
 from .options import read_options
+from .progress import ProgressHooks
 from .rootdir import check_rootdir
 from .runs import RUNS, Runs
 from .saving import kept_path
@@ -43,8 +45,6 @@ def activate(config: pytest.Config) -> SopSession:
     register = config.pluginmanager.register
     register(Collection(sop, runs), "sop-collection")
     register(Transport(sop, runs), "sop-transport")
-    if config.pluginmanager.hasplugin(SYRUPY):
-        register(SnapshotWatch(sop), "sop-snapshot-watch")
     is_worker = hasattr(config, "workerinput")
     # xdist makes its controller after us; the option tells it apart before.
     has_workers = config.getoption("dist", "no") != "no" and not is_worker
@@ -53,25 +53,35 @@ def activate(config: pytest.Config) -> SopSession:
     if is_worker:
         register(Scrubber(), "sop-scrubber")
     else:
-        ledger = Ledger(sop, runs.flights)
-        gate = Gate(sop, ledger)
-        register(ledger, LEDGER)
-        register(gate, "sop-gate")
-        register(SummaryHooks(sop, ledger, gate), "sop-summary")
-        if config.pluginmanager.hasplugin(SYRUPY):
-            register(SnapshotBooks(sop), "sop-snapshot-books")
-        if sop.options.junit_misses == "skipped":
-            register(JunitMisses(config, gate), "sop-junit")
-        if has_workers:
-            register(Workers(sop), "sop-workers")
-            register(ledger.crashes, "sop-crashes")
+        _register_books(sop, runs, has_workers=has_workers)
+    if config.pluginmanager.hasplugin(SYRUPY):
+        register(SnapshotWatch(sop), "sop-snapshot-watch")
     _check_set_up(sop, runs)
     return sop
+
+
+def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> None:
+    """Register what the process needs that counts, gates and prints."""
+    config, register = sop.config, sop.config.pluginmanager.register
+    ledger = Ledger(sop, runs.flights)
+    gate = Gate(sop, ledger)
+    register(ledger, LEDGER)
+    register(gate, "sop-gate")
+    register(SummaryHooks(sop, ledger, gate), "sop-summary")
+    register(ProgressHooks(sop, runs.flights), "sop-progress")
+    if config.pluginmanager.hasplugin(SYRUPY):
+        register(SnapshotBooks(sop), "sop-snapshot-books")
+    if sop.options.junit_misses == "skipped":
+        register(JunitMisses(config, gate), "sop-junit")
+    if has_workers:
+        register(Workers(sop), "sop-workers")
+        register(ledger.crashes, "sop-crashes")
 
 
 def _check_set_up(sop: SopSession, runs: Runs) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
     check_rootdir(sop.config)
+    check_distribution(sop.config)
     _check_kept(sop)
     check_shares(sop)
     if not (sop.options.typed_domains or sop.options.named):

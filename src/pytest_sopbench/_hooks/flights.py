@@ -83,7 +83,12 @@ class Flights:
         self._upcoming: Upcoming | None = None
         self._journal: Journal | None = None
         self._estate: Estate | None = None
+        self._look: Callable[[], None] | None = None
         self.problems: list[str] = []
+
+    def watch(self, look: Callable[[], None]) -> None:
+        """Have something called now and then while an item waits for its run."""
+        self._look = look
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -166,7 +171,7 @@ class Flights:
 
     def _wait(self, engine: Engine[RunKey], key: RunKey) -> Trace | None:
         try:
-            return engine.wait(key)
+            return engine.wait(key, self._look)
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise

@@ -14,6 +14,7 @@ from pytest_sopbench._core.tally import Tally
 from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.misses import LIMIT
+from pytest_sopbench._reports.special import Special
 from pytest_sopbench._running.interrupt import deferred_interrupts
 from pytest_sopbench._sessions.journal import FinishedRun, read_journals
 from pytest_sopbench.errors import SessionFileError
@@ -24,6 +25,7 @@ from .flights import Flights
 from .identity import encoded, may_be_row
 from .journals import journals_of
 from .keeping import safe_record
+from .machines import check_alike
 from .saving import Saving
 from .session import SopSession
 
@@ -46,7 +48,7 @@ class Ledger:
         self._first_runs = FirstRuns()
         self.misses: list[RunRecord] = []
         self.missed = 0
-        self.unasked = 0
+        self.special = Special()
 
     @property
     def has_runs(self) -> bool:
@@ -75,7 +77,7 @@ class Ledger:
         line: str | None = report.__dict__.pop("sop_run", None)
         events: str = report.__dict__.pop("sop_events", "")
         if plan is not None:
-            self._sop.plan.add_json(plan)
+            check_alike(self._sop, self._sop.plan.add_json(plan), report)
             self._enter_early_crashes()
         if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
@@ -156,11 +158,11 @@ class Ledger:
             if done.kept.record.key not in self._outcomes:
                 self._enter(done.kept.record, done.line)
                 self._saving.add_events(done.kept.record.key, done.kept.events)
-                self.unasked += 1
+                self.special.unasked += 1
         for key, run in self._read_journals().items():
             if key not in self._outcomes and key in planned:
                 self._enter(run.record, run.line)
-                self.unasked += 1
+                self.special.unasked += 1
 
     def _read_journals(self) -> Mapping[RunKey, FinishedRun]:
         journals = journals_of(self._sop)
@@ -186,6 +188,7 @@ class Ledger:
         self._outcomes[record.key] = record.outcome
         tally.add(record)
         self._saving.add(line or to_line(record))
+        self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:
             self._miss(record)
         self._sop.config.hook.pytest_sop_run_finished(run=record)

@@ -30,13 +30,15 @@ class Part:
 class Plan:
     """The runs of a session, of built-in tests and of the user's.
 
-    `specs` tells for each domain the value of `--sop-domain` that finds it again. `fixture` is
-    the project's fixture that stands for `sop_agent`, or empty.
+    `specs` tells for each domain the value of `--sop-domain` that finds it again, `contents` by
+    hashes what this process read of it. `fixture` is the project's fixture that stands for
+    `sop_agent`, or empty.
     """
 
     builtin: Part = field(default_factory=Part)
     tests: Part = field(default_factory=Part)
     specs: dict[str, str] = field(default_factory=dict[str, str])
+    contents: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     fixture: str = ""
 
     @property
@@ -70,12 +72,13 @@ class Plan:
                 "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
                 "selected": [places[key] for key in part.selected],
                 "specs": self.specs,
+                "contents": self.contents,
                 "fixture": self.fixture,
             }
         )
 
-    def add_json(self, text: str) -> None:
-        """Take over what a worker sent; every worker sends the same."""
+    def add_json(self, text: str) -> dict[str, dict[str, str]]:
+        """Take over what a worker sent, and return its `contents`; every worker sends the same."""
         data: dict[str, Any] = json.loads(text)
         runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
         keys: dict[str, int] = data["keys"]
@@ -84,6 +87,8 @@ class Plan:
         self.tests.selected.update(dict.fromkeys(runs[place] for place in selected))
         self.specs.update(data["specs"])
         self.fixture = data["fixture"]
+        contents: dict[str, dict[str, str]] = data["contents"]
+        return contents
 
     def _keys(self) -> dict[RunKey, None]:
         return dict.fromkeys(self.tests.keys.values())

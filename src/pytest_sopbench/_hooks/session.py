@@ -16,6 +16,7 @@ from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, f
 from pytest_sopbench.errors import SopbenchError
 
 from .identity import domain_id
+from .machines import contents_of
 from .options import Options
 from .plan import Plan
 from .selection import select
@@ -178,6 +179,7 @@ class SopSession:
         )
         self._active[found.name] = active
         self.plan.specs[found.name] = active.spec
+        self.plan.contents[found.name] = contents_of(active)
         return active
 
     def _rules(self, domain: Domain) -> Rules:

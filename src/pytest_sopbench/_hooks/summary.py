@@ -11,10 +11,13 @@ from pytest_sopbench._core.totals import total_of
 from pytest_sopbench._reports.gate import gate_line, not_evaluated_line
 from pytest_sopbench._reports.misses import miss_lines
 from pytest_sopbench._reports.numbers import counted
+from pytest_sopbench._reports.special import special_lines
 from pytest_sopbench._reports.terminal import domain_lines, total_lines
 
+from .concurrency import needs_main_thread
 from .gate import Gate
 from .ledger import Ledger
+from .option_values import AUTO
 from .session import SopSession
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
@@ -82,6 +85,7 @@ class SummaryHooks:
         added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
         for lines in added:
             yield from lines or ()
+        yield from special_lines(self._ledger.special)
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
 
@@ -105,3 +109,15 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         if active.domain.warnings:
             told = counted(len(active.domain.warnings), "warning")
             yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
+    yield from pace_lines(sop)
+
+
+def pace_lines(sop: SopSession) -> Iterator[str]:
+    """Say how runs are made, where it is otherwise than one at a time."""
+    options = sop.options
+    if needs_main_thread(sop.config):
+        yield "sop: runs are made one at a time in the main thread, without a limit of time"
+    elif options.concurrency is not None:
+        most = "as many as the provider bears" if options.concurrency == AUTO else "up to"
+        count = "" if options.concurrency == AUTO else f" {options.concurrency}"
+        yield f"sop: {most}{count} runs in flight"

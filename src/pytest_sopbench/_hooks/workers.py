@@ -8,6 +8,7 @@ import pytest
 
 from .concurrency import SHARE, pace_of, shares
 from .journals import JOURNALS, journals_of
+from .machines import check_came_up
 from .session import SopSession
 
 
@@ -17,6 +18,7 @@ class Workers:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self._free: list[int] | None = None
+        self._came_up: set[str] = set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -34,7 +36,18 @@ class Workers:
             node.workerinput[JOURNALS] = str(journals.folder)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        self._came_up.add(node.gateway.id)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take back the share of a dead worker, and stop where one could not come up.
+
+        Raises:
+            pytest.UsageError: it could not; xdist would start it again for every task.
+        """
+        if node.gateway.id not in self._came_up:
+            check_came_up(node, error)
         if self._free is not None and SHARE in node.workerinput:
             self._free.append(node.workerinput[SHARE])
 

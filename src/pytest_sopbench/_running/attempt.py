@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from pytest_sopbench._core.run_notes import ATTEMPT
 from pytest_sopbench._core.traces import Ending, Trace
 
 from .capture import Capture
@@ -92,7 +93,7 @@ def told(flight: Flight[K], trace: Trace, *, timeout: float | None, most: int) -
     `most` is how many attempts there may be.
     """
     if flight.attempts > 1:
-        note = f"attempt {flight.attempts} of {most}: the provider was not available before"
+        note = f"{ATTEMPT} {flight.attempts} of {most}: the provider was not available before"
         usage = added(flight.spent, trace.usage)
         trace = replace(trace, usage=usage, notes=(*trace.notes, note))
     if timeout is None or trace.duration < timeout:

@@ -11,7 +11,9 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Final, Generic
+from typing import Generic
+
+from pytest_sopbench._core.run_notes import GOES_ON
 
 from .adaptive import Limit
 from .alarms import Alarms
@@ -19,17 +21,14 @@ from .attempt import Attempt, failed_attempt, make_attempt, told
 from .awaiting import settled
 from .capture import Capture
 from .consumption import added
-from .in_flight import GOES_ON, Flight, Limits, State
+from .in_flight import Flight, Limits, State
 from .job import K, Listener
 from .register import Register, Standing
 from .runner import cut_short
-from .settling import Settling
+from .settling import GRACE, Settling
 from .shared_loop import SharedLoop
 from .toolbox import Clock, Toolbox
 from .workers import Worker, Workers
-
-GRACE: Final = 1.0
-"""Seconds that a cancelled async agent has to end, before it counts as abandoned."""
 
 
 class Dispatcher(Generic[K]):

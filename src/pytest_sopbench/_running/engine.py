@@ -86,8 +86,8 @@ class Engine(Generic[K]):
             for key in upcoming:
                 self._ensure(key, job_of)
 
-    def wait(self, key: K) -> Trace | None:
-        """Wait until a run has ended; Ctrl-C gets through.
+    def wait(self, key: K, look: Callable[[], None] | None = None) -> Trace | None:
+        """Wait until a run has ended; Ctrl-C gets through. `look` is called now and then.
 
         Returns:
             Its trace, or `None` where it was dropped or stopped before it came to an end.
@@ -100,7 +100,8 @@ class Engine(Generic[K]):
         if self.direct:
             self._dispatcher.make_here(flight)
         while not flight.done.wait(_POLL):
-            pass
+            if look is not None:
+                look()
         if flight.fault is not None:
             raise flight.fault
         return flight.trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from threading import Event
-from typing import Final, Generic
+from typing import Generic
 
 from pytest_sopbench._core.traces import UNKNOWN_USAGE, Trace, Usage
 
@@ -14,9 +14,6 @@ from .backoff import Backoff
 from .job import Job, K
 from .settling import Settling
 from .toolbox import Toolbox
-
-GOES_ON: Final = "abandoned: its thread cannot be stopped, and may go on calling models"
-"""What is noted of a run that was ended, and whose agent was not."""
 
 
 class State(Enum):

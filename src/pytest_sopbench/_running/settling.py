@@ -9,9 +9,12 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
 from threading import Lock
-from typing import cast
+from typing import Final, cast
 
 from .shared_loop import LoopThread, SharedLoop
+
+GRACE: Final = 1.0
+"""Seconds that a cancelled async agent has to end, before it counts as abandoned."""
 
 
 class Settling:

@@ -1,0 +1,11 @@
+"""Notes of a trace that reports count: how a run went, beside how it ended."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GOES_ON: Final = "abandoned: its thread cannot be stopped, and may go on calling models"
+"""Of a run that was ended, and whose agent was not."""
+
+ATTEMPT: Final = "attempt"
+"""How the note of a run begins that was made again."""

@@ -1,0 +1,49 @@
+"""What happened to runs that no metric counts, and that must not go unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON
+
+from .numbers import counted
+from .text import one_line, packed
+from .wrong import with_commas
+
+NAMED = 5
+"""Tasks that are named; of the rest the number is told."""
+
+
+@dataclass(slots=True)
+class Special:
+    """Runs whose agents go on, runs made again, and runs that ended before their tests came."""
+
+    abandoned: list[str] = field(default_factory=list[str])
+    again: int = 0
+    unasked: int = 0
+
+    def watch(self, record: RunRecord) -> None:
+        """Look at one more run."""
+        if GOES_ON in record.notes:
+            self.abandoned.append(f"{record.domain}/{record.task}")
+        self.again += any(note.startswith(ATTEMPT) for note in record.notes)
+
+
+def special_lines(special: Special) -> Iterator[str]:
+    """Yield what there is to say, 80 columns wide."""
+    if special.abandoned:
+        runs = counted(len(special.abandoned), "timed-out agent")
+        names = [one_line(name) for name in special.abandoned[:NAMED]]
+        more = len(special.abandoned) - len(names)
+        names += [f"{more} more"] if more else []
+        yield from packed(
+            f"alarm  {runs} may go on calling models:", with_commas(names), gap=" ", indent=7
+        )
+    if special.again:
+        runs = counted(special.again, "run was", "runs were")
+        yield f"note   {runs} made again, as the provider was not available before"
+    if special.unasked:
+        runs = counted(special.unasked, "run")
+        yield f"note   {runs} ended before their tests came, which were not run; counted above"
