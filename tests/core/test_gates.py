@@ -67,6 +67,49 @@ def test_a_gate_of_one_half(name: str, of: Summary, expected: GateState) -> None
     assert expected is state(name, 0.5, of)
 
 
+TRIALS = Summary(
+    runs=20,
+    tasks=4,
+    outcomes={Outcome.CORRECT: 16, Outcome.WRONG: 4},
+    trials_by={(5, 5): 2, (5, 4): 1, (5, 2): 1},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        pytest.param("pass_any", 1.0, GateState.HOLDS, id="each task passes once"),
+        pytest.param("pass_all", 0.5, GateState.HOLDS, id="half of the tasks pass always"),
+        pytest.param("pass_all", 0.51, GateState.FAILS, id="no more than half"),
+        pytest.param("task", 0.4, GateState.HOLDS, id="at the rate of the worst task"),
+        pytest.param("task", 0.41, GateState.FAILS, id="above it"),
+    ],
+)
+def test_a_gate_on_trials(name: str, value: float, expected: GateState) -> None:
+    assert expected is state(name, value, TRIALS)
+
+
+def test_the_gate_on_every_task_counts_tasks() -> None:
+    (verdict,) = evaluate([GateSpec(name="task", value=0.8)], {"lab": TRIALS})
+
+    assert ("every task >= 80%", "3 of 4 tasks", "1 below") == (
+        verdict.asked,
+        verdict.got,
+        verdict.why,
+    )
+
+
+@pytest.mark.parametrize("name", ["pass_any", "pass_all", "task"])
+def test_trials_that_were_never_made_leave_a_gate_inconclusive(name: str) -> None:
+    assert GateState.INCONCLUSIVE is state(name, 0.1, summary(correct=9, not_run=1))
+
+
+@pytest.mark.parametrize("name", ["pass_any", "pass_all"])
+def test_with_one_trial_both_are_the_tsr(name: str) -> None:
+    assert GateState.HOLDS is state(name, 0.9, summary(correct=9, wrong=1))
+    assert GateState.FAILS is state(name, 0.91, summary(correct=9, wrong=1))
+
+
 def test_tool_accuracy_is_asked_of_all_tools_together() -> None:
     of = Summary(
         runs=1,

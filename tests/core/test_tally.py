@@ -57,7 +57,8 @@ RUNS = st.builds(
     LABELS,
     LABELS,
     outcome=st.none() | st.sampled_from(sorted(set(Outcome) - COMPLETED)),
-    trial=st.integers(1, 2),
+    task=st.sampled_from(["t", "u", "v", "w"]),
+    trial=st.integers(1, 3),
     duration_s=st.none() | st.floats(0, 1_000),
     calls=st.lists(
         st.builds(
@@ -78,14 +79,17 @@ RUNS = st.builds(
     disagreement=st.sampled_from(["", "row 7 is wrong"]),
     only_published=st.booleans(),
 )
-GROUPS = st.lists(RUNS, max_size=12)
+GROUPS = st.lists(RUNS, max_size=12, unique_by=lambda one: one.key)
 
 
 @settings(max_examples=60)
 @given(GROUPS, GROUPS, st.sampled_from([(), (CLASS,), (replace(CLASS, type=FieldType.TEXT),)]))
 def test_summaries_add(
-    one: list[RunRecord], other: list[RunRecord], fields: tuple[OutputField, ...]
+    one: list[RunRecord], more: list[RunRecord], fields: tuple[OutputField, ...]
 ) -> None:
+    """Where they have no task in common, as the summaries of domains and of shards have none."""
+    other = [replace(each, task=f"another {each.task}") for each in more]
+
     together = summary_of([*one, *other], fields)
 
     assert together == summary_of(one, fields) + summary_of(other, fields)

@@ -18,6 +18,7 @@ POOLED: Final = "all"
 """Where a gate on the pooled total is asked, beside the names of domains."""
 
 TSR: Final = "tsr"
+TASK: Final = "task"
 UNAVAILABLE: Final = "unavailable"
 UNAVAILABLE_SHARE: Final = 0.05
 """The share of unavailable runs above which gates say nothing, unless a gate sets another."""
@@ -79,10 +80,17 @@ METRICS: Final[Mapping[str, _Metric]] = {
             summary.runs if summary.grounded.required else 0,
         ),
     ),
+    "pass_any": _Metric(
+        "pass any", lambda summary: (summary.trials.any_passed, summary.trials.tasks)
+    ),
+    "pass_all": _Metric(
+        "pass all", lambda summary: (summary.trials.all_passed, summary.trials.tasks)
+    ),
 }
 """The metrics that a gate may ask to be at least its bound."""
 
-GATE_NAMES: Final = (*METRICS, UNAVAILABLE)
+GATE_NAMES: Final = (*METRICS, TASK, UNAVAILABLE)
+"""The gates that are asked of summaries."""
 
 
 def evaluate(
@@ -96,9 +104,7 @@ def evaluate(
     Raises:
         KeyError: a gate names a metric that is not known.
     """
-    bound = max(
-        (spec.value for spec in specs if spec.name == UNAVAILABLE), default=UNAVAILABLE_SHARE
-    )
+    bound = unavailable_bound(specs)
     return tuple(
         _verdict(spec, summary, where=where, unavailable=bound)
         for spec in specs
@@ -106,40 +112,58 @@ def evaluate(
     )
 
 
+def unavailable_bound(specs: Sequence[GateSpec]) -> float:
+    """Return the share of unavailable runs above which gates say nothing."""
+    set_to = (spec.value for spec in specs if spec.name == UNAVAILABLE)
+    return max(set_to, default=UNAVAILABLE_SHARE)
+
+
 def _asked_of(spec: GateSpec, summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Summary]]:
     if spec.domain:
-        own = [(name, one) for name, one in summaries.items() if _is_of(name, spec.domain)]
+        own = [(name, one) for name, one in summaries.items() if is_of(name, spec.domain)]
         return own or [(spec.domain, EMPTY)]
     if len(summaries) == 1:
         return [("", one) for one in summaries.values()]
     return [*summaries.items(), (POOLED, sum(summaries.values(), EMPTY))]
 
 
-def _is_of(name: str, domain: str) -> bool:
+def is_of(name: str, domain: str) -> bool:
+    """Tell whether a group of runs is of a domain."""
     # Where several agents ran on a domain, each has a summary of its own, `DOMAIN (AGENT)`.
     return name == domain or name.startswith(f"{domain} (")
 
 
 def _verdict(spec: GateSpec, summary: Summary, *, where: str, unavailable: float) -> GateVerdict:
-    if spec.name == UNAVAILABLE:
-        share, runs = summary.outcomes.get(Outcome.UNAVAILABLE, 0), summary.runs
-        asked, least = f"unavailable <= {percent(spec.value)}", 0.0
+    asked, share, whole, least = _question(spec, summary)
+    of_tasks = spec.name == TASK and whole > 0
+    why = doubt(summary, unavailable) or ("" if whole else "nothing to divide")
+    if why:
+        state = GateState.INCONCLUSIVE
+    elif share + 1e-9 >= least * whole:
+        state = GateState.HOLDS
     else:
-        metric = METRICS[spec.name]
-        share, runs = metric.counts(summary)
-        asked, least = f"{metric.label} >= {percent(spec.value)}", spec.value
-    doubt = _doubt(summary, unavailable) or ("" if runs else "nothing to divide")
-    if doubt:
-        state, why = GateState.INCONCLUSIVE, doubt
-    elif share + 1e-9 >= least * runs:
-        state, why = GateState.HOLDS, ""
-    else:
-        state, why = GateState.FAILS, f"{share} of {runs}"
-    got = percent(share / runs) if runs else "n/a"
+        state = GateState.FAILS
+        why = f"{whole - share} below" if of_tasks else f"{share} of {whole}"
+    got = percent(share / whole) if whole else "n/a"
+    if of_tasks:
+        got = f"{share} of {whole} tasks"
     return GateVerdict(asked=asked, got=got, state=state, where=where, why=why)
 
 
-def _doubt(summary: Summary, unavailable: float) -> str:
+def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
+    """Return what is asked, what is divided by what, and how much of it there must be."""
+    bound = percent(spec.value)
+    if spec.name == UNAVAILABLE:
+        share = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
+        return f"unavailable <= {bound}", share, summary.runs, 0.0
+    if spec.name == TASK:
+        trials = summary.trials
+        return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
+    metric = METRICS[spec.name]
+    return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+
+
+def doubt(summary: Summary, unavailable: float) -> str:
     """Say why no gate can be decided, or nothing."""
     if not summary.runs:
         return "no run was planned"

@@ -6,6 +6,7 @@ crashed or never started is counted like any other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -29,6 +30,7 @@ from .counts import (
     added,
     ratio,
 )
+from .trials import TrialCounts
 from .verdicts import COMPLETED, Outcome
 
 USAGE_NAMES = ("input_tokens", "output_tokens", "model_calls", "cost_usd")
@@ -45,7 +47,9 @@ class Summary:
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
     of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded` and
-    `unneeded` as their own words say. A rate is `None` where there is nothing to divide.
+    `unneeded` as their own words say. `trials_by` maps (trials, correct) to tasks, and is empty
+    where each task has one trial. Two summaries add where they have no task in common. A rate is
+    `None` where there is nothing to divide.
     """
 
     runs: int = 0
@@ -59,6 +63,7 @@ class Summary:
     disputed: DisputedCounts = NOTHING_DISPUTED
     only_published: int = 0
     reruns: int = 0
+    trials_by: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     without_calls: int = 0
     rules: tuple[RuleTally, ...] = ()
     contract: ContractTally = NO_CONTRACT
@@ -121,6 +126,30 @@ class Summary:
         return ratio(self.calls.calls, len(self.durations))
 
     @property
+    def cost_per_correct(self) -> float | None:
+        """Dollars of all runs that told their cost / correct runs; `None` where none told it."""
+        cost = self.usage.get("cost_usd")
+        return ratio(cost.total, self.correct) if cost else None
+
+    @property
+    def trials(self) -> TrialCounts:
+        """The tasks by how many of their trials are correct."""
+        if self.trials_by:
+            return TrialCounts(tasks_by=self.trials_by)
+        once = {(1, 0): self.runs - self.correct, (1, 1): self.correct}
+        return TrialCounts(tasks_by={kind: tasks for kind, tasks in once.items() if tasks})
+
+    @property
+    def pass_any(self) -> float | None:
+        """Tasks with a correct trial / tasks (pass@k, with k all trials of a task)."""
+        return self.trials.pass_any()
+
+    @property
+    def pass_all(self) -> float | None:
+        """Tasks whose trials are all correct / tasks (pass^k, with k all trials of a task)."""
+        return self.trials.pass_all()
+
+    @property
     def most_frequent(self) -> int | None:
         """Runs that always giving the most frequent answer would have right.
 
@@ -178,6 +207,7 @@ class Summary:
             disputed=self.disputed + other.disputed,
             only_published=self.only_published + other.only_published,
             reruns=self.reruns + other.reruns,
+            trials_by=_sum_of_trials(self, other),
             without_calls=self.without_calls + other.without_calls,
             rules=added_rules(self.rules, other.rules),
             contract=self.contract + other.contract,
@@ -210,3 +240,10 @@ def _sum_of_pairs(a: FieldPairs, b: FieldPairs) -> dict[str, Mapping[tuple[str, 
     counter.add_all(a)
     counter.add_all(b)
     return counter.pairs()
+
+
+def _sum_of_trials(a: Summary, b: Summary) -> dict[tuple[int, int], int]:
+    if not (a.trials_by or b.trials_by):
+        return {}
+    counts = Counter(a.trials.tasks_by) + Counter(b.trials.tasks_by)
+    return dict(sorted(counts.items()))

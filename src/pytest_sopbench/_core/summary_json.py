@@ -18,11 +18,11 @@ from .counts import (
     UnneededCounts,
 )
 from .metrics import Summary
-from .totals import Total
+from .totals import MEAN_NAMES, Total
 from .verdicts import Outcome
 
 _COUNTS = ("tasks", "runs", "completed", "correct")
-_RATES = ("tsr", "ecr", "c_tsr", "tool_accuracy", "grounded_tsr", "contract_rate", "chance")
+_RATES = MEAN_NAMES
 _PLAIN = ("only_published", "reruns", "without_calls")
 
 
@@ -47,6 +47,7 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
             "reasons": dict(summary.disputed.reasons),
         },
         **{name: getattr(summary, name) for name in _PLAIN},
+        "trials": [[*kind, tasks] for kind, tasks in summary.trials_by.items()],
         "rules": [asdict(one) for one in summary.rules],
         "contract": asdict(summary.contract),
         "grounded": asdict(summary.grounded),
@@ -76,6 +77,8 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             mismatched=dict(data["mismatched"]),
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
+            # Sessions that were saved before there were trials have one of each task.
+            trials_by={(n, right): tasks for n, right, tasks in data.get("trials", ())},
             rules=tuple(_rule_from(one) for one in data["rules"]),
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
@@ -94,7 +97,8 @@ def total_to_json(total: Total) -> dict[str, Any]:
     """Return the means over domains, and the pooled counts and rates without tables."""
     pooled = summary_to_json(total.pooled)
     pooled["chance"] = total.chance
-    kept = (*_COUNTS, *_RATES, "outcomes", "usage", *_PLAIN, "contract", "grounded", "unneeded")
+    tallies = ("trials", "contract", "grounded", "unneeded")
+    kept = (*_COUNTS, *_RATES, "outcomes", "usage", *_PLAIN, *tallies)
     return {
         "domains": total.domains,
         "mean": dict(total.means),

@@ -13,6 +13,7 @@ from .models import JsonValue, OutputField
 from .procedure_tally import ProcedureTally
 from .records import MASK, CallRecord, RunRecord
 from .traces import UNKNOWN_USAGE
+from .trials_tally import TrialTally
 from .verdicts import COMPLETED, Outcome
 
 _NAME_LIMIT = 60
@@ -46,11 +47,13 @@ class Tally:
         self._procedure = ProcedureTally()
         self._only_published = 0
         self._reruns = 0
+        self._trials = TrialTally()
 
     def add(self, record: RunRecord) -> None:
         """Count one run; each key must come once, since the first verdict of a run counts."""
         self._outcomes[record.outcome] += 1
         self._tasks += record.trial == 1
+        self._trials.add(record)
         self._only_published += record.only_published
         self._add_expected(record)
         if record.outcome in COMPLETED:
@@ -90,6 +93,7 @@ class Tally:
             ),
             only_published=self._only_published,
             reruns=self._reruns,
+            trials_by=self._trials.counts(),
             without_calls=self._without_calls,
             rules=self._procedure.rules,
             contract=self._procedure.contract,

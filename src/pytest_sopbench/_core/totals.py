@@ -8,7 +8,17 @@ from dataclasses import dataclass, field, replace
 from .counts import ratio
 from .metrics import EMPTY, Summary
 
-MEAN_NAMES = ("tsr", "ecr", "c_tsr", "tool_accuracy", "grounded_tsr", "contract_rate", "chance")
+MEAN_NAMES = (
+    "tsr",
+    "ecr",
+    "c_tsr",
+    "tool_accuracy",
+    "grounded_tsr",
+    "contract_rate",
+    "pass_any",
+    "pass_all",
+    "chance",
+)
 """The rates of which a mean over domains is taken."""
 
 
@@ -42,9 +52,14 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
     return Total(
         domains=len(values),
         means={name: _mean([getattr(one, name) for one in values]) for name in MEAN_NAMES},
-        pooled=replace(pooled, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=()),
+        pooled=without_labels(pooled),
         most_frequent=sum(one for one in most if one is not None) if None not in most else None,
     )
+
+
+def without_labels(summary: Summary) -> Summary:
+    """Return a summary without what means nothing across domains: labels, fields and rules."""
+    return replace(summary, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=())
 
 
 def _mean(rates: list[float | None]) -> float | None:

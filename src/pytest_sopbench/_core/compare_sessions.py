@@ -1,0 +1,226 @@
+"""Two sessions compared: which tasks were lost and gained, and whether that is more than chance.
+
+What is compared is what both sessions have: the same tasks, unchanged, with runs that tell
+something of the agent. Everything else is set aside by name and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import lcm
+from typing import Final
+
+from .compare_metrics import Change, changes_of
+from .confusion import Collapse
+from .metrics import EMPTY, Summary
+from .models import OutputField
+from .paired import Aside, Pair, Pairs, TaskKey, pair_runs
+from .paired_tests import ALPHA, PairedTest, needed_for, paired_test
+from .records import RunRecord
+from .tally import summary_of
+from .totals import without_labels
+from .verdicts import Outcome
+
+NOTHING_TESTED: Final = PairedTest(p=1.0, source="no task to compare")
+
+
+class Tier(StrEnum):
+    """What a comparison comes to, in words that go no further than the numbers."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_DIFFERENCE = "no difference shown"
+    NOT_ENOUGH = "not enough data"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSession:
+    """One side of a comparison: its runs, and the hash of the rules by which they were judged."""
+
+    name: str
+    records: Sequence[RunRecord]
+    judging: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What became of a group of tasks since a baseline.
+
+    `lost` and `gained` are in the order of the current session. `discordant` counts the paired
+    tasks whose rate changed at all; at least `needed` of them are needed before p can fall below
+    0.05. `aside` are the tasks that only one session has or that could not be compared,
+    `left_out` counts those that options left out, `may_fail` are those that were run and prove
+    nothing. `baseline` and `current` are the summaries of
+    the paired runs, while `outcomes` counts all runs of the current session. `kinds` counts, for
+    tasks with one trial in both, (outcome before, outcome now) where these differ. `groups` are
+    the domains (and agents) that it spans.
+    """
+
+    name: str
+    tier: Tier
+    groups: int = 1
+    lost: tuple[TaskKey, ...] = ()
+    gained: tuple[TaskKey, ...] = ()
+    paired: int = 0
+    discordant: int = 0
+    needed: int = 0
+    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    left_out: int = 0
+    may_fail: tuple[TaskKey, ...] = ()
+    test: PairedTest = NOTHING_TESTED
+    changes: Mapping[str, Change] = field(default_factory=dict[str, Change])
+    kinds: Mapping[tuple[Outcome, Outcome], int] = field(
+        default_factory=dict[tuple[Outcome, Outcome], int]
+    )
+    baseline: Summary = EMPTY
+    current: Summary = EMPTY
+    outcomes: Mapping[Outcome, int] = field(default_factory=dict[Outcome, int])
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that are paired or should have been."""
+        return self.paired + len(self.aside)
+
+    @property
+    def fell(self) -> bool:
+        """Whether the paired tasks came to less than before."""
+        change = self.changes["tsr"].difference if self.changes else None
+        return change is not None and change < 0
+
+    @property
+    def collapses(self) -> tuple[Collapse, ...]:
+        """The alarms of the current session that the baseline did not raise."""
+        return _only_in(self.current.collapses, self.baseline.collapses)
+
+    @property
+    def ended_collapses(self) -> tuple[Collapse, ...]:
+        """The alarms of the baseline that the current session does not raise."""
+        return _only_in(self.baseline.collapses, self.current.collapses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionComparison:
+    """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, where there are several), and pooled.
+
+    `pooled` has no collapse where there are several groups: labels of domains do not mix.
+    """
+
+    groups: Mapping[str, Comparison]
+    pooled: Comparison
+
+
+def compare(
+    baseline: ComparedSession,
+    current: ComparedSession,
+    *,
+    left_out: Collection[tuple[str, str]] = (),
+    may_fail: Collection[tuple[str, str]] = (),
+    fields: Mapping[str, Sequence[OutputField]] | None = None,
+) -> SessionComparison:
+    """Compare a session with a baseline.
+
+    Args:
+        baseline: the session that was accepted.
+        current: the session in question.
+        left_out: (domain, task) of what options left out of the current session; these tasks of
+            the baseline are not missing.
+        may_fail: (domain, task) of what may fail: neither lost nor gained, nor tested.
+        fields: the output fields of each domain, for the labels of the collapse alarm.
+    """
+    pairs = pair_runs(baseline.records, current.records, left_out=left_out, may_fail=may_fail)
+    alike = baseline.judging == current.judging
+    keys = [*pairs.outcomes, *pairs.aside, *pairs.left_out, *pairs.may_fail]
+    titles = dict.fromkeys((key.domain, key.agent) for key in keys)
+    groups = {
+        f"{domain} ({agent})" if agent else domain: _comparison(
+            baseline.name,
+            pairs.of(domain, agent),
+            alike=alike,
+            fields=(fields or {}).get(domain, ()),
+        )
+        for domain, agent in titles
+    }
+    if len(groups) == 1:
+        return SessionComparison(groups=groups, pooled=next(iter(groups.values())))
+    pooled = _comparison(baseline.name, pairs, alike=alike)
+    return SessionComparison(
+        groups=groups,
+        pooled=replace(
+            pooled,
+            groups=len(groups),
+            baseline=without_labels(pooled.baseline),
+            current=without_labels(pooled.current),
+        ),
+    )
+
+
+def _comparison(
+    name: str, pairs: Pairs, *, alike: bool, fields: Sequence[OutputField] = ()
+) -> Comparison:
+    compared = pairs.pairs
+    test = _test(compared)
+    changes = changes_of(compared)
+    discordant = sum(pair.before != pair.after for pair in compared)
+    outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
+    return Comparison(
+        name=name,
+        tier=_tier(test.p, changes["tsr"].difference, discordant) if alike else Tier.NOT_COMPARABLE,
+        lost=tuple(pair.key for pair in compared if pair.lost),
+        gained=tuple(pair.key for pair in compared if pair.gained),
+        paired=len(compared),
+        discordant=discordant,
+        needed=needed_for(ALPHA),
+        aside=pairs.aside,
+        left_out=len(pairs.left_out),
+        may_fail=pairs.may_fail,
+        test=test,
+        changes=changes,
+        kinds=_kinds(compared),
+        baseline=summary_of((run for pair in compared for run in pair.baseline), fields),
+        current=summary_of((run for pair in compared for run in pair.current), fields),
+        outcomes={one: outcomes[one] for one in Outcome if outcomes[one]},
+    )
+
+
+def _test(pairs: Sequence[Pair]) -> PairedTest:
+    if not pairs:
+        return NOTHING_TESTED
+    differences = [pair.after - pair.before for pair in pairs]
+    unit = lcm(*(one.denominator for one in differences))
+    return paired_test([int(one * unit) for one in differences])
+
+
+def _tier(p: float, change: float | None, discordant: int) -> Tier:
+    if change is None:
+        return Tier.NOT_ENOUGH
+    if p < ALPHA:
+        return Tier.REGRESSION if change < 0 else Tier.IMPROVEMENT
+    if 0 < discordant < needed_for(ALPHA):
+        return Tier.NOT_ENOUGH
+    return Tier.NO_DIFFERENCE
+
+
+def _kinds(pairs: Sequence[Pair]) -> dict[tuple[Outcome, Outcome], int]:
+    """Count what became of what, the most frequent first."""
+    kinds = Counter(
+        (pair.baseline[0].outcome, pair.current[0].outcome) for pair in pairs if pair.single
+    )
+    return {kind: number for kind, number in kinds.most_common() if kind[0] is not kind[1]}
+
+
+def _only_in(these: Sequence[Collapse], those: Sequence[Collapse]) -> tuple[Collapse, ...]:
+    known = {one.field: one for one in those}
+    left = (_less(one, known.get(one.field, Collapse(field=one.field))) for one in these)
+    return tuple(one for one in left if one)
+
+
+def _less(one: Collapse, other: Collapse) -> Collapse:
+    return Collapse(
+        field=one.field,
+        favoured={name: z for name, z in one.favoured.items() if name not in other.favoured},
+        never={name: n for name, n in one.never.items() if name not in other.never},
+    )

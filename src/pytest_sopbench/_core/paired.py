@@ -1,0 +1,183 @@
+"""Put the runs of two sessions side by side, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from .records import RunRecord
+from .trials import NO_EVIDENCE
+from .verdicts import Outcome
+
+HALF: Final = Fraction(1, 2)
+"""How far a rate must fall for its task to be lost, or rise for it to be gained."""
+
+
+class TaskKey(NamedTuple):
+    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
+
+    domain: str
+    task: str
+    agent: str = ""
+
+    def is_of(self, domain: str, agent: str) -> bool:
+        return (self.domain, self.agent) == (domain, agent)
+
+
+class Aside(StrEnum):
+    """Why a task that one of the sessions has is not compared."""
+
+    ONLY_BASELINE = "only in the baseline"
+    ONLY_CURRENT = "only in this session"
+    CHANGED = "the task itself changed"
+    NO_EVIDENCE = "unavailable or never started"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One task with its runs in both sessions: those in which the agent could show what it does."""
+
+    key: TaskKey
+    baseline: tuple[RunRecord, ...]
+    current: tuple[RunRecord, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether both sessions have one trial of the task."""
+        return len(self.baseline) == len(self.current) == 1
+
+    @property
+    def before(self) -> Fraction:
+        """The share of correct runs in the baseline."""
+        return _rate(self.baseline)
+
+    @property
+    def after(self) -> Fraction:
+        """The share of correct runs in the current session."""
+        return _rate(self.current)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the rate fell by at least half; with one trial: correct before, not now."""
+        return self.before - self.after >= HALF
+
+    @property
+    def gained(self) -> bool:
+        """Whether the rate rose by at least half; with one trial: not correct before, now."""
+        return self.after - self.before >= HALF
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The tasks that are compared, and those that are not, with the reason.
+
+    `left_out` are tasks of the baseline that options left out of the current session: nobody
+    asked for them, so they are neither compared nor missing. Nor are those that `may_fail`.
+    `outcomes` are those of all other runs of the current session, compared or not.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    left_out: tuple[TaskKey, ...] = ()
+    may_fail: tuple[TaskKey, ...] = ()
+    outcomes: Mapping[TaskKey, tuple[Outcome, ...]] = field(
+        default_factory=dict[TaskKey, tuple[Outcome, ...]]
+    )
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that are compared or should have been."""
+        return len(self.pairs) + len(self.aside)
+
+    def of(self, domain: str, agent: str) -> Pairs:
+        """Return the part that belongs to an agent in a domain."""
+        return Pairs(
+            pairs=tuple(pair for pair in self.pairs if pair.key.is_of(domain, agent)),
+            aside={key: why for key, why in self.aside.items() if key.is_of(domain, agent)},
+            left_out=tuple(key for key in self.left_out if key.is_of(domain, agent)),
+            may_fail=tuple(key for key in self.may_fail if key.is_of(domain, agent)),
+            outcomes={key: ends for key, ends in self.outcomes.items() if key.is_of(domain, agent)},
+        )
+
+
+def pair_runs(
+    baseline: Iterable[RunRecord],
+    current: Iterable[RunRecord],
+    *,
+    left_out: Collection[tuple[str, str]] = (),
+    may_fail: Collection[tuple[str, str]] = (),
+) -> Pairs:
+    """Pair the tasks of two sessions by domain and task, in the order of the current one.
+
+    Where one of the sessions has several agents they are paired by name; else one agent is
+    compared with the other, whatever they are called. Runs that were unavailable or never
+    started are no evidence for or against the agent: they are left out of their task's trials,
+    and a task that has no other is set aside.
+
+    Args:
+        baseline: the runs of the session that was accepted.
+        current: the runs of the session in question.
+        left_out: (domain, task) of what options left out of the current session.
+        may_fail: (domain, task) of what may fail, and so proves nothing.
+    """
+    old, new = list(baseline), list(current)
+    several = max(len({run.agent for run in runs}) for runs in (old, new)) > 1
+    before, after = _by_task(old, several=several), _by_task(new, several=several)
+    skipped, excused = set(left_out), set(may_fail)
+    pairs: list[Pair] = []
+    aside: dict[TaskKey, Aside] = {}
+    unasked: list[TaskKey] = []
+    for key in dict.fromkeys((*after, *before)):
+        was, now = before.get(key, ()), after.get(key, ())
+        if key[:2] in excused:
+            continue
+        if not now and key[:2] in skipped:
+            unasked.append(key)
+            continue
+        why = _why_not(was, now)
+        if why:
+            aside[key] = why
+        else:
+            pairs.append(Pair(key=key, baseline=_telling(was), current=_telling(now)))
+    return Pairs(
+        pairs=tuple(pairs),
+        aside=aside,
+        left_out=tuple(unasked),
+        may_fail=tuple(key for key in after if key[:2] in excused),
+        outcomes={
+            key: tuple(run.outcome for run in runs)
+            for key, runs in after.items()
+            if key[:2] not in excused
+        },
+    )
+
+
+def _by_task(runs: Sequence[RunRecord], *, several: bool) -> dict[TaskKey, list[RunRecord]]:
+    tasks: dict[TaskKey, list[RunRecord]] = {}
+    for run in runs:
+        key = TaskKey(run.domain, run.task, run.agent if several else "")
+        tasks.setdefault(key, []).append(run)
+    return tasks
+
+
+def _why_not(was: Sequence[RunRecord], now: Sequence[RunRecord]) -> Aside | None:
+    if not now:
+        return Aside.ONLY_BASELINE
+    if not was:
+        return Aside.ONLY_CURRENT
+    if {run.task_hash for run in was} != {run.task_hash for run in now}:
+        return Aside.CHANGED
+    if not (_telling(was) and _telling(now)):
+        return Aside.NO_EVIDENCE
+    return None
+
+
+def _telling(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+    return tuple(run for run in runs if run.outcome not in NO_EVIDENCE)
+
+
+def _rate(runs: Sequence[RunRecord]) -> Fraction:
+    return Fraction(sum(run.outcome is Outcome.CORRECT for run in runs), len(runs))

@@ -1,0 +1,118 @@
+"""What a project says of single tasks, held against what came of them."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.task_entries import (
+    NO_ENTRIES,
+    EntriesReport,
+    TaskEntries,
+    TaskEntry,
+    TaskName,
+    report_entries,
+)
+from pytest_sopbench._core.verdicts import Outcome
+
+LAST_DAY = date(2026, 12, 1)
+NEXT_DAY = LAST_DAY + timedelta(days=1)
+MAY_FAIL = TaskEntry(name=TaskName("lab", "T1"), may_fail="flaky", until=LAST_DAY)
+MUST_PASS = TaskEntry(name=TaskName("lab", "T2"), must_pass=True)
+ENTRIES = TaskEntries(entries={one.name: one for one in (MAY_FAIL, MUST_PASS)})
+
+
+def run(task: str, outcome: Outcome, trial: int = 1) -> RunRecord:
+    return RunRecord(domain="lab", task=task, trial=trial, outcome=outcome)
+
+
+def test_a_task_may_fail_up_to_its_last_day() -> None:
+    assert {MAY_FAIL.name} == ENTRIES.quarantined(LAST_DAY)
+    assert () == ENTRIES.expired(LAST_DAY)
+    assert frozenset() == ENTRIES.quarantined(NEXT_DAY)
+    assert (MAY_FAIL,) == ENTRIES.expired(NEXT_DAY)
+
+
+def test_tasks_that_must_pass_never_may_fail() -> None:
+    assert {MUST_PASS.name} == ENTRIES.must_pass
+    assert MUST_PASS.name not in ENTRIES.quarantined(LAST_DAY)
+
+
+def told(report: EntriesReport) -> dict[str, list[str]]:
+    """The names of the lists that say something, with the tasks in them."""
+    pairs = {
+        "failed": [one.entry for one in report.failed],
+        "passed": [one.entry for one in report.passed],
+        "expired": list(report.expired),
+        "broken": [one.entry for one in report.broken],
+        "unsure": [one.entry for one in report.unsure],
+    }
+    return {name: [one.name.task for one in entries] for name, entries in pairs.items() if entries}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        pytest.param([Outcome.WRONG], "failed", id="wrong"),
+        pytest.param([Outcome.CRASH], "failed", id="crash"),
+        pytest.param([Outcome.CORRECT], "passed", id="correct"),
+        pytest.param([Outcome.CORRECT, Outcome.WRONG], "failed", id="one of two"),
+        pytest.param([Outcome.CORRECT, Outcome.NOT_RUN], "", id="not all were run"),
+        pytest.param([Outcome.UNAVAILABLE], "", id="unavailable"),
+    ],
+)
+def test_a_task_that_may_fail_did_or_did_not_or_nobody_knows(
+    outcomes: list[Outcome], expected: str
+) -> None:
+    runs = [run("T1", one, trial) for trial, one in enumerate(outcomes, start=1)]
+
+    report = report_entries(runs, ENTRIES, LAST_DAY)
+
+    assert ({expected: ["T1"]} if expected else {}) == told(report)
+    assert not report.fails
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        pytest.param([Outcome.CORRECT], "", id="correct"),
+        pytest.param([Outcome.CORRECT, Outcome.TIMEOUT], "broken", id="one trial of two"),
+        pytest.param([Outcome.NOT_RUN, Outcome.WRONG], "broken", id="wrong where it was run"),
+        pytest.param([Outcome.CORRECT, Outcome.UNAVAILABLE], "unsure", id="unavailable"),
+        pytest.param([Outcome.NOT_RUN], "unsure", id="never started"),
+    ],
+)
+def test_a_task_that_must_pass_did_or_did_not_or_nobody_knows(
+    outcomes: list[Outcome], expected: str
+) -> None:
+    runs = [run("T2", one, trial) for trial, one in enumerate(outcomes, start=1)]
+
+    report = report_entries(runs, ENTRIES, LAST_DAY)
+
+    assert ({expected: ["T2"]} if expected else {}) == told(report)
+    assert (expected == "broken") is report.fails
+
+
+@pytest.mark.parametrize("outcome", [Outcome.CORRECT, Outcome.WRONG])
+def test_an_expired_entry_fails_the_session_whatever_its_task_does(outcome: Outcome) -> None:
+    report = report_entries([run("T1", outcome)], ENTRIES, NEXT_DAY)
+
+    assert {"expired": ["T1"]} == told(report)
+    assert report.fails
+
+
+def test_entries_of_tasks_that_were_not_selected_say_nothing() -> None:
+    assert EntriesReport() == report_entries([run("T3", Outcome.WRONG)], ENTRIES, NEXT_DAY)
+    assert EntriesReport() == report_entries([run("T1", Outcome.WRONG)], NO_ENTRIES, NEXT_DAY)
+
+
+def test_the_run_that_is_shown_is_the_first_that_says_something() -> None:
+    outcomes = (Outcome.CORRECT, Outcome.UNAVAILABLE, Outcome.WRONG)
+    runs = [run("T2", one, trial) for trial, one in enumerate(outcomes, start=1)]
+
+    (found,) = report_entries(runs, ENTRIES, LAST_DAY).broken
+
+    assert runs[2] == found.first
+    assert (3, 1) == (found.runs, found.correct)

@@ -1,0 +1,272 @@
+"""Several trials of a task: pass any, pass all, and tasks whose trials disagree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.metrics import EMPTY
+from pytest_sopbench._core.records import RunKey, RunRecord
+from pytest_sopbench._core.statistics import wilson
+from pytest_sopbench._core.summary_json import summary_from_json, summary_to_json
+from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.trials import (
+    TrialCounts,
+    disagreements,
+    pass_all,
+    pass_any,
+)
+from pytest_sopbench._core.verdicts import Outcome
+
+RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
+
+
+@st.composite
+def task(draw: st.DrawFn) -> tuple[int, int]:
+    trials = draw(st.integers(1, 9))
+    return trials, draw(st.integers(0, trials))
+
+
+def runs(outcomes: Mapping[str, list[Outcome]], domain: str = "d") -> list[RunRecord]:
+    return [
+        RunRecord(domain=domain, task=name, trial=trial, outcome=outcome)
+        for name, trials in outcomes.items()
+        for trial, outcome in enumerate(trials, start=1)
+    ]
+
+
+def counts_of(outcomes: Mapping[str, list[Outcome]]) -> TrialCounts:
+    return summary_of(runs(outcomes)).trials
+
+
+@settings(max_examples=60)
+@given(task(), st.data())
+def test_pass_any_and_pass_all_are_shares_of_all_drawings(
+    one: tuple[int, int], data: st.DataObject
+) -> None:
+    trials, correct = one
+    k = data.draw(st.integers(1, trials))
+    drawings = list(combinations([True] * correct + [False] * (trials - correct), k))
+
+    assert pass_any(trials, correct, k) == pytest.approx(sum(map(any, drawings)) / len(drawings))
+    assert pass_all(trials, correct, k) == pytest.approx(sum(map(all, drawings)) / len(drawings))
+
+
+@given(task())
+def test_with_one_trial_drawn_both_are_the_rate(one: tuple[int, int]) -> None:
+    trials, correct = one
+
+    assert pass_any(trials, correct, 1) == pytest.approx(correct / trials)
+    assert pass_all(trials, correct, 1) == pytest.approx(correct / trials)
+
+
+@pytest.mark.parametrize(
+    ("trials", "correct", "k"),
+    [
+        pytest.param(3, 4, 1, id="more correct than trials"),
+        pytest.param(3, -1, 1, id="fewer than none"),
+        pytest.param(3, 2, 4, id="more drawn than trials"),
+        pytest.param(3, 2, 0, id="none drawn"),
+    ],
+)
+def test_what_cannot_be_is_refused(trials: int, correct: int, k: int) -> None:
+    for chance in (pass_any, pass_all):
+        with pytest.raises(ValueError, match=r"cannot be correct|k is a number of trials"):
+            chance(trials, correct, k)
+
+
+def test_pass_any_and_pass_all_are_means_over_tasks() -> None:
+    counts = counts_of({"a": [RIGHT] * 3, "b": [RIGHT, WRONG, WRONG], "c": [WRONG] * 3})
+
+    assert counts.pass_any() == pytest.approx(2 / 3)
+    assert counts.pass_all() == pytest.approx(1 / 3)
+    assert counts.pass_any(2) == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert counts.pass_all(2) == pytest.approx(1 / 3)
+
+
+def test_more_trials_than_a_task_has_say_nothing() -> None:
+    counts = counts_of({"a": [RIGHT] * 3, "b": [RIGHT]})
+
+    assert counts.pass_any(1) == 1.0
+    assert counts.pass_any(2) is None
+    assert (counts.least, counts.most) == (1, 3)
+
+
+def test_runs_that_were_never_made_stay_in_the_denominators() -> None:
+    """As they do for TSR: a session cut short must not look better for it."""
+    summary = summary_of(runs({"a": [RIGHT, AWAY], "b": [RIGHT, Outcome.NOT_RUN]}))
+
+    assert summary.tsr == 0.5
+    assert summary.pass_any == 1.0
+    assert summary.pass_all == 0.0
+
+
+def test_one_trial_of_each_task_is_kept_nowhere_and_makes_both_the_tsr() -> None:
+    summary = summary_of(runs({"a": [RIGHT], "b": [WRONG], "c": [WRONG], "d": [RIGHT]}))
+
+    assert summary.trials_by == {}
+    assert summary.pass_any == summary.pass_all == summary.tsr == 0.5
+
+
+def test_tasks_of_one_trial_and_of_several_are_counted_together() -> None:
+    one = summary_of(runs({"a": [RIGHT], "b": [WRONG]}, "one"))
+    several = summary_of(runs({"a": [RIGHT, WRONG]}, "several"))
+
+    assert {(1, 0): 1, (1, 1): 1, (2, 1): 1} == (one + several).trials_by
+    assert (several + one).trials_by == (one + several).trials_by
+    assert several == several + EMPTY
+
+
+def test_a_task_of_which_only_later_trials_are_known_is_a_task() -> None:
+    known = [run for run in runs({"a": [WRONG, RIGHT, RIGHT]}) if run.trial > 1]
+
+    assert {(2, 2): 1} == summary_of(known).trials_by
+
+
+def test_one_late_trial_is_one_trial() -> None:
+    known = [run for run in runs({"a": [WRONG, RIGHT]}) if run.trial > 1]
+
+    assert {} == summary_of(known).trials_by
+
+
+def test_tasks_of_one_name_in_two_domains_are_two() -> None:
+    both = [*runs({"a": [RIGHT] * 2}, "one"), *runs({"a": [WRONG] * 2}, "two")]
+
+    assert {(2, 0): 1, (2, 2): 1} == summary_of(both).trials_by
+
+
+def test_trials_come_back_from_json() -> None:
+    summary = summary_of(runs({"a": [RIGHT, WRONG], "b": [RIGHT, RIGHT]}))
+
+    data = summary_to_json(summary)
+
+    assert summary == summary_from_json(data)
+    assert (1.0, 0.5) == (data["pass_any"], data["pass_all"])
+
+
+def test_a_summary_saved_before_there_were_trials_can_be_read() -> None:
+    data = summary_to_json(summary_of(runs({"a": [RIGHT]})))
+    del data["trials"]
+
+    assert summary_from_json(data).pass_all == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rate", "passed"),
+    [
+        pytest.param(0.0, 4, id="every task passes none of its trials"),
+        pytest.param(0.6, 3, id="at the very rate"),
+        pytest.param(0.61, 2, id="above it"),
+        pytest.param(1.0, 1, id="all trials"),
+    ],
+)
+def test_tasks_that_pass_a_rate_of_their_trials(rate: float, passed: int) -> None:
+    counts = TrialCounts(tasks_by={(5, 5): 1, (5, 4): 1, (5, 3): 1, (5, 0): 1})
+
+    assert passed == counts.passed(rate)
+
+
+def test_a_rate_over_trials_is_compared_as_counts() -> None:
+    """0.1 + 0.2 is not 0.3, yet three of ten are."""
+    assert TrialCounts(tasks_by={(10, 3): 1}).passed(0.1 + 0.2) == 1
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.dictionaries(task(), st.integers(1, 60), min_size=1, max_size=6))
+def test_intervals_hold_their_rates(tasks: dict[tuple[int, int], int]) -> None:
+    counts = TrialCounts(tasks_by=tasks)
+    right = sum(correct * number for (_, correct), number in tasks.items())
+    made = sum(trials * number for (trials, _), number in tasks.items())
+
+    bounds = counts.bounds()
+
+    for rate, one in (
+        (right / made, bounds.tsr),
+        (counts.pass_any(), bounds.pass_any),
+        (counts.pass_all(), bounds.pass_all),
+    ):
+        assert one is not None
+        assert rate is not None
+        assert 0 <= one[0] <= rate + 0.01
+        assert rate - 0.01 <= one[1] <= 1
+
+
+def test_the_same_counts_have_the_same_interval() -> None:
+    tasks = {(5, 5): 30, (5, 3): 12, (5, 0): 4}
+
+    forwards = TrialCounts(tasks_by=tasks).bounds()
+    backwards = TrialCounts(tasks_by=dict(reversed(tasks.items()))).bounds()
+
+    assert forwards == backwards
+    assert forwards != TrialCounts(tasks_by=tasks).bounds(seed=1)
+
+
+def test_tasks_that_are_all_alike_are_no_proof_of_certainty() -> None:
+    bounds = TrialCounts(tasks_by={(5, 5): 40}).bounds()
+
+    assert bounds.pass_all == bounds.tsr == wilson(40, 40)
+
+
+def test_no_task_has_no_interval_and_no_rate() -> None:
+    counts = TrialCounts()
+
+    assert counts.bounds().tsr is None
+    assert counts.pass_any() is None
+    assert (counts.least, counts.most, counts.tasks) == (0, 0, 0)
+
+
+def test_tasks_whose_trials_disagree_are_named_with_their_rate() -> None:
+    made = runs(
+        {"same": [RIGHT] * 3, "never": [WRONG, Outcome.ERROR], "odd": [RIGHT, WRONG, RIGHT]}
+    )
+
+    (odd,) = disagreements((run.key, run.outcome) for run in made)
+
+    assert ("odd", 2, 3) == (odd.task, odd.correct, odd.trials)
+    assert odd.rate == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("trials", "disagrees"),
+    [
+        pytest.param([RIGHT, AWAY], False, id="correct and unavailable"),
+        pytest.param([RIGHT, Outcome.NOT_RUN], False, id="correct and never started"),
+        pytest.param([RIGHT, AWAY, WRONG], True, id="correct, unavailable and wrong"),
+        pytest.param([RIGHT, Outcome.CRASH], True, id="correct and crash"),
+    ],
+)
+def test_a_trial_that_says_nothing_disagrees_with_nothing(
+    trials: list[Outcome], disagrees: bool
+) -> None:
+    found = disagreements((run.key, run.outcome) for run in runs({"a": trials}))
+
+    assert disagrees == bool(found)
+    assert all(one.unavailable == trials.count(AWAY) for one in found)
+
+
+def test_trials_of_two_agents_do_not_disagree() -> None:
+    keys = {RunKey("d", "a", 1, "old"): RIGHT, RunKey("d", "a", 1, "new"): WRONG}
+
+    assert disagreements(keys.items()) == ()
+
+
+@settings(max_examples=40)
+@given(
+    st.dictionaries(
+        st.text(max_size=3), st.lists(st.sampled_from([RIGHT, WRONG, AWAY]), min_size=1, max_size=4)
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_trials_are_counted_in_any_order(
+    outcomes: dict[str, list[Outcome]], random: object
+) -> None:
+    arrived = runs(outcomes)
+    getattr(random, "shuffle")(arrived)  # noqa: B009 - hypothesis does not type it
+
+    expected = Counter((len(each), each.count(RIGHT)) for each in outcomes.values())
+    assert dict(expected) == dict(summary_of(arrived).trials.tasks_by)

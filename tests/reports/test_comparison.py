@@ -1,0 +1,215 @@
+"""The comparison on a terminal: the line of the interface, and what may happen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from pytest_sopbench._core.compare_metrics import Change
+from pytest_sopbench._core.compare_sessions import ComparedSession, Comparison, Tier, compare
+from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.traces import Usage
+from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._reports.comparison import (
+    change_text,
+    comparison_lines,
+    p_value,
+    short_comparison,
+)
+
+RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
+
+
+def runs(outcomes: Iterable[Outcome], domain: str = "d", **more: object) -> list[RunRecord]:
+    keywords: dict[str, object] = {"domain": domain, "duration_s": 1.2, **more}
+    return [
+        RunRecord(task=f"P_{13_000 + number}", outcome=outcome, **keywords)  # type: ignore[arg-type]  # test sugar
+        for number, outcome in enumerate(outcomes)
+    ]
+
+
+def compared(before: list[RunRecord], now: list[RunRecord], judging: str = "") -> Comparison:
+    return compare(
+        ComparedSession(name="main", records=before),
+        ComparedSession(name="current", records=now, judging=judging),
+    ).pooled
+
+
+def block(comparison: Comparison) -> list[str]:
+    lines = list(comparison_lines(comparison))
+    assert all(len(line) <= 80 for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    return lines
+
+
+def of(lost: int, gained: int, same: int) -> Comparison:
+    return compared(
+        runs([RIGHT] * lost + [WRONG] * gained + [RIGHT] * same),
+        runs([WRONG] * lost + [RIGHT] * gained + [RIGHT] * same),
+    )
+
+
+def test_the_line_of_the_interface() -> None:
+    first, *_ = block(of(2, 5, 200))
+
+    assert "vs main  lost 2 (P_13000, P_13001), gained 5, McNemar p = 0.45" == first
+
+
+def test_the_block_says_what_the_verdict_rests_on() -> None:
+    before = runs([RIGHT, RIGHT, *[RIGHT] * 18], usage=Usage(cost_usd=0.02))
+    now = runs([WRONG, Outcome.ERROR, *[RIGHT] * 18])
+
+    assert [
+        "vs main  lost 2 (P_13000, P_13001), gained 0, McNemar p = 0.5",
+        "       not enough data: 2 of 20 paired tasks changed, and p < 0.05 takes at",
+        "       least 6",
+        "       TSR 100.0% -> 90.0%, -10.0 [-30.1, +7.7]   ECR -5.0 [-23.6, +11.6]",
+        "       C-TSR -5.3 [-16.7, 0.0]",
+        "       correct -> wrong 1, correct -> error 1",
+        "       median 1.2 s -> 1.2 s   tool calls 0.0 -> 0.0   cost $0.020 -> n/a",
+    ] == block(compared(before, now))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "text"),
+    [
+        pytest.param(of(6, 0, 12), "       regression: 6 of 18 paired tasks changed", id="worse"),
+        pytest.param(of(0, 9, 9), "       improvement: 9 of 18 paired tasks changed", id="better"),
+        pytest.param(
+            of(0, 0, 9), "       no difference shown: 0 of 9 paired tasks changed", id="alike"
+        ),
+    ],
+)
+def test_the_tier_stands_below_the_counts(comparison: Comparison, text: str) -> None:
+    assert text in block(comparison)[1:3]
+
+
+def test_many_lost_tasks_are_cut_at_20() -> None:
+    lines = block(of(23, 0, 9))
+    text = " ".join(" ".join(lines).split())
+
+    assert "P_13019, and 3 more), gained 0, McNemar p < 0.0001" in text
+    assert "P_13020" not in text
+
+
+def test_none_lost_has_no_brackets() -> None:
+    assert "vs main  lost 0, gained 0, McNemar p = 1" == block(of(0, 0, 9))[0]
+
+
+def test_tasks_that_are_not_compared_are_named_with_the_reason() -> None:
+    before = [*runs([RIGHT] * 9)[:7], *runs([RIGHT] * 30)[9:]]
+    now = [*runs([AWAY, *[RIGHT] * 8])]
+
+    lines = block(compared(before, now))
+
+    assert (
+        "       not compared, only in the baseline: 21 tasks (P_13009, P_13010, P_13011," in lines
+    )
+    assert "       not compared, only in this session: 2 tasks (P_13007, P_13008)" in lines
+    assert "       not compared, unavailable or never started: 1 task (P_13000)" in lines
+    assert any(line.endswith("and 1 more)") for line in lines)
+
+
+def test_what_options_left_out_is_counted_and_what_may_fail_is_named() -> None:
+    found = compare(
+        ComparedSession(name="main", records=runs([RIGHT] * 9)),
+        ComparedSession(name="current", records=runs([WRONG] * 4)),
+        left_out={("d", f"P_1300{number}") for number in range(9)},
+        may_fail={("d", "P_13000")},
+    ).pooled
+
+    assert [
+        "       not compared, may fail: 1 task (P_13000)",
+        "       5 tasks left out by options",
+    ] == block(found)[-2:]
+
+
+def test_domains_and_agents_are_named_where_the_comparison_spans_several() -> None:
+    before = [*runs([RIGHT], "one", agent="a"), *runs([RIGHT], "two", agent="b")]
+    now = [*runs([WRONG], "one", agent="a"), *runs([WRONG], "two", agent="b")]
+
+    text = " ".join(block(compared(before, now)))
+
+    assert "lost 2 (one/P_13000 by a, two/P_13000 by b)," in text
+
+
+def test_sessions_judged_by_other_rules_show_no_numbers() -> None:
+    lines = block(compared(runs([RIGHT] * 9), runs([WRONG] * 9), judging="other"))
+
+    assert ["vs main  not comparable: judged by other rules than ours (sopbench rescore)"] == lines
+
+
+def test_nothing_in_common_shows_no_numbers() -> None:
+    lines = block(compared(runs([RIGHT] * 2), []))
+
+    assert [
+        "vs main  not enough data: no task can be compared",
+        "       not compared, only in the baseline: 2 tasks (P_13000, P_13001)",
+    ] == lines
+
+
+def test_trials_name_their_test_and_its_draws() -> None:
+    before = [replace(run, trial=trial) for trial in (1, 2) for run in runs([RIGHT] * 12)]
+    now = [*before[:12], *(replace(run, outcome=WRONG) for run in before[12:])]
+
+    exact = compared(before, now)
+    drawn = replace(
+        exact, test=replace(exact.test, p=0.0123, source="permutation, 99999 draws, seed 0")
+    )
+
+    assert "gained 0, McNemar p = 0.00049" in " ".join(" ".join(block(exact)).split())
+    assert "permutation p = 0.012 (99999 draws, seed 0)" in " ".join(" ".join(block(drawn)).split())
+
+
+def test_an_alarm_that_began_or_ended_is_told() -> None:
+    began = compared(_answers("AB" * 15), _answers("AA" * 15))
+    ended = compared(_answers("AA" * 15), _answers("AB" * 15))
+
+    assert "       new alarm: class: A favoured, B never given" in block(began)
+    assert "       no alarm any more: class: A favoured, B never given" in block(ended)
+
+
+def _answers(given: str) -> list[RunRecord]:
+    found: list[RunRecord] = []
+    for run, expected, actual in zip(runs([RIGHT] * 30), "AB" * 15, given, strict=True):
+        one = replace(run, expected={"class": expected})
+        if expected != actual:
+            wrong = Mismatch(field="class", expected=expected, actual=actual, why="different")
+            one = replace(one, outcome=WRONG, mismatches=(wrong,))
+        found.append(one)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        pytest.param(0.453125, "p = 0.45", id="two digits"),
+        pytest.param(1.0, "p = 1", id="one"),
+        pytest.param(0.0023, "p = 0.0023", id="small"),
+        pytest.param(0.00009, "p < 0.0001", id="very small"),
+        pytest.param(0.0496, "p = 0.0496", id="just below the bound"),
+        pytest.param(0.0504, "p = 0.05", id="just above it"),
+    ],
+)
+def test_a_p_is_never_rounded_across_the_bound(p: float, text: str) -> None:
+    assert text == p_value(p)
+
+
+def test_a_change_of_nothing_that_is_known_is_not_available() -> None:
+    assert "n/a" == change_text(Change())
+    assert "-5.0" == change_text(Change(before=0.5, after=0.45))
+
+
+def test_the_verdict_in_a_few_words() -> None:
+    assert "regression: lost 9, gained 0, p = 0.0039" == short_comparison(of(9, 0, 9))
+    assert "not enough data" == short_comparison(compared(runs([RIGHT]), []))
+    unlike = replace(of(0, 0, 9), tier=Tier.NOT_COMPARABLE)
+    assert "not comparable" == short_comparison(unlike)
+
+
+def test_names_cannot_write_lines_of_their_own() -> None:
+    found = replace(of(0, 0, 9), name="main\ngate   TSR holds")
+
+    assert block(found)[0].startswith("vs main gate   TSR holds  lost 0")

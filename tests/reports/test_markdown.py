@@ -1,0 +1,170 @@
+"""A session on one page of Markdown: the verdict first, and nothing that breaks the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.contracts import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind
+from pytest_sopbench._core.gates import GateState, GateVerdict
+from pytest_sopbench._core.records import CallRecord, RunRecord
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.traces import Usage
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._reports.markdown import SessionPage, escaped, markdown
+
+
+def gate(state: GateState, **more: Any) -> GateVerdict:
+    return GateVerdict(**{"asked": "TSR >= 90%", "got": "50%", "state": state, **more})
+
+
+def run(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
+    given: dict[str, Any] = {"domain": "lab", "expected": {"grade": "A"}, "duration_s": 1.0}
+    return RunRecord(task=task, outcome=outcome, **{**given, **more})
+
+
+def page_of(*records: RunRecord, **more: Any) -> str:
+    summaries = {
+        name: summary_of(one for one in records if one.domain == name)
+        for name in dict.fromkeys(one.domain for one in records)
+    }
+    return markdown(SessionPage(agent="a:b", records=records, summaries=summaries, **more))
+
+
+def lines_under(title: str, page: str) -> list[str]:
+    return page.split(f"## {title}")[1].split("\n## ", maxsplit=1)[0].strip().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("states", "verdict"),
+    [
+        pytest.param([GateState.HOLDS], "The gate holds", id="holds"),
+        pytest.param([GateState.HOLDS] * 2, "All gates hold", id="all hold"),
+        pytest.param([GateState.FAILS], "The gate does not hold", id="does not"),
+        pytest.param(
+            [GateState.HOLDS, GateState.INCONCLUSIVE, GateState.FAILS],
+            "A gate does not hold",
+            id="one does not",
+        ),
+        pytest.param([GateState.HOLDS, GateState.INCONCLUSIVE], "Inconclusive", id="unknown"),
+        pytest.param([], "No gate was asked", id="none"),
+    ],
+)
+def test_the_verdict_stands_first(states: list[GateState], verdict: str) -> None:
+    page = page_of(run("T1"), run("T2", Outcome.WRONG), gates=[gate(one) for one in states])
+
+    assert [
+        "# SOP: lab, agent a:b",
+        "",
+        f"**{verdict}**: TSR 50.0%, 1 of 2 runs correct",
+    ] == page.splitlines()[:3]
+
+
+def test_each_gate_has_its_line() -> None:
+    page = page_of(run("T1"), gates=[gate(GateState.FAILS, where="lab", why="1 of 2")])
+
+    assert "- lab: TSR >= 90% does not hold (got 50%): 1 of 2" in page.splitlines()
+
+
+def test_a_gate_that_was_not_evaluated_is_told() -> None:
+    page = page_of(run("T1"), not_evaluated="-k took 3 tasks away")
+
+    assert "**No gate was evaluated**" in page
+    assert "- not evaluated: -k took 3 tasks away" in page
+
+
+def test_misses_are_cut_at_twenty() -> None:
+    page = page_of(*(run(f"T{number}", Outcome.ERROR, reason="why") for number in range(23)))
+
+    rows = lines_under("Not correct: 23", page)
+    assert 20 == sum(row.startswith("| lab/T") for row in rows)
+    assert "| lab/T0 | error: why |" in rows
+    assert "and 3 more; the saved session holds all of them" == rows[-1]
+
+
+def test_runs_that_never_started_are_counted_and_not_listed() -> None:
+    page = page_of(run("T1"), run("T2", Outcome.NOT_RUN))
+
+    assert "| not_run | 1 |" in page
+    assert "Not correct" not in page
+
+
+def test_several_domains_have_a_row_each_and_a_pooled_one() -> None:
+    page = page_of(run("T1"), run("C1", Outcome.WRONG, domain="claims"))
+
+    rates = page.split("\n\n")[2].splitlines()[2:]
+    assert [
+        ["| lab", "1 of 1", "100.0%"],
+        ["| claims", "0 of 1", "0.0%"],
+        ["| pooled", "1 of 2", "50.0%"],
+    ] == [line.split(" | ")[:3] for line in rates]
+
+
+def test_broken_rules_are_counted() -> None:
+    broken = RuleResult(
+        id="no|wire",
+        clause="4.2",
+        severity=Severity.MUST,
+        kind=DemandKind.FORBIDS,
+        state=RuleState.BROKEN,
+        why="",
+        applies=True,
+    )
+
+    page = page_of(run("T1", rules=(broken,)))
+
+    assert "| no&#124;wire | 4.2 | must | 1 of 1 |" in lines_under("Broken rules", page)
+
+
+def test_the_slowest_runs_come_first() -> None:
+    calls = (CallRecord(name="look", arguments={}),)
+    page = page_of(*(run(f"T{n}", duration_s=float(n), calls=calls) for n in range(1, 8)))
+
+    rows = [row for row in lines_under("Slowest", page) if row.startswith("| lab")]
+    assert [f"| lab/T{n} | {n}.0 s | 1 |" for n in (7, 6, 5, 4, 3)] == rows
+
+
+def test_a_cost_that_is_unknown_is_not_zero() -> None:
+    assert "- cost: n/a" in page_of(run("T1")).splitlines()
+    known = page_of(run("T1", usage=Usage(cost_usd=0.5)), run("T2"))
+    assert "- cost: $0.50, $0.50 in 1 run" in known.splitlines()
+
+
+def test_facts_that_are_unknown_are_left_out() -> None:
+    page = page_of(run("T1"), facts={"commit": "", "started": "today"})
+
+    assert "started today" == page.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("T_01", "T_01", id="underscore in a word"),
+        pytest.param("_x_", "&#95;x&#95;", id="emphasis"),
+        pytest.param("a|b", "a&#124;b", id="cell"),
+        pytest.param("@team", "&#64;team", id="mention"),
+        pytest.param("#12", "&#35;12", id="issue"),
+        pytest.param("<b>", "&#60;b>", id="tag"),
+        pytest.param("one\ntwo", "one two", id="line end"),
+        pytest.param("http://a.example", "http&#8288;://a.example", id="address"),
+        pytest.param("www.a.example", "www&#8288;.a.example", id="address without a scheme"),
+        pytest.param("&lt;", "&#38;lt;", id="entity"),
+    ],
+)
+def test_what_markdown_would_read_is_escaped(text: str, shown: str) -> None:
+    assert shown == escaped(text)
+
+
+@given(st.text())
+def test_no_text_breaks_a_table(text: str) -> None:
+    page = page_of(run(text, Outcome.ERROR, reason=text))
+
+    (row,) = [line for line in lines_under("Not correct: 1", page) if line.startswith("| lab/")]
+    assert 3 == row.count("|")
+    assert "`" not in row
+    assert "<" not in row
