@@ -15,6 +15,7 @@ NAMES = [
     "ExpectedCall",
     "Outcome",
     "Run",
+    "SavedSession",
     "SopbenchError",
     "Task",
     "ToolCall",
@@ -25,6 +26,7 @@ NAMES = [
     "TrajectoryMatch",
     "Unavailable",
     "Verdict",
+    "load_session",
     "match_trajectory",
 ]
 

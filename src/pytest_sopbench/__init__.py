@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ._core.verdicts import Outcome, Verdict
     from ._hooks.run import Run
     from ._running.tools import Tools
+    from ._sessions.public import load_session
+    from ._sessions.reader import SavedSession
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "ExpectedCall",
     "Outcome",
     "Run",
+    "SavedSession",
     "SopbenchError",
     "Task",
     "ToolCall",
@@ -35,6 +38,7 @@ __all__ = [
     "TrajectoryMatch",
     "Unavailable",
     "Verdict",
+    "load_session",
     "match_trajectory",
 ]
 
@@ -44,6 +48,7 @@ _HOMES = {
     "ExpectedCall": "_core.trajectory",
     "Outcome": "_core.verdicts",
     "Run": "_hooks.run",
+    "SavedSession": "_sessions.reader",
     "SopbenchError": "errors",
     "Task": "_core.models",
     "ToolCall": "_core.traces",
@@ -54,6 +59,7 @@ _HOMES = {
     "TrajectoryMatch": "_core.trajectory_match",
     "Unavailable": "errors",
     "Verdict": "_core.verdicts",
+    "load_session": "_sessions.public",
     "match_trajectory": "_core.trajectory_match",
 }
 

@@ -284,7 +284,7 @@ def test_the_end_fails_without_losing_what_was_appended(
     def refuse(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_summary_line", refuse)
+    monkeypatch.setattr(module, "summary_to_line", refuse)
 
     with pytest.raises(SessionFileError, match="No space left"):
         writer.finish([], {})

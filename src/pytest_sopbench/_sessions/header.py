@@ -17,13 +17,18 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainHeader:
-    """One domain of a session: hashes of its content, and the ids of the planned tasks."""
+    """One domain of a session: hashes of its content, and the ids of the planned tasks.
+
+    `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
+    domains agree on the one they share; empty where it was not recorded.
+    """
 
     sop: str = ""
     specs: str = ""
     tools: str = ""
     data: str = ""
     planned: tuple[str, ...] = ()
+    judging: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,4 +88,5 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         tools=data["tools"],
         data=data["data"],
         planned=tuple(data["planned"]),
+        judging=str(data.get("judging", "")),
     )

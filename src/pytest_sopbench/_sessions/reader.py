@@ -14,7 +14,10 @@ from pytest_sopbench._core.records import RunKey, RunRecord, from_line
 from pytest_sopbench._core.summary_json import summary_from_json
 from pytest_sopbench.errors import SessionFileError
 
+from .frame import frame_of
 from .header import SCHEMA, SessionHeader, header_from_json
+from .slim import TYPE as SLIM
+from .slim import slim_from_json
 from .start import start_from_json
 
 
@@ -34,6 +37,11 @@ class SavedSession:
     unfinished: tuple[RunKey, ...] = ()
     summaries: Mapping[str, Summary] | None = None
     problems: tuple[str, ...] = ()
+
+    @property
+    def slim(self) -> bool:
+        """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
+        return self.header.options.get(SLIM) is True
 
     def runs_of(self, task: str) -> tuple[RunRecord, ...]:
         """Return the runs of one task, in the order of trials.
@@ -56,6 +64,18 @@ class SavedSession:
             msg = f"{self.path}: {task!r} is a task of {', '.join(domains)}"
             raise SessionFileError(msg, hint=f"write {domains[0]}/{task}")
         return tuple(sorted(found, key=lambda record: (record.agent, record.trial)))
+
+    def to_dataframe(self) -> Any:
+        """Return the runs as a `pandas.DataFrame`, one row each, in the order of the file.
+
+        Its columns are `domain`, `task`, `trial`, `agent`, `outcome`, `correct`, `reason`,
+        `answer.FIELD` for each output field, `calls`, `duration_s`, `input_tokens`,
+        `output_tokens`, `model_calls`, `cost_usd`. What is not known is missing, and never 0.
+
+        Raises:
+            SessionFileError: pandas is not installed.
+        """
+        return frame_of(self.records)
 
 
 def read_session(path: Path) -> SavedSession:
@@ -154,6 +174,8 @@ def _content(line: str) -> RunRecord | RunKey | Mapping[str, Summary]:
     data = _object(line)
     if data.get("type") == "run":
         return from_line(line)
+    if data.get("type") == SLIM:
+        return slim_from_json(data)
     if data.get("type") == "start":
         return start_from_json(data)
     if data.get("type") == "summary" and isinstance(data.get("domains"), dict):

@@ -109,7 +109,7 @@ class SessionWriter:
             self._file.seek(0)
             for line in _ordered(self._file, order):
                 new.write(line)
-            new.write(f"{_summary_line(summaries)}\n".encode())
+            new.write(f"{summary_to_line(summaries)}\n".encode())
             self._file.close()
         if self.kept is not None:
             _refuse_existing(self.kept)
@@ -153,7 +153,8 @@ def _key_of(line: bytes) -> RunKey:
     return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
 
 
-def _summary_line(summaries: Mapping[str, Summary]) -> str:
+def summary_to_line(summaries: Mapping[str, Summary]) -> str:
+    """The last line of a session that came to its end, as ASCII JSON without its end."""
     data = {
         "type": "summary",
         "domains": {name: summary_to_json(one) for name, one in summaries.items()},

@@ -1,0 +1,82 @@
+"""What every command needs: the project around it, its sessions, and a way to end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import click
+
+from pytest_sopbench.errors import SopbenchError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.project import Project
+    from pytest_sopbench._sessions.reader import SavedSession
+
+HOLDS: Final = 0
+FAILS: Final = 1
+WRONG_USAGE: Final = 2
+INCONCLUSIVE: Final = 3
+
+
+class FrontDoor(click.Group):
+    """Says our own errors in one message, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except SopbenchError as error:
+            click.echo(f"sopbench: {error}", err=True)
+            sys.exit(WRONG_USAGE)
+
+
+def project() -> Project:
+    """Return what the project in the current folder has configured."""
+    from pytest_sopbench._sessions.project import read_project
+
+    return read_project(Path.cwd())
+
+
+def path_of(session: str) -> Path:
+    """Return the file that a NAME or a path of a session stands for."""
+    from pytest_sopbench._sessions.names import session_path
+
+    return session_path(session, project().sessions_dir)
+
+
+def saved_session(session: str) -> SavedSession:
+    """Read a session by NAME or path, and tell what is odd about it."""
+    from pytest_sopbench._sessions.reader import read_session
+
+    saved = read_session(path_of(session))
+    for problem in saved.problems:
+        tell(problem)
+    return saved
+
+
+def full_session(session: str) -> SavedSession:
+    """Read a session whose runs can be shown, which those of a slim baseline cannot."""
+    saved = saved_session(session)
+    if saved.slim:
+        refuse(
+            f"{saved.path}: a slim baseline holds outcomes and names of calls, and nothing to show",
+            "compare another session with it: sopbench compare",
+        )
+    return saved
+
+
+def tell(message: str) -> None:
+    """Say something beside the output, which a program may read."""
+    click.echo(f"sopbench: {message}", err=True)
+
+
+def refuse(message: str, hint: str = "") -> NoReturn:
+    """End as wrong usage."""
+    raise SopbenchError(message, hint=hint)
+
+
+def echo_json(value: object) -> None:
+    """Write a value for a program; rates that are unknown are `null`."""
+    click.echo(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))

@@ -1,0 +1,71 @@
+"""`sopbench gate`: does a saved session pass?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from .front import echo_json, refuse, saved_session
+from .gates import (
+    fail_under_option,
+    gate_option,
+    gated_json,
+    gated_lines,
+    given_gates,
+    status_of,
+)
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.compare_sessions import SessionComparison
+    from pytest_sopbench._core.gates import GateSpec
+    from pytest_sopbench._sessions.reader import SavedSession
+
+
+@click.command()
+@click.argument("session")
+@gate_option
+@fail_under_option
+@click.option("--compare", "baseline", metavar="NAME|PATH", help="For the gates lost, drop and p.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object.")
+def gate(
+    session: str,
+    gates: tuple[str, ...],
+    fail_under: str | None,
+    baseline: str | None,
+    as_json: bool,
+) -> None:
+    """Ask gates of a saved session, without running anything.
+
+    Without --gate and --fail-under it asks what the session itself was asked. The status is 0
+    where every gate holds, 1 where one does not, 3 where it is inconclusive, 2 for wrong usage.
+    Rules of severity must are always asked.
+    """
+    from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
+
+    saved = saved_session(session)
+    asked = given_gates(gates, fail_under) or recorded_gates(saved)
+    if not asked:
+        refuse(f"{saved.path}: it was asked no gate", "say which: --gate NAME=VALUE, --fail-under")
+    gated = ask_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
+    if as_json:
+        echo_json({"session": str(saved.path), **gated_json(gated)})
+    else:
+        for line in gated_lines(gated):
+            click.echo(line)
+    sys.exit(status_of(gated))
+
+
+def _comparison(
+    saved: SavedSession, gates: Sequence[GateSpec], baseline: str | None
+) -> SessionComparison | None:
+    """Compare with the baseline that is named, else with that of the session, if a gate asks."""
+    from pytest_sopbench._core.compare_gates import COMPARISON_GATES
+    from pytest_sopbench._sessions.comparing import compare_saved
+
+    name = baseline or saved.header.options.get("compare")
+    if not name or not any(one.name in COMPARISON_GATES for one in gates):
+        return None
+    return compare_saved(saved_session(str(name)), saved)

@@ -1,0 +1,65 @@
+"""`sopbench report`: a saved session as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pytest_sopbench.errors import SopbenchError
+
+from .front import full_session
+from .gates import fail_under_option, gate_option, given_gates
+
+STDOUT = "-"
+
+
+@click.command()
+@click.argument("session")
+@click.option(
+    "--md",
+    "target",
+    is_flag=False,
+    flag_value=STDOUT,
+    default=STDOUT,
+    metavar="[PATH|-]",
+    help="One page of Markdown, into a file or (-, default) to the terminal.",
+)
+@gate_option
+@fail_under_option
+def report(session: str, target: str, gates: tuple[str, ...], fail_under: str | None) -> None:
+    """Write a page on a saved session, verdict first.
+
+    It tells the gates (those given, else those that the session was asked), the rates, the
+    outcomes, the first 20 runs that are not correct, broken rules, the slowest runs, the cost.
+    Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
+    """
+    from pytest_sopbench._reports.markdown import SessionPage, markdown
+    from pytest_sopbench._sessions.gating import Gated, ask_gates, recorded_gates
+    from pytest_sopbench._sessions.page import facts_of, remarks_of
+    from pytest_sopbench._sessions.whole import planned_records, shard_of, summaries_of
+
+    saved = full_session(session)
+    asked = given_gates(gates, fail_under) or recorded_gates(saved)
+    shard = shard_of(saved)
+    if shard is not None:
+        gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
+    else:
+        gated = ask_gates(saved, asked) if asked else Gated()
+    page = SessionPage(
+        agent=saved.header.agent,
+        records=planned_records(saved),
+        summaries=summaries_of(saved),
+        gates=gated.verdicts,
+        not_evaluated=gated.not_evaluated,
+        remarks=remarks_of(saved),
+        facts=facts_of(saved),
+    )
+    if target == STDOUT:
+        click.echo(markdown(page), nl=False)
+        return
+    try:
+        Path(target).write_text(markdown(page), "utf-8", newline="\n")
+    except OSError as fault:
+        msg = f"{target}: cannot be written: {fault.strerror or fault}"
+        raise SopbenchError(msg) from fault

@@ -1,0 +1,65 @@
+"""`sopbench show`: what went wrong in a session, and one of its tasks in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from .front import echo_json, full_session
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.records import RunRecord
+
+
+@click.command()
+@click.argument("session")
+@click.argument("task", required=False)
+@click.option("--all", "every", is_flag=True, help="Without TASK: all of them, not the first 20.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a list of runs.")
+def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
+    """Show what went wrong, or one task in full.
+
+    A task is shown in each of its trials. SESSION is a name (last), or a path to a .jsonl file;
+    TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
+    Without TASK the runs that are not correct are listed, and those that broke a rule.
+    """
+    from pytest_sopbench._core.records import to_line
+    from pytest_sopbench._sessions.whole import planned_records
+
+    saved = full_session(session)
+    records = planned_records(saved) if task is None else saved.runs_of(task)
+    if as_json:
+        import json
+
+        shown = records if task is not None else [one for one in records if _is_told(one)]
+        echo_json([json.loads(to_line(one)) for one in shown])
+        return
+    for line in _task_lines(records) if task is not None else _session_lines(records, every=every):
+        click.echo(line)
+
+
+def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:
+    from pytest_sopbench._reports.misses import LIMIT
+    from pytest_sopbench._reports.session_list import listed_runs
+
+    yield from listed_runs(records, limit=len(records) if every else LIMIT)
+
+
+def _is_told(record: RunRecord) -> bool:
+    from pytest_sopbench._core.verdicts import Outcome
+
+    return record.outcome is not Outcome.CORRECT or any(rule.broken for rule in record.rules)
+
+
+def _task_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    from pytest_sopbench._reports.failure import failure_lines
+
+    several = len({record.agent for record in records}) > 1
+    for number, record in enumerate(records):
+        if number:
+            yield ""
+        if several:
+            yield f"agent {record.agent}"
+        yield from failure_lines(record, inputs=None, rerun="", location="")

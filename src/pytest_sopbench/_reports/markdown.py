@@ -1,0 +1,212 @@
+"""A session on one page of Markdown, verdict first: for a pull request, a wiki, a step summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_sopbench._core.gates import GateState, GateVerdict
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.statistics import wilson
+from pytest_sopbench._core.totals import total_of
+from pytest_sopbench._core.verdicts import Outcome
+
+from .failure import headline
+from .numbers import amount, counted, interval, money, percent, seconds
+from .text import cut, one_line
+
+MISSES = 20
+SLOWEST = 5
+RULES = 20
+_REASON = 160
+
+_SIGNS = re.compile(r"[\\`*\[\]<|~&@#]|(?<![^\W_])_|_(?![^\W_])|(?<=\w)(?=://)|\bwww(?=\.)")
+"""What Markdown, or the site that shows it, would take for more than text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """What a page tells.
+
+    `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
+    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
+    that must not go unsaid, `facts` what a reader may need to find the session again, by name.
+    """
+
+    agent: str
+    records: Sequence[RunRecord]
+    summaries: Mapping[str, Summary]
+    gates: Sequence[GateVerdict] = ()
+    not_evaluated: str = ""
+    remarks: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def markdown(page: SessionPage) -> str:
+    """Return the page, with its last line ended."""
+    blocks = [
+        [f"# SOP: {', '.join(map(escaped, page.summaries))}, agent {escaped(page.agent)}"],
+        list(_verdict_lines(page)),
+        list(_rate_lines(page.summaries)),
+        list(_outcome_lines(page.records)),
+        list(_miss_lines(page.records)),
+        list(_rule_lines(page.summaries)),
+        list(_slow_lines(page.records)),
+        list(_cost_lines(page.summaries)),
+        list(_fact_lines(page.facts)),
+    ]
+    return "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n") + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line that Markdown shows as it is, in a cell of a table too."""
+    return _SIGNS.sub(_as_entity, one_line(text))
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield a table whose cells are escaped already; the first column is text, others numbers."""
+    yield f"| {' | '.join(heads)} |"
+    yield f"| --- |{' ---: |' * (len(heads) - 1)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _as_entity(found: re.Match[str]) -> str:
+    sign = found[0]
+    # Empty between a scheme and its colon: a joiner that is not seen keeps it from being a link.
+    return "".join(f"&#{ord(one)};" for one in sign) if len(sign) == 1 else f"{sign}&#8288;"
+
+
+def _verdict_lines(page: SessionPage) -> Iterator[str]:
+    total = total_of(page.summaries).pooled
+    rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
+    yield f"**{_verdict(page)}**: {rate}"
+    if page.gates or page.not_evaluated or page.remarks:
+        yield ""
+    for one in page.gates:
+        where = f"{escaped(one.where)}: " if one.where else ""
+        why = f": {escaped(one.why)}" if one.why else ""
+        yield f"- {where}{escaped(one.asked)} {one.state.value} (got {escaped(one.got)}){why}"
+    if page.not_evaluated:
+        yield f"- not evaluated: {escaped(page.not_evaluated)}"
+    yield from (f"- {escaped(one)}" for one in page.remarks)
+
+
+def _verdict(page: SessionPage) -> str:
+    states = {one.state for one in page.gates}
+    several = len(page.gates) > 1
+    if GateState.FAILS in states:
+        return "A gate does not hold" if several else "The gate does not hold"
+    if page.not_evaluated:
+        return "No gate was evaluated"
+    if GateState.INCONCLUSIVE in states:
+        return "Inconclusive"
+    if states:
+        return "All gates hold" if several else "The gate holds"
+    return "No gate was asked"
+
+
+def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    heads = ("domain", "correct", "TSR", "95 %", "ECR", "C-TSR", "grounded", "tools", "chance")
+    rows = [_rate_row(escaped(name), one, one.chance) for name, one in summaries.items()]
+    if len(summaries) > 1:
+        total = total_of(summaries)
+        rows.append(_rate_row("pooled", total.pooled, total.chance))
+    yield from table(heads, rows)
+
+
+def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str]:
+    return (
+        name,
+        f"{summary.correct} of {summary.runs}",
+        percent(summary.tsr),
+        interval(wilson(summary.correct, summary.runs)),
+        percent(summary.ecr),
+        percent(summary.c_tsr),
+        percent(summary.grounded_tsr),
+        percent(summary.tool_accuracy),
+        percent(chance),
+    )
+
+
+def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    counts = [(one, sum(record.outcome is one for record in records)) for one in Outcome]
+    yield "## Outcomes"
+    yield ""
+    yield from table(("outcome", "runs"), [(one.value, f"{n}") for one, n in counts if n])
+
+
+def _miss_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    # What never started is counted above; a list of it would bury what went wrong.
+    silent = {Outcome.CORRECT, Outcome.NOT_RUN}
+    misses = [one for one in records if one.outcome not in silent]
+    if not misses:
+        return
+    yield f"## Not correct: {len(misses)}"
+    yield ""
+    yield "| task | what came of it |"
+    yield "| --- | --- |"
+    for one in misses[:MISSES]:
+        yield f"| {_task(one)} | {escaped(cut(headline(one), _REASON))} |"
+    if len(misses) > MISSES:
+        yield ""
+        yield f"and {len(misses) - MISSES} more; the saved session holds all of them"
+
+
+def _rule_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    broken = [(name, rule) for name, one in summaries.items() for rule in one.rules if rule.broken]
+    if not broken:
+        return
+    yield "## Broken rules"
+    yield ""
+    rows = (
+        (
+            escaped(f"{name}: {rule.id}" if len(summaries) > 1 else rule.id),
+            escaped(rule.clause),
+            rule.severity.value,
+            f"{rule.exercised - rule.held} of {rule.exercised}",
+        )
+        for name, rule in broken[:RULES]
+    )
+    yield from table(("rule", "clause", "severity", "broken in runs"), rows)
+    if len(broken) > RULES:
+        yield ""
+        yield f"and {counted(len(broken) - RULES, 'more rule')}"
+
+
+def _slow_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    known = [(one.duration_s, one) for one in records if one.duration_s is not None]
+    if not known:
+        return
+    slowest = sorted(known, key=lambda pair: -pair[0])[:SLOWEST]
+    yield "## Slowest"
+    yield ""
+    rows = ((_task(one), seconds(took), f"{len(one.calls)}") for took, one in slowest)
+    yield from table(("task", "time", "tool calls"), rows)
+
+
+def _cost_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    total = total_of(summaries).pooled
+    mean = {name: one.mean for name, one in total.usage.items()}
+    cost = total.usage.get("cost_usd")
+    yield "## A run"
+    yield ""
+    times = f"median {seconds(total.latency_median)}, p95 {seconds(total.latency_p95)}"
+    tokens = f"in {amount(mean.get('input_tokens'))}, out {amount(mean.get('output_tokens'))}"
+    yield f"- time: {times}"
+    yield f"- tool calls {amount(total.calls_per_run)}, tokens {tokens}"
+    spent = f", {money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
+    yield f"- cost: {money(mean.get('cost_usd'))}{spent}"
+
+
+def _fact_lines(facts: Mapping[str, str]) -> Iterator[str]:
+    said = [f"{escaped(name)} {escaped(value)}" for name, value in facts.items() if value]
+    if said:
+        yield ", ".join(said)
+
+
+def _task(record: RunRecord) -> str:
+    trial = f" (trial {record.trial})" if record.trial > 1 else ""
+    return escaped(f"{record.domain}/{record.task}{trial}")

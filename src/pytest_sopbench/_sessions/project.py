@@ -1,0 +1,127 @@
+"""What the project's configuration says to a program that is not pytest.
+
+The file is found, and read, as pytest does it for a call without paths: in the current folder and
+then in each folder above it, the first of `FILES` that speaks of pytest. What pytest is told in
+`addopts`, in `PYTEST_ADDOPTS` or with `-c` and `-o` is not known here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+from pytest_sopbench.errors import SopbenchError
+
+SESSIONS_DIR: Final = ".sop/sessions"
+
+_OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
+FILES: Final = (
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+)
+"""Where pytest looks, in its order; the first four count even if they are empty."""
+
+_LINES = frozenset({"sop_redact", "sop_snapshot_rules"})
+"""Values of one word a line, in which a backslash stays; the others are words as of a shell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """The folder that paths of the configuration start from, and the values that are set."""
+
+    folder: Path
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def words(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the words of a value, or `default` where it is not set or empty."""
+        value = self.values.get(name)
+        if isinstance(value, list):
+            return tuple(map(str, cast("list[object]", value))) or default
+        if value is None or isinstance(value, Mapping):
+            return default
+        text = str(value)
+        if name in _LINES:
+            return tuple(line for one in text.splitlines() if (line := one.strip())) or default
+        return tuple(shlex.split(text)) or default
+
+    def folders(self, name: str, default: tuple[str, ...]) -> tuple[Path, ...]:
+        """Return the folders that a value names, from the folder of the project."""
+        return tuple(
+            _shortened(self.folder / Path(one).expanduser()) for one in self.words(name, default)
+        )
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Where saved sessions are kept."""
+        return self.folders("sop_sessions_dir", (SESSIONS_DIR,))[0]
+
+
+def read_project(here: Path) -> Project:
+    """Read the configuration of the project that a folder is part of.
+
+    Raises:
+        SopbenchError: a file that pytest would read cannot be read.
+    """
+    fallback: Path | None = None
+    for folder in (here, *here.parents):
+        for name in FILES:
+            path = folder / name
+            if not path.is_file():
+                continue
+            values = _values(path)
+            if values is not None:
+                return Project(folder=folder, values=values)
+            if name == "pyproject.toml" and fallback is None:
+                fallback = folder
+    return Project(folder=fallback or here)
+
+
+def _values(path: Path) -> Mapping[str, object] | None:
+    """Return what a file says to pytest, or `None` where it does not speak of it."""
+    try:
+        found = _toml(path) if path.suffix == ".toml" else _ini(path)
+    except (OSError, ValueError) as fault:
+        msg = f"{path.name}: cannot be read: {fault}"
+        raise SopbenchError(msg) from fault
+    return {} if found is None and path.name in _OWN else found
+
+
+def _toml(path: Path) -> Mapping[str, object] | None:
+    import tomllib  # noqa: PLC0415 - few sessions are opened where a TOML file must be read
+
+    document: Mapping[str, Any] = tomllib.loads(path.read_text("utf-8"))
+    if path.name in _OWN:
+        return _table(document.get("pytest"))
+    table = _table(_table(document.get("tool")).get("pytest"))
+    native = {name: value for name, value in table.items() if name != "ini_options"}
+    return native or (_table(table["ini_options"]) if "ini_options" in table else None)
+
+
+def _ini(path: Path) -> Mapping[str, object] | None:
+    # The reader that pytest itself uses, so that comments and continued lines mean the same.
+    import iniconfig  # noqa: PLC0415 - as above
+
+    try:
+        sections = iniconfig.IniConfig(str(path))
+    except iniconfig.ParseError as fault:
+        raise ValueError(str(fault)) from fault
+    section = "tool:pytest" if path.suffix == ".cfg" else "pytest"
+    return dict(sections[section].items()) if section in sections else None
+
+
+def _table(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def _shortened(path: Path) -> Path:
+    """Write a path below the current folder as the user would type it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path != here and path.is_relative_to(here) else path

@@ -1,0 +1,72 @@
+"""Write a session that was made of others, whole and in one step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.records import RunRecord, to_line
+from pytest_sopbench.errors import SessionFileError
+
+from .header import SessionHeader, header_to_line
+from .traces import traces_folder
+from .writer import summary_to_line
+
+
+def store_session(
+    path: Path,
+    header: SessionHeader,
+    records: Iterable[RunRecord],
+    summaries: Mapping[str, Summary],
+    *,
+    logs: Iterable[Path] = (),
+) -> None:
+    """Write a session under a name that is free, and the event logs of others beside it.
+
+    Args:
+        path: the file.
+        header: its first line.
+        records: its runs, in order.
+        summaries: what they came to.
+        logs: sessions whose event logs are taken over; one without any is passed over.
+
+    Raises:
+        SessionFileError: the file, or its folder of event logs, exists; or the disk did not take
+            them.
+    """
+    for one in (path, traces_folder(path)):
+        if one.exists():
+            msg = f"{one}: is there already"
+            raise SessionFileError(msg, hint="choose another name, or move it away first")
+    lines = [header_to_line(header), *map(to_line, records), summary_to_line(summaries)]
+    write_lines(path, lines)
+    try:
+        for session in logs:
+            if traces_folder(session).is_dir():
+                shutil.copytree(traces_folder(session), traces_folder(path), dirs_exist_ok=True)
+    except OSError as fault:
+        msg = f"{traces_folder(path)}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write the lines of a file aside and rename it, so that nobody ever reads half of it.
+
+    Raises:
+        SessionFileError: the disk did not take it.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with aside.open("w", encoding="ascii", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in lines)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as fault:
+        msg = f"{path}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault

@@ -1,0 +1,120 @@
+"""Sessions to gate, merge, judge again, report and compare, as a user has them on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pytest_sopbench._core.models import Domain
+from pytest_sopbench._core.records import RunRecord, to_line
+from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._loading.domain import load_domain
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, header_to_line
+from pytest_sopbench._sessions.whole import summarized
+from pytest_sopbench._sessions.writer import summary_to_line
+from pytest_sopbench.cli import main
+
+TASKS = tuple(f"T{number}" for number in range(1, 7))
+
+Sopbench = Callable[..., Result]
+Save = Callable[..., Path]
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def sopbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sopbench:
+    """Run a command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+    return run
+
+
+@pytest.fixture
+def refunds(tmp_path: Path) -> Domain:
+    """The domain `refunds` in the project, with six tasks."""
+    folder = tmp_path / "domains" / "refunds"
+    folder.mkdir(parents=True)
+    metadata = {
+        "name": "refunds",
+        "input_columns": ["id"],
+        "output_columns": ["refund"],
+        "outputs": {"refund": {"type": "enum", "values": ["Refund A", "Refund B"]}},
+    }
+    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
+    (folder / "sop.txt").write_text("Refund what is small.", "utf-8")
+    (folder / "toolspecs.json").write_text("[]", "utf-8")
+    rows = "".join(f"{task},Refund A\n" for task in TASKS)
+    (folder / "data.csv").write_text(f"id,refund\n{rows}", "utf-8")
+    return load_domain(folder)
+
+
+@pytest.fixture
+def run_of() -> Make:
+    """Make a run of the domain `refunds` that fits its outcome."""
+
+    def make(task: str = "T1", outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
+        actual = "Refund A" if outcome is Outcome.CORRECT else "Refund B"
+        wrong = Mismatch(
+            field="refund", expected="Refund A", actual=actual, why="other known label"
+        )
+        completed = outcome in {Outcome.CORRECT, Outcome.WRONG}
+        given: dict[str, Any] = {
+            "domain": "refunds",
+            "task": task,
+            "agent": "a:b",
+            "outcome": outcome,
+            "expected": {"refund": "Refund A"},
+            "answer": {"refund": actual} if completed else None,
+            "answer_form": "mapping" if completed else "",
+            "mismatches": (wrong,) if outcome is Outcome.WRONG else (),
+            "duration_s": 1.0,
+        }
+        return RunRecord(**{**given, **more})
+
+    return make
+
+
+@pytest.fixture
+def runs(run_of: Make) -> Make:
+    """Make one run of each task, right but for those that are named."""
+
+    def make(*wrong: str, **more: Any) -> list[RunRecord]:
+        outcomes = dict.fromkeys(wrong, Outcome.WRONG)
+        return [run_of(task, outcomes.get(task, Outcome.CORRECT), **more) for task in TASKS]
+
+    return make
+
+
+@pytest.fixture
+def save(tmp_path: Path) -> Save:
+    """Write a session of the domain `refunds` under a name, whole unless it is said."""
+
+    def write(name: str, records: list[RunRecord], *, whole: bool = True, **header: Any) -> Path:
+        path = tmp_path / ".sop" / "sessions" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        planned = tuple(dict.fromkeys(one.task for one in records))
+        first = SessionHeader(
+            **{
+                "plugin": "1.0",
+                "agent": "a:b",
+                "started": "2026-01-01T00:00:00+00:00",
+                "judging": "j",
+                "domains": {"refunds": DomainHeader(sop="s", planned=planned)},
+                **header,
+            }
+        )
+        lines = [header_to_line(first), *map(to_line, records)]
+        if whole:
+            lines.append(summary_to_line(summarized(records)))
+        path.write_text("".join(f"{line}\n" for line in lines), "ascii")
+        return path
+
+    return write

@@ -1,0 +1,204 @@
+"""`sopbench merge`: the whole is what its shards are together, and nothing less."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_sopbench._core.models import Domain
+from pytest_sopbench._sessions.git import GitState
+from pytest_sopbench._sessions.header import DomainHeader
+from pytest_sopbench._sessions.reader import read_session
+
+Sopbench = Callable[..., Result]
+Save = Callable[..., Path]
+Make = Callable[..., Any]
+
+CLEAN = GitState(commit="c0ffee", dirty=False)
+
+
+@pytest.fixture
+def shards(save: Save, run_of: Make) -> None:
+    """Two shards of a session of four tasks."""
+    for number, tasks in ((1, ("T3", "T1")), (2, ("T2", "T4"))):
+        save_shard(save, run_of, number, tasks)
+
+
+def save_shard(
+    save: Save, run_of: Make, number: int, tasks: tuple[str, ...], **header: Any
+) -> Path:
+    options = {"selection": ["--sop-tags=a", f"--sop-shard={number}/2"], "scoring": "exact"}
+    records = [run_of(task, trace=f"refunds/{task}.jsonl") for task in tasks]
+    path = save(f"part{number}", records, **{"options": options, "git": CLEAN, **header})
+    folder = path.with_name(f"part{number}.traces") / "refunds"
+    folder.mkdir(parents=True, exist_ok=True)
+    for task in tasks:
+        (folder / f"{task}.jsonl").write_text("log")
+    return path
+
+
+def merged(tmp_path: Path) -> Any:
+    return read_session(tmp_path / ".sop" / "sessions" / "all.jsonl")
+
+
+def test_shards_become_the_whole(sopbench: Sopbench, shards: None, tmp_path: Path) -> None:
+    result = sopbench("merge", "part2", "part1", "--out", "all")
+
+    whole = merged(tmp_path)
+    assert 0 == result.exit_code
+    assert ".sop/sessions/all.jsonl: 2 shards, 4 runs, 4 correct\n" == result.stdout
+    assert ["T3", "T1", "T2", "T4"] == [one.task for one in whole.records]
+    assert ("T3", "T1", "T2", "T4") == whole.header.domains["refunds"].planned
+    assert ["--sop-tags=a"] == whole.header.options["selection"]
+    assert 4 == whole.summaries["refunds"].correct
+    assert CLEAN == whole.header.git
+
+
+def test_the_tasks_stand_in_the_order_of_the_rows_where_the_domain_is_at_hand(
+    sopbench: Sopbench, refunds: Domain, shards: None, tmp_path: Path
+) -> None:
+    sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert ["T1", "T2", "T3", "T4"] == [one.task for one in merged(tmp_path).records]
+
+
+def test_event_logs_are_merged(sopbench: Sopbench, shards: None, tmp_path: Path) -> None:
+    sopbench("merge", "part1", "part2", "--out", "all")
+
+    folder = tmp_path / ".sop" / "sessions" / "all.traces" / "refunds"
+    assert ["T1.jsonl", "T2.jsonl", "T3.jsonl", "T4.jsonl"] == sorted(
+        one.name for one in folder.iterdir()
+    )
+
+
+def test_a_tree_that_was_dirty_once_is_dirty(
+    sopbench: Sopbench, shards: None, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    save_shard(save, run_of, 2, ("T2",), git=GitState(commit="c0ffee", dirty=True))
+
+    sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert merged(tmp_path).header.git.dirty
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        pytest.param(("part1",), "shards are missing: 2/2", id="gap"),
+        pytest.param(("part1", "part1", "part2"), "are both shard 1/2", id="twice"),
+        pytest.param(("part1", "whole"), "not a shard", id="no shard"),
+        pytest.param(("part1", "third"), "these are no parts of one session", id="of three"),
+        pytest.param(("part1", "other"), "both have the run of refunds/T1", id="overlap"),
+        pytest.param(("part1", "cut"), "shard 2/2 was cut short", id="cut short"),
+        pytest.param(("part1", "lost"), "refunds/T2 did not come to an end", id="run lost"),
+    ],
+)
+@pytest.mark.usefixtures("shards")
+def test_overlaps_and_gaps_are_errors(
+    sopbench: Sopbench, save: Save, run_of: Make, names: tuple[str, ...], message: str
+) -> None:
+    second = {"selection": ["--sop-tags=a", "--sop-shard=2/2"], "scoring": "exact"}
+    save("whole", [run_of()])
+    save("third", [run_of("T2")], options={"selection": ["--sop-shard=2/3"]})
+    save("other", [run_of("T1")], options=second, git=CLEAN)
+    save("cut", [run_of("T2")], options=second, git=CLEAN, whole=False)
+    lost = {"refunds": DomainHeader(sop="s", planned=("T2", "T4"))}
+    save("lost", [run_of("T4")], options=second, git=CLEAN, domains=lost)
+
+    result = sopbench("merge", *names, "--out", "all")
+
+    assert 2 == result.exit_code
+    assert message in result.stderr
+    assert not Path(".sop/sessions/all.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        pytest.param({"agent": "c:d"}, "agent 'a:b' and 'c:d'", id="agent"),
+        pytest.param({"agent_args": {"m": "x"}}, "agent arguments", id="arguments"),
+        pytest.param({"judging": "k"}, "judged by other rules", id="judging"),
+        pytest.param({"plugin": "2.0"}, "version of pytest-sopbench", id="version"),
+        pytest.param({"git": GitState(commit="decaf", dirty=False)}, "commit", id="commit"),
+        pytest.param(
+            {"options": {"selection": ["--sop-shard=2/2"], "scoring": "exact"}},
+            "options",
+            id="selection",
+        ),
+        pytest.param(
+            {"domains": {"refunds": DomainHeader(sop="t", planned=("T2",))}},
+            "the sop of domain refunds has another content",
+            id="content",
+        ),
+    ],
+)
+def test_shards_of_different_sessions_are_not_merged(
+    sopbench: Sopbench,
+    shards: None,
+    save: Save,
+    run_of: Make,
+    header: dict[str, Any],
+    message: str,
+) -> None:
+    save_shard(save, run_of, 2, ("T2",), **header)
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "are no parts of one session" in result.stderr
+    assert message in result.stderr
+
+
+def test_a_session_that_is_there_is_not_replaced(
+    sopbench: Sopbench, shards: None, save: Save, runs: Make
+) -> None:
+    path = save("all", runs())
+    before = path.read_bytes()
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "is there already" in result.stderr
+    assert before == path.read_bytes()
+
+
+def test_a_domain_that_one_shard_has_no_task_of_is_merged(
+    sopbench: Sopbench, shards: None, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    """A small domain may have tasks in some shards only; the others cannot hash its rules."""
+    both = {
+        "refunds": DomainHeader(sop="s", planned=("T2",)),
+        "claims": DomainHeader(sop="c", planned=("C1",)),
+    }
+    path = save_shard(save, run_of, 2, ("T2",), domains=both, judging="of both")
+    lines = path.read_text("ascii").splitlines()
+    claim = json.loads(lines[1]) | {"domain": "claims", "task": "C1", "trace": ""}
+    summary = json.loads(lines[2])
+    summary["domains"]["claims"] = summary["domains"]["refunds"]
+    made = [lines[0], lines[1], json.dumps(claim), json.dumps(summary)]
+    path.write_text("".join(f"{line}\n" for line in made), "ascii")
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 0 == result.exit_code
+    assert "of both" == merged(tmp_path).header.judging
+    assert {"refunds", "claims"} == {*merged(tmp_path).summaries}
+
+
+@pytest.mark.usefixtures("shards")
+def test_a_shard_without_a_task_is_a_part_like_any_other(
+    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    """A matrix may have more jobs than tasks."""
+    save_shard(save, run_of, 2, (), domains={}, judging="of none")
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 0 == result.exit_code
+    assert ["T3", "T1"] == [one.task for one in merged(tmp_path).records]
+    assert "j" == merged(tmp_path).header.judging

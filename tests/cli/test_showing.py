@@ -1,0 +1,168 @@
+"""`sopbench show`, `report` and `list`: what people and programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_sopbench._core.contracts import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind
+from pytest_sopbench._core.models import Domain
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.verdicts import Outcome
+
+Sopbench = Callable[..., Result]
+Save = Callable[..., Path]
+Make = Callable[..., Any]
+
+BROKEN = RuleResult(
+    id="no-wire",
+    clause="4.2",
+    severity=Severity.SHOULD,
+    kind=DemandKind.FORBIDS,
+    state=RuleState.BROKEN,
+    why="wire was called",
+    applies=True,
+)
+
+
+def test_without_a_task_the_runs_that_are_not_correct_are_listed(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("s", runs("T2", "T5"))
+
+    assert [
+        "2 of 6 runs are not correct",
+        "refunds/T2 wrong: refund is 'Refund B', not 'Refund A'",
+        "refunds/T5 wrong: refund is 'Refund B', not 'Refund A'",
+    ] == sopbench("show", "s").stdout.splitlines()
+
+
+def test_correct_runs_that_broke_a_rule_are_listed_behind_them(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    save("s", [run_of("T1", rules=(BROKEN,)), run_of("T2"), run_of("T3", Outcome.WRONG)])
+
+    assert [
+        "1 of 3 runs is not correct",
+        "refunds/T3 wrong: refund is 'Refund B', not 'Refund A'",
+        "1 run is correct and broke a rule",
+        "refunds/T1 correct, but 1 rule is broken: no-wire",
+    ] == sopbench("show", "s").stdout.splitlines()
+
+
+def test_planned_runs_without_a_line_are_listed(sopbench: Sopbench, save: Save, runs: Make) -> None:
+    path = save("s", runs())
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:6]))
+
+    assert [
+        "1 of 6 runs is not correct",
+        "refunds/T6 not_run: it was never started",
+    ] == sopbench("show", "s").stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("options", "listed"), [pytest.param((), 20, id="cut"), pytest.param(("--all",), 25, id="all")]
+)
+def test_a_long_list_is_cut_unless_all_are_asked_for(
+    sopbench: Sopbench, save: Save, run_of: Make, options: tuple[str, ...], listed: int
+) -> None:
+    save("s", [run_of(f"T{number}", Outcome.WRONG) for number in range(25)])
+
+    lines = sopbench("show", "s", *options).stdout.splitlines()
+
+    assert listed == sum(line.startswith("refunds/") for line in lines)
+    assert ("and 5 more; --all lists them" in lines) is (listed == 20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "tasks"),
+    [pytest.param((), ["T2"], id="misses"), pytest.param(("T1",), ["T1"], id="one task")],
+)
+def test_a_program_gets_the_runs_as_they_were_saved(
+    sopbench: Sopbench, save: Save, runs: Make, arguments: tuple[str, ...], tasks: list[str]
+) -> None:
+    save("s", runs("T2"))
+
+    found = json.loads(sopbench("show", "s", *arguments, "--json").stdout)
+
+    assert tasks == [run["task"] for run in found]
+    assert {"refund": "Refund A"} == found[0]["expected"]
+
+
+def test_json_stands_alone_on_the_output(sopbench: Sopbench, save: Save, runs: Make) -> None:
+    """What is odd about a session is told beside it."""
+    path = save("s", runs("T2"), whole=False)
+    path.write_text(path.read_text() + '{"type":')
+
+    result = sopbench("show", "s", "--json")
+
+    assert 1 == len(json.loads(result.stdout))
+    assert "cut short" in result.stderr
+
+
+def test_domains_are_listed_for_a_program(sopbench: Sopbench, refunds: Domain) -> None:
+    (found,) = [
+        one for one in json.loads(sopbench("list", "--json").stdout) if one["name"] == "refunds"
+    ]
+
+    assert 6 == found["tasks"]
+    assert ["id"] == found["inputs"]
+    assert ["Refund A", "Refund B"] == found["outputs"][0]["values"]
+
+
+def test_a_broken_domain_is_listed_with_its_problem(sopbench: Sopbench, refunds: Domain) -> None:
+    (refunds.folder / "data.csv").write_text("")
+
+    result = sopbench("list", "refunds", "--json")
+
+    assert 2 == result.exit_code
+    assert {"name", "problem"} == {*json.loads(result.stdout)[0]}
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("--md",), ("--md", "-")], ids=["not said", "no target", "dash"]
+)
+def test_a_page_is_printed(
+    sopbench: Sopbench, save: Save, runs: Make, arguments: tuple[str, ...]
+) -> None:
+    save("s", runs("T2"), options={"gates": ["tsr=0.5"]})
+
+    result = sopbench("report", "s", *arguments)
+
+    assert 0 == result.exit_code
+    assert result.stdout.startswith("# SOP: refunds, agent a:b\n\n**The gate holds**: TSR 83.3%")
+
+
+def test_a_page_is_written(sopbench: Sopbench, save: Save, runs: Make, tmp_path: Path) -> None:
+    save("s", runs("T2"))
+
+    result = sopbench("report", "s", "--md=page.md", "--fail-under=0.9")
+
+    assert "" == result.stdout
+    assert "**The gate does not hold**" in (tmp_path / "page.md").read_text()
+
+
+def test_a_page_of_a_shard_says_that_no_gate_was_asked(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("s", runs(), options={"gates": ["tsr=0.5"], "selection": ["--sop-shard=1/2"]})
+
+    result = sopbench("report", "s")
+
+    assert "**No gate was evaluated**" in result.stdout
+    assert "shard 1/2 is a part of the tasks" in result.stdout
+
+
+def test_a_page_that_cannot_be_written_is_told(sopbench: Sopbench, save: Save, runs: Make) -> None:
+    save("s", runs())
+
+    result = sopbench("report", "s", "--md=gone/page.md")
+
+    assert 2 == result.exit_code
+    assert "gone/page.md: cannot be written" in result.stderr

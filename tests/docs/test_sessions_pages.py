@@ -1,0 +1,152 @@
+"""The pages on saved sessions: their commands print what they show, their files are taken."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from datetime import date
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from pytest_sopbench._loading.tasks_file import KEYS, check_tasks, read_tasks_file
+from pytest_sopbench._sessions.frame import BEFORE, BEHIND
+from pytest_sopbench._sessions.project import FILES
+from pytest_sopbench.cli import main
+
+DOCS = Path(__file__).parents[2] / "docs"
+DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "reference" / "sopbench.md").read_text(encoding="utf-8")
+AGAIN = (DOCS / "how-to" / "decide-again.md").read_text(encoding="utf-8")
+QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
+TASKS = ("R-101", "R-102", "R-103", "R-104", "R-105")
+ONCE_WRONG = """
+from desk import agent as right
+
+
+def agent(inputs, tools):
+    return {"decision": "no"} if inputs["order_id"] == "R-104" else right(inputs, tools)
+"""
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+def sopbench(command: str) -> Result:
+    return CliRunner().invoke(main, shlex.split(command), catch_exceptions=False)
+
+
+@pytest.fixture
+def late_returns(pytester: pytest.Pytester) -> None:
+    """The domain of the reference page, its agent, and one that allows a day too many."""
+    folder = pytester.path / "domains" / "late_returns"
+    folder.mkdir(parents=True)
+    files = re.findall(
+        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
+    )
+    for name, content in files:
+        (folder / name).write_text(content, encoding="utf-8")
+    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
+    pytester.makepyfile(
+        desk=agent, late=agent.replace("days <= 30", "days <= 31"), once_wrong=ONCE_WRONG
+    )
+
+
+def run(pytester: pytest.Pytester, agent: str, name: str) -> None:
+    pytester.runpytest("--sop-domain=late_returns", f"--sop-agent={agent}", f"--sop-save={name}")
+
+
+@pytest.mark.usefixtures("late_returns")
+def test_the_commands_of_deciding_again_print_what_the_page_shows(
+    pytester: pytest.Pytester,
+) -> None:
+    run(pytester, "desk:agent", "main")
+    run(pytester, "late:agent", "now")
+    commands = re.findall(r"^\$ sopbench (.*)\n((?:[^$`].*\n)+)", AGAIN, re.MULTILINE)
+
+    for command, shown in commands:
+        lines = sopbench(command).stdout.splitlines()
+
+        parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
+        text = "\n".join(lines) + "\n"
+        assert re.fullmatch("(?s:.*)".join(map(re.escape, parts)), text), text
+
+    assert 5 == len(commands)
+
+
+@pytest.mark.usefixtures("late_returns")
+def test_the_baseline_of_the_page_is_compared(pytester: pytest.Pytester) -> None:
+    run(pytester, "desk:agent", "main")
+    run(pytester, "late:agent", "now")
+    approve, compare = re.findall(r"`sopbench ((?:approve|compare) [^`]*baseline[^`]*)`", AGAIN)
+
+    assert 0 == sopbench(approve).exit_code
+    assert "lost 2 (R-103, R-104)" in sopbench(compare).stdout
+
+
+@pytest.mark.usefixtures("late_returns")
+def test_the_proposal_of_the_page_is_what_is_printed(pytester: pytest.Pytester) -> None:
+    run(pytester, "desk:agent", "monday")
+    run(pytester, "once_wrong:agent", "tuesday")
+    for path in pytester.path.glob(".sop/sessions/*.jsonl"):
+        path.write_text(path.read_text().replace("once_wrong:agent", "desk:agent"))
+
+    printed = sopbench("flaky monday tuesday").stdout
+
+    shown = blocks(QUARANTINE, "toml")[1]
+    assert without_dates(shown) == without_dates(printed)
+
+
+def without_dates(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\d", "DATE", text)
+
+
+def test_the_tasks_file_of_the_page_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "sop_tasks.toml"
+    path.write_text(blocks(QUARANTINE, "toml")[0])
+
+    entries = read_tasks_file(path)
+
+    check_tasks(path, entries, {"late_returns": TASKS})
+    assert {"late_returns/R-104"} == {str(one) for one in entries.quarantined(date(2030, 6, 30))}
+    assert {"late_returns/R-101"} == {str(one) for one in entries.must_pass}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_key_of_the_tasks_file_is_described(key: str) -> None:
+    assert f"`{key}" in QUARANTINE
+
+
+@pytest.mark.parametrize("command", main.commands.values(), ids=lambda one: one.name)
+def test_every_command_and_option_is_described(command: click.Command) -> None:
+    (section,) = re.findall(rf"## `sopbench {command.name}\b(.*?)(?=\n## )", REFERENCE, re.DOTALL)
+    options = [one for one in command.params if isinstance(one, click.Option)]
+
+    missing = [one.opts[-1] for one in options if one.opts[-1] not in section]
+    shown_elsewhere = {"--verbose": "-v", "--quiet": "-q"}
+    assert [] == [one for one in missing if shown_elsewhere.get(one, one) not in section]
+
+
+def test_every_column_of_a_table_is_described() -> None:
+    assert [] == [name for name in (*BEFORE, *BEHIND) if f"`{name}`" not in REFERENCE]
+
+
+def test_every_file_of_configuration_is_named_in_its_order() -> None:
+    places = [REFERENCE.index(f"`{name}`") for name in FILES]
+
+    assert sorted(places) == places
+
+
+@pytest.mark.usefixtures("late_returns")
+def test_a_session_is_loaded_as_the_page_does_it(pytester: pytest.Pytester) -> None:
+    run(pytester, "late:agent", "now")
+    names: dict[str, object] = {}
+
+    exec(blocks(REFERENCE, "python")[0], names)  # noqa: S102 - the page's own example is tested
+
+    wrong = names["wrong"]
+    assert isinstance(wrong, list)
+    assert 2 == len(wrong)

@@ -1,0 +1,70 @@
+"""A saved session as a table, where pandas is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench import load_session
+from pytest_sopbench._core.records import RunRecord, to_line
+from pytest_sopbench._core.traces import Usage
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+
+# At once, since pytester takes back what is imported later, and numpy cannot be loaded again.
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    header = SessionHeader(plugin="", agent="a:b", started="", judging="")
+    records = [
+        RunRecord(
+            domain="d",
+            task="T1",
+            agent="a:b",
+            outcome=Outcome.CORRECT,
+            answer={"grade": "A"},
+            duration_s=0.5,
+            usage=Usage(input_tokens=3),
+        ),
+        RunRecord(domain="d", task="T2", agent="a:b", outcome=Outcome.NOT_RUN, reason="never"),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(f"{one}\n" for one in (header_to_line(header), *map(to_line, records))))
+    return path
+
+
+def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
+    frame = load_session(saved).to_dataframe()
+
+    assert [
+        "domain",
+        "task",
+        "trial",
+        "agent",
+        "outcome",
+        "correct",
+        "reason",
+        "answer.grade",
+        "calls",
+        "duration_s",
+        "input_tokens",
+        "output_tokens",
+        "model_calls",
+        "cost_usd",
+    ] == list(frame.columns)
+    assert ["correct", "not_run"] == list(frame["outcome"])
+    assert [True, False] == list(frame["correct"])
+    assert [0.5] == list(frame["duration_s"].dropna())
+    assert pandas.isna(frame["answer.grade"][1])
+
+
+def test_a_session_without_runs_is_a_table_without_rows(saved: Path) -> None:
+    saved.write_text(saved.read_text().splitlines()[0] + "\n")
+
+    frame = load_session(saved).to_dataframe()
+
+    assert 0 == len(frame)
+    assert "outcome" in frame.columns
