@@ -187,9 +187,7 @@ class Doorbell:
         return TaskScheduling(config, log)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(
-        self, crashitem: str, report: pytest.TestReport, sched: Any
-    ) -> None:
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         # A worker may die in its first item, before any report told what it runs.
         self._crashed.append((crashitem, report, sched))
 
