@@ -76,3 +76,18 @@ def test_nothing_rings_once_stopped(alarms: Alarms) -> None:
     thread.join(SOON)
     assert not thread.is_alive()
     assert rung.empty()
+
+
+def test_an_action_that_fails_does_not_silence_the_ones_after_it(
+    alarms: Alarms, caplog: pytest.LogCaptureFixture
+) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    alarms.at(-2.0, fail)
+    alarms.at(-1.0, lambda: rung.put("after"))
+
+    assert "after" == rung.get(timeout=SOON)
+    assert "could not be enforced" in caplog.text

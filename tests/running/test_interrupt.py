@@ -8,47 +8,83 @@ import threading
 
 import pytest
 
-from pytest_sopbench._running.interrupt import deferred_interrupts
+from pytest_sopbench._running.interrupt import Deferral
 
 
 def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_comes_after_the_block_that_defers_it() -> None:
+def test_ctrl_c_comes_after_the_block_that_holds_it_back() -> None:
     done: list[str] = []
+    deferral = Deferral()
 
     def books() -> None:
-        with deferred_interrupts():
+        with deferral.holding():
             press_ctrl_c()
             done.append("entered")
         done.append("after")
 
-    with pytest.raises(KeyboardInterrupt):
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
         books()
 
     assert ["entered"] == done
 
 
+def test_ctrl_c_outside_of_such_a_block_comes_at_once() -> None:
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(KeyboardInterrupt):
+        press_ctrl_c()
+
+
+def test_one_that_was_held_back_comes_once() -> None:
+    deferral = Deferral()
+
+    def impatient() -> None:
+        with deferral.holding():
+            press_ctrl_c()
+            press_ctrl_c()
+
+    with deferral.installed():
+        with pytest.raises(KeyboardInterrupt):
+            impatient()
+        with deferral.holding():
+            pass
+
+
 def test_the_handler_of_before_is_put_back() -> None:
     before = signal.getsignal(signal.SIGINT)
 
-    with deferred_interrupts():
-        pass
+    with Deferral().installed():
+        assert before is not signal.getsignal(signal.SIGINT)
 
     assert before is signal.getsignal(signal.SIGINT)
 
 
+def test_a_handler_that_somebody_else_has_set_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    with Deferral().installed():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
 def test_an_error_inside_is_raised_as_it_is() -> None:
-    with pytest.raises(ZeroDivisionError), deferred_interrupts():
+    deferral = Deferral()
+
+    with deferral.installed(), pytest.raises(ZeroDivisionError), deferral.holding():
         raise ZeroDivisionError
 
 
 def test_a_thread_that_gets_no_signals_goes_on_unguarded() -> None:
     done: list[str] = []
+    deferral = Deferral()
 
     def work() -> None:
-        with deferred_interrupts():
+        with deferral.installed(), deferral.holding():
             done.append("worked")
 
     thread = threading.Thread(target=work)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable
 from heapq import heappop, heappush
 from threading import Condition, Thread
 
 from .toolbox import Clock
 
+_LOG = logging.getLogger(__name__)
 # A wait is cut here, as no platform waits for as long as a float can say.
 _LONGEST_WAIT = 3600.0
 
@@ -26,8 +28,13 @@ class Alarm:
 
     def ring(self) -> None:
         action, self._action = self._action, None
-        if action is not None:
+        if action is None:
+            return
+        try:
             action()
+        except Exception:  # noqa: BLE001 - whatever it is, the next alarm must ring
+            # Without its watchdog a session would wait for ever for an agent that hangs.
+            _LOG.exception("a time limit could not be enforced")
 
 
 class Alarms:
@@ -48,12 +55,15 @@ class Alarms:
     def at(self, when: float, action: Callable[[], None]) -> Alarm:
         """Do `action` when the clock says `when`, or at once where that is past."""
         alarm = Alarm(action)
+        entry = (when, next(self._order), alarm)
         with self._changed:
-            heappush(self._heap, (when, next(self._order), alarm))
+            heappush(self._heap, entry)
             if self._thread is None and not self._stopped:
                 self._thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
                 self._thread.start()
-            self._changed.notify()
+            if self._heap[0] is entry:
+                # For a later one the watchdog need not wake: it would only go on waiting.
+                self._changed.notify()
         return alarm
 
     def poke(self) -> None:

@@ -261,7 +261,11 @@ class Dispatcher(Generic[K]):
             if flight.state is not State.RUNNING or flight.attempts != number:
                 return
             flight.state = State.ENDED
-        self._cut(flight, self._limits.timeout or 0.0, "")
+        try:
+            self._cut(flight, self._limits.timeout or 0.0, "")
+        except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
+            flight.fault = error
+            flight.drop()
 
     def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""
@@ -274,17 +278,14 @@ class Dispatcher(Generic[K]):
             check = partial(self._check_ended, key, settling)
             self._alarms.at(self._clock() + GRACE, check)
         else:
-            self._abandon_thread(key)
+            # One step, so that no lock is needed.
+            self._register.abandoned.append(key)
         self._end(flight)
         self._resume()
 
     def _check_ended(self, key: K, settling: Settling) -> None:
         if not settling.has_ended():
-            self._abandon_thread(key)
-
-    def _abandon_thread(self, key: K) -> None:
-        # One step, so that no lock is needed.
-        self._register.abandoned.append(key)
+            self._register.abandoned.append(key)
 
     def _end(self, flight: Flight[K]) -> None:
         """Tell of a run whose end is ours to tell."""
