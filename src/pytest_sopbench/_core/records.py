@@ -142,17 +142,17 @@ def record_of(
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    return json.dumps(
-        {"type": "run", **_parts(record)},
-        ensure_ascii=True,
-        separators=(",", ":"),
-        allow_nan=False,
-        default=_plain_part,
-    )
+    return _ENCODER.encode({"type": "run", **_parts(record)})
 
 
 def _plain_part(part: object) -> dict[str, Any]:
     return rule_to_json(part) if isinstance(part, RuleResult) else _parts(part)
+
+
+# Made once: `json.dumps` makes an encoder for each call that is told anything.
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
+)
 
 
 def _parts(value: Any) -> dict[str, Any]:

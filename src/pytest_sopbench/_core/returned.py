@@ -30,7 +30,8 @@ def read_returned(value: object) -> Returned:
     output field may be called like a part of it.
     """
     notes: list[str] = []
-    return attempt(lambda: _read(value, notes, 0), _unusable(value, notes))
+    read = attempt(lambda: _read(value, notes, 0), None)
+    return _unusable(value, notes) if read is None else read
 
 
 def _read(value: Any, notes: list[str], depth: int) -> Returned:
@@ -128,6 +129,8 @@ def _told(value: object, read: Returned) -> Returned:
 
 
 def _failure(success: object, error: object) -> str | None:
+    if success is None and error is None:
+        return None
     if isinstance(error, BaseException):
         return f"{type_name(error)}: {attempt(lambda: str(error), '')}"[:_WORDS_LIMIT]
     words = plain(error)

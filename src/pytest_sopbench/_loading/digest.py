@@ -12,9 +12,12 @@ LENGTH = 16
 """Hexadecimal digits that are kept: two different contents in 2**64 meet."""
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def canonical(value: JsonValue) -> str:
     """One spelling of a JSON value: keys sorted, no white space, ASCII."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(value: JsonValue) -> str:

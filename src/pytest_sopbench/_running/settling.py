@@ -27,7 +27,8 @@ class Settling:
     def __init__(self, shared: SharedLoop) -> None:
         self._shared = shared
         self._lock = Lock()
-        self._future: Future[object] = Future()
+        # Made when it is needed: most agents return a value.
+        self._future: Future[object] | None = None
         self._home: LoopThread | None = None
         self._task: Task[None] | None = None
         self._cancelled = False
@@ -42,24 +43,26 @@ class Settling:
         def begin(loop: AbstractEventLoop) -> None:
             with self._lock:
                 if not self._cancelled:
-                    self._task = loop.create_task(self._wait(value), context=context)
+                    self._task = loop.create_task(self._wait(value, future), context=context)
                     return
             _close(value)
 
+        future: Future[object] = Future()
         with self._lock:
             if not self._cancelled:
+                self._future = future
                 self._home = self._shared.current()
         if self._home is None:
             _close(value)
             raise CancelledError
         self._home.call(begin)
-        return self._future.result()
+        return future.result()
 
     def cancel(self) -> bool:
         """End the run's waiting; tell whether there was anything to be cancelled."""
         with self._lock:
             self._cancelled = True
-        if self._home is None:
+        if self._home is None or self._future is None:
             return False
         with suppress(InvalidStateError):
             self._future.set_exception(CancelledError())
@@ -79,16 +82,16 @@ class Settling:
         if self._task is not None:
             self._task.cancel()
 
-    async def _wait(self, value: Awaitable[object]) -> None:
+    async def _wait(self, value: Awaitable[object], future: Future[object]) -> None:
         # Whatever it is, it belongs to the run: a task would pass an exit on to the loop.
         try:
             result = await value
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
             with suppress(InvalidStateError):
-                self._future.set_exception(error)
+                future.set_exception(error)
         else:
             with suppress(InvalidStateError):
-                self._future.set_result(result)
+                future.set_result(result)
 
 
 def _close(value: object) -> None:

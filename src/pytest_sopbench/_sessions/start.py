@@ -12,10 +12,12 @@ MARK: Final = '{"type":"start",'
 """How the line begins; a finished session has none."""
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
+
+
 def start_to_line(key: RunKey) -> str:
     """One line of ASCII JSON without its end."""
-    data = {"type": "start", **key._asdict()}
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    return _ENCODER.encode({"type": "start", **key._asdict()})
 
 
 def start_from_json(data: Mapping[str, Any]) -> RunKey:
