@@ -1,21 +1,23 @@
-"""Runs in flight against the ideal, from the first start to the last end.
+"""Runs in flight in the engine alone, without pytest, against the ideal.
 
-Run: `python benchmarks/concurrency.py`. The ideal of equal latencies is `ceil(tasks / N) x
-latency`; of unequal ones it is their list scheduled by hand, each on the place that is free first.
-Every ratio must stay within 1.1.
+    python benchmarks/concurrency.py [--small]
+
+Measured from the first start to the last end. Every ratio must stay within 1.1. What pytest adds
+to it, `in_flight.py` shows.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import math
-import random
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
+
+from ideals import heavy_tail, ideal
+from tables import Table, is_small
 
 from pytest_sopbench._core.models import Domain, FieldType, OutputField, Task
 from pytest_sopbench._core.traces import Trace
@@ -25,7 +27,7 @@ from pytest_sopbench._running.in_flight import Limits
 from pytest_sopbench._running.job import Job
 from pytest_sopbench._running.toolbox import ToolboxFactory
 
-TASKS = 200
+TASKS, SMALL_TASKS = 200, 192
 LATENCY_S = 0.5
 LIMIT = 1.1
 TIMEOUT_S = 600.0
@@ -106,33 +108,21 @@ def seconds(agent: Callable[..., object], latencies: Sequence[float], in_flight:
     return times.last - times.first
 
 
-def ideal(latencies: Sequence[float], in_flight: int) -> float:
-    """Return when the last of these ends, if starting and ending took no time."""
-    free = [0.0] * in_flight
-    for latency in latencies:
-        heapq.heapreplace(free, free[0] + latency)
-    return max(free)
-
-
 def main() -> int:
     """Print a line per case; the status is 1 where a ratio is too high."""
-    equal = [LATENCY_S] * TASKS
-    draw = random.Random(0)  # noqa: S311 - the same latencies each time, and no secret
-    tail = [min(3.0, draw.lognormvariate(-2.0, 1.2)) for _ in range(TASKS)]
-    worst = 0.0
+    tasks = SMALL_TASKS if is_small(__doc__) else TASKS
+    tail = heavy_tail(tasks)
+    table = Table("the engine alone", "first to last", "ideal")
     for name, latencies, in_flight in [
-        (f"{TASKS} x {LATENCY_S} s", equal, 64),
+        (f"{tasks} x {LATENCY_S} s", [LATENCY_S] * tasks, 64),
         ("heavy tail", tail, 8),
         ("heavy tail", tail, 64),
     ]:
         for kind, agent in [("sync", sync_agent), ("async", async_agent)]:
             best, took = ideal(latencies, in_flight), seconds(agent, latencies, in_flight)
-            worst = max(worst, took / best)
-            print(
-                f"{name:12} {kind:5} {in_flight:3} in flight  {took:6.2f} s   "
-                f"ideal {best:6.2f} s   ratio {took / best:.3f}   at most {LIMIT}"
-            )
-    return int(worst > LIMIT)
+            title, ratio = f"{name} at {in_flight}, {kind}", took / best
+            table.row(title, f"{took:.2f} s", f"{best:.2f} s", value=ratio, most=LIMIT)
+    return table.status
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What judging costs: 27,400 runs of ordinary texts, and texts made to make a finder hang.
 
-Run it as `python benchmarks/judging.py [MEGABYTES]`; the size is that of the pathological texts,
-10 unless given. It exits with 1 where a run costs more than its limit.
+    python benchmarks/judging.py [--small]
+
+It exits with 1 where a run costs more than its limit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 import time
 from collections.abc import Sequence
 
+from tables import is_small
+
 from pytest_sopbench._core.answers import find_answer
 from pytest_sopbench._core.judgement import judge
 from pytest_sopbench._core.models import FieldType, OutputField, Rules, Scoring, Task
@@ -24,6 +27,7 @@ from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
 TASKS, TRIALS = 274, 100
 LIMIT_US = 50.0
 SECONDS_PER_MEGABYTE = 3.0
+CHARACTERS, SMALL_CHARACTERS = 10_000_000, 1_000_000
 
 LABELS = ("Hold for inspection", "Release to carrier", "Return to sender", "Destroy")
 FIELDS = (
@@ -112,7 +116,7 @@ def seconds(text: str) -> float:
 
 def main() -> int:
     """Print both tables; 1 where a limit is passed."""
-    size = int(float(sys.argv[1]) * 1e6) if len(sys.argv) > 1 else 10_000_000
+    size = SMALL_CHARACTERS if is_small(__doc__) else CHARACTERS
     made = runs()
     ours = us_per_run(Scoring.EXACT, made)
     both = us_per_run(Scoring.PUBLISHED, made)

@@ -1,25 +1,31 @@
 """What a task costs inside pytest, beside a bare parametrized test of the same rows.
 
-    python benchmarks/overhead.py [ROWS]
+    python benchmarks/overhead.py [--small]
 
 The agent does nothing but look up the right answer in a list. Each session is a process of its
-own; the two kinds alternate, and the medians of their processor times are compared. A session
-of one row tells what start-up costs.
+own; the kinds alternate, and the medians of their processor times are compared, less those of a
+session of one row, which is what start-up costs. Memory is what a process has gained between its
+first test and its end, as a slope between two sizes; pytest's own reports are most of it, so what
+is limited is that which ours leaves behind beyond them.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import resource
 import statistics
-import subprocess
 import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
-ROUNDS = 5
-GRADES = ("pass", "retest", "fail")
+from projects import Project, lab
+from sessions import SOPBENCH, XDIST, run
+from tables import Table, is_small
+
+SIZES, SMALL_SIZES = (2_411, 27_400), (300, 2_411)
+ROUNDS = 3
+RATIOS = {"built-in test": 2.0, "test with sop_run": 2.5}
+BUILT_IN_MS = 0.6
+KILOBYTES = 3.0
+
 AGENT = """
 def agent(inputs):
     return {"grade": ("pass", "retest", "fail")[int(inputs["sample_id"][2:]) % 3]}
@@ -37,63 +43,98 @@ def test_row(row):
     answer = ("pass", "retest", "fail")[int(row["sample_id"][2:]) % 3]
     assert {"grade": row["grade"]} == {"grade": answer}
 """
-SOP = ("--sop-domain=lab", "--agent=agents:agent")
+OWN = """
+def test_row(sop_run):
+    sop_run.assert_correct()
+"""
+MEMORY = """
+import gc
+import os
+from pathlib import Path
+
+import pytest
 
 
-def make_project(folder: Path, rows: int) -> None:
-    """Write a domain of that many rows, an agent, and a bare test of the same rows."""
-    domain = folder / "domains" / "lab"
-    domain.mkdir(parents=True)
-    domain.joinpath("sop.md").write_text("Grade the sample.\n")
-    domain.joinpath("toolspecs.json").write_text("[]")
-    domain.joinpath("metadata.json").write_text(
-        json.dumps({"name": "lab", "output_columns": ["grade"], "input_columns": ["sample_id"]})
-    )
-    lines = [f"T_{number},{GRADES[number % 3]}" for number in range(1, rows + 1)]
-    domain.joinpath("data.csv").write_text("\n".join(["sample_id,grade", *lines, ""]))
-    folder.joinpath("agents.py").write_text(AGENT)
-    folder.joinpath("test_bare.py").write_text(BARE)
+def resident():
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
-def seconds(folder: Path, *args: str) -> float:
-    """Return the processor time of one session."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *args],
-        cwd=folder,
-        check=True,
-        stdout=subprocess.DEVNULL,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session):
+    before = resident()
+    try:
+        return (yield)
+    finally:
+        if not hasattr(session.config, "workerinput"):
+            Path("grown.txt").write_text(str(resident() - before))
+"""
+
+SOP = (*SOPBENCH, "--sop-domain=lab", "--sop-agent=agents:agent")
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "bare": ("test_bare.py",),
+    "built-in test": SOP,
+    "test with sop_run": (*SOP, "test_own.py"),
+}
 
 
-def measure(rows: int) -> tuple[float, float]:
-    """Return the median seconds of a bare session and of ours, over as many rows."""
-    plugin = ("-p", "pytest_sopbench.plugin")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make_project(folder, rows)
-        pairs = [
-            (seconds(folder, "test_bare.py"), seconds(folder, *plugin, *SOP)) for _ in range(ROUNDS)
+def project(rows: int) -> Project:
+    """A domain of that many rows, an agent, a bare test of the same rows, and one of a user."""
+    return lab(rows, agents=AGENT, test_bare=BARE, test_own=OWN, memory=MEMORY)
+
+
+def seconds(rows: int, rounds: int) -> dict[str, float]:
+    """Return the median seconds of the processor for each kind of session."""
+    with project(rows).written() as folder:
+        taken = [
+            {name: run(folder, *args).cpu for name, args in KINDS.items()} for _ in range(rounds)
         ]
-    bare, ours = zip(*pairs, strict=True)
-    return statistics.median(bare), statistics.median(ours)
+    return {name: statistics.median(one[name] for one in taken) for name in KINDS}
 
 
-def main() -> None:
-    """Print start-up and the cost of a task, ours beside the bare ones."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2411
-    start_bare, start_ours = measure(1)
-    all_bare, all_ours = measure(rows)
-    bare, ours = ((all_bare - start_bare) / rows, (all_ours - start_ours) / rows)
-    print(f"start-up      bare {start_bare:.2f} s   ours {start_ours:.2f} s")
-    print(f"{rows} tasks   bare {all_bare:.2f} s   ours {all_ours:.2f} s")
-    print(
-        f"one task      bare {1e3 * bare:.2f} ms  ours {1e3 * ours:.2f} ms  ratio {ours / bare:.2f}"
-    )
+def grown(folder: Path, *args: str) -> float:
+    """Return the kB that the process which prints the summary gains while tests run."""
+    run(folder, "-p", "memory", *args)
+    return float((folder / "grown.txt").read_text("utf-8"))
+
+
+def kilobytes(sizes: tuple[int, int], *args: str) -> float:
+    """Return the kB that each finished task leaves behind."""
+    gained: list[float] = []
+    for rows in sizes:
+        with project(rows).written() as folder:
+            gained.append(grown(folder, *args))
+    return (gained[1] - gained[0]) / (sizes[1] - sizes[0])
+
+
+def main() -> int:
+    """Print start-up, the cost of a task, and its memory, ours beside the bare ones."""
+    small = is_small(__doc__)
+    sizes = SMALL_SIZES if small else SIZES
+    table = Table("", "ours", "bare pytest")
+    start = seconds(1, 5)
+    for name in RATIOS:
+        table.row(f"start-up, {name}", f"{start[name]:.2f} s", f"{start['bare']:.2f} s")
+    for rows in sizes:
+        all_of = seconds(rows, ROUNDS)
+        cost = {name: (all_of[name] - start[name]) / rows * 1e3 for name in KINDS}
+        bare = cost["bare"]
+        for name, most in RATIOS.items():
+            title = f"{rows:,} tasks, {name}"
+            ours, reference = f"{cost[name]:.2f} ms", f"{bare:.2f} ms"
+            table.row(title, ours, reference, value=cost[name] / bare, most=most)
+        built_in = cost["built-in test"]
+        table.row("  in milliseconds", f"{built_in:.2f} ms", value=built_in, most=BUILT_IN_MS)
+    for name, workers in [("one process", ()), ("controller of -n 2", (*XDIST, "-n2"))]:
+        ours = kilobytes(sizes, *SOP, *workers)
+        bare = kilobytes(sizes, "test_bare.py", *workers)
+        title = f"memory of a task, {name}"
+        table.row(title, f"{ours:.2f} kB", f"{bare:.2f} kB", value=ours / bare)
+        more = ours - bare
+        table.row("  beyond bare pytest, in kB", f"{more:.2f} kB", value=more, most=KILOBYTES)
+    return table.status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Every benchmark, one after the other; each prints ratios beside a reference of the same run.
+# `run.sh --small` takes a quick look at small sizes.
 set -u
 cd "$(dirname "$0")" || exit 1
 status=0
-for name in judging tool_call concurrency overhead snapshots; do
+for name in judging tool_call overhead tools snapshots start_up scale \
+  concurrency in_flight openai_client crashes output ctrl_c; do
   printf '\n== %s\n' "$name"
-  python "$name.py" || status=1
+  python "$name.py" "$@" || status=1
 done
 exit "$status"
