@@ -82,7 +82,8 @@ def test_help_names_the_commands(sopbench: Sopbench) -> None:
 def test_help_imports_no_room() -> None:
     program = (
         "import sys, click, pytest_sopbench.cli\n"
-        "ours = {name.split('.')[1] for name in sys.modules if name.startswith('pytest_sopbench.')}\n"
+        "names = [name for name in sys.modules if name.startswith('pytest_sopbench.')]\n"
+        "ours = {name.split('.')[1] for name in names}\n"
         "print(sorted(ours))\n"
         "print('pydantic' in sys.modules, 'pytest' in sys.modules)"
     )

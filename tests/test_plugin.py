@@ -197,7 +197,9 @@ def test_the_marker_and_the_fixtures_are_listed(pytester: pytest.Pytester) -> No
     markers = pytester.runpytest("--markers")
     fixtures = pytester.runpytest("--fixtures")
 
-    markers.stdout.fnmatch_lines(["@pytest.mark.sop(domain=None, agent=None, answer=None)*"])
+    markers.stdout.fnmatch_lines(
+        ["@pytest.mark.sop(domain=None, agent=None, answer=None, trials=None)*"]
+    )
     fixtures.stdout.fnmatch_lines(["sop_run -- *"])
 
 

@@ -14,9 +14,15 @@ OPTIONS = (
     "sop_sample",
     "sop_tags",
     "sop_shard",
+    "sop_trials",
+    "sop_budget",
     "sop_fail_under",
     "sop_gate",
     "sop_save",
+    "sop_resume",
+    "sop_resume_retry",
+    "sop_compare",
+    "sop_report",
     "sop_concurrency",
     "sop_timeout",
 )
@@ -63,6 +69,16 @@ def add_options(parser: pytest.Parser) -> None:
         help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
     )
     group.addoption(
+        "--sop-trials", default=None, metavar="K", help="run each task K times, as K items"
+    )
+    group.addoption(
+        "--sop-budget",
+        action="append",
+        default=None,
+        metavar="5usd|14m",
+        help="start no run any more once so much was spent: money (5usd) or time (90s, 14m, 2h)",
+    )
+    group.addoption(
         "--sop-concurrency",
         default=None,
         metavar="N|auto",
@@ -104,6 +120,43 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="NAME|PATH",
         help="keep the session under this name as well (a path has a / or ends in .jsonl)",
     )
+    group.addoption(
+        "--sop-resume",
+        default=None,
+        metavar="NAME|PATH",
+        help="take over the runs that this saved session has finished, and run the rest",
+    )
+    group.addoption(
+        "--sop-resume-retry",
+        default=None,
+        metavar="OUTCOME,...",
+        help="make finished runs of these outcomes again, such as error,timeout",
+    )
+    group.addoption(
+        "--sop-resume-anyway",
+        action="store_true",
+        default=False,
+        help="resume although the commit, uncommitted changes or some rows differ",
+    )
+    group.addoption(
+        "--sop-compare",
+        default=None,
+        metavar="NAME|PATH",
+        help="compare with this saved session, and let the gates lost, drop and p decide",
+    )
+    group.addoption(
+        "--sop-compare-create",
+        action="store_true",
+        default=False,
+        help="where --sop-compare names no session yet, make this one the baseline",
+    )
+    group.addoption(
+        "--sop-report",
+        action="append",
+        default=None,
+        metavar="md=PATH|md=github",
+        help="write a page of Markdown on the session; github: the step summary of Actions",
+    )
 
 
 def add_ini_values(parser: pytest.Parser) -> None:
@@ -115,6 +168,7 @@ def add_ini_values(parser: pytest.Parser) -> None:
         ("sop_agent", "the agent under test"),
         ("sop_concurrency", "agent runs in flight, as --sop-concurrency"),
         ("sop_timeout", "seconds that one run may take, as --sop-timeout"),
+        ("sop_trials", "how often each task is run, as --sop-trials"),
         ("sop_lookahead", "runs begun before their tests come (default: 8 x concurrency)"),
         ("sop_retries", "how often a run is made again while unavailable (default: 0)"),
         ("sop_fail_under", "gate on TSR, as --sop-fail-under"),
@@ -129,6 +183,7 @@ def add_ini_values(parser: pytest.Parser) -> None:
         ("sop_snapshots_dir", "where approved trajectories are kept (default: sop_snapshots)"),
         ("sop_snapshot_rules", "which arguments and values of a trajectory a snapshot compares"),
         ("sop_trust", "folders outside the project whose domains may run their own code"),
+        ("sop_tasks_file", "tasks that must pass or may fail (default: sop_tasks.toml)"),
         ("sop_sessions_dir", "where saved sessions are kept (default: .sop/sessions)"),
         ("sop_unavailable_exceptions", "exceptions that mean that the provider was unavailable"),
     ):

@@ -27,8 +27,8 @@ SOP_FIXTURES = frozenset(
     {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
 )
 MARKER = (
-    "sop(domain=None, agent=None, answer=None): run this test once for each task of the domain, "
-    'with this agent; answer="ignored" lets it pass whatever the answer is.'
+    "sop(domain=None, agent=None, answer=None, trials=None): run this test for each task of the "
+    'domain, `trials` times, with this agent; answer="ignored" lets it pass whatever the answer is.'
 )
 
 

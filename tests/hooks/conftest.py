@@ -83,6 +83,14 @@ def fifths_and_sevenths(inputs, tools):
     return {"grade": "unknown"} if number(inputs) % 5 == 0 else answer
 
 
+def loses_second(inputs, tools):
+    return {"grade": "unknown"} if number(inputs) == 2 else right(inputs, tools)
+
+
+def loses_three(inputs, tools):
+    return {"grade": "unknown"} if number(inputs) in {3, 4, 6} else right(inputs, tools)
+
+
 def dying(inputs, tools):
     if number(inputs) == 3:
         os._exit(7)
@@ -167,6 +175,21 @@ def lab(make_domain: MakeDomain, pytester: pytest.Pytester) -> Path:
     return make_domain()
 
 
+@pytest.fixture(params=[pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")])
+def workers(request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """How the session is distributed."""
+    chosen: tuple[str, ...] = request.param
+    return chosen
+
+
+@pytest.fixture
+def baseline(pytester: pytest.Pytester, lab: Path) -> Path:
+    """The saved session `main`, of the right agent on `lab`."""
+    domain = f"--sop-domain={lab.name}"
+    assert 0 == pytester.runpytest(domain, "--sop-agent=habits:right", "--sop-save=main").ret
+    return pytester.path / ".sop" / "sessions" / "main.jsonl"
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
     """The lines of a saved session, parsed."""
@@ -193,3 +216,47 @@ def saved(pytester: pytest.Pytester) -> ReadSaved:
         return Saved(header, runs, summary)
 
     return read
+
+
+# Right in the first trial of each task, wrong in its later ones: runs leave a mark in a folder.
+SECOND_WRONG = """
+import os
+
+def agent(inputs, tools):
+    os.makedirs("seen", exist_ok=True)
+    name = f"seen/{inputs['sample_id']}"
+    number = 1
+    while True:
+        try:
+            os.close(os.open(f"{name}.{number}", os.O_CREAT | os.O_EXCL))
+            break
+        except FileExistsError:
+            number += 1
+    reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
+    right = "pass" if reading > 70 else "retest" if reading > 40 else "fail"
+    return {"grade": right if number == 1 else "unknown"}
+"""
+
+
+@pytest.fixture
+def tired(lab: Path, pytester: pytest.Pytester) -> Path:
+    """The domain `lab`, and an agent `tired:agent` that is right in first trials only."""
+    pytester.makepyfile(tired=SECOND_WRONG)
+    return lab
+
+
+WriteTasks = Callable[..., Path]
+
+
+@pytest.fixture
+def write_tasks(pytester: pytest.Pytester) -> WriteTasks:
+    """Write the tasks file: what is said of each task of `lab`, a day for one that may fail."""
+
+    def write(name: str = "sop_tasks.toml", **tasks: str) -> Path:
+        path = pytester.path / name
+        may_fail = 'may_fail = "two invoices"\nuntil = {}'
+        said = {task: may_fail.format(one) if one[0] == "2" else one for task, one in tasks.items()}
+        path.write_text("".join(f'["lab/{task}"]\n{one}\n\n' for task, one in said.items()))
+        return path
+
+    return write

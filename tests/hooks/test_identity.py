@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.models import Domain
+from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._hooks.identity import (
     TaskId,
     domain_id,
     encoded,
+    item_name,
     may_be_row,
     parameter_id,
     read_task_id,
@@ -50,6 +52,8 @@ def test_a_shell_takes_an_id_as_one_word(task: str) -> None:
         pytest.param("lab::T_1", TaskId("lab", "T_1"), id="domain and task"),
         pytest.param("sop:lab::T_1", TaskId("lab", "T_1"), id="with the prefix"),
         pytest.param("../../sop:lab::T_1", TaskId("lab", "T_1"), id="from a sub-folder"),
+        pytest.param("lab::T_1/t2", TaskId("lab", "T_1", 2), id="a trial"),
+        pytest.param("lab::t2", TaskId("lab", "t2"), id="a task called like a trial"),
         pytest.param("sop:lab", TaskId("lab", ""), id="a domain with the prefix"),
         pytest.param("lab", None, id="a bare word may be a folder"),
         pytest.param("test_lab.py::test_x", None, id="a test of a file"),
@@ -94,7 +98,26 @@ def test_an_installed_domain_in_a_virtual_environment_of_the_project_is_named_by
 
 
 def test_a_parameter_names_domain_and_task() -> None:
-    assert "lab/T%2F1" == parameter_id("lab", "T/1")
+    assert "lab/T%2F1" == parameter_id(RunKey("lab", "T/1"))
+
+
+def test_a_parameter_names_a_later_trial() -> None:
+    assert "lab/T%2F1/t2" == parameter_id(RunKey("lab", "T/1", 2))
+
+
+@given(TASK_IDS, st.integers(1, 999))
+def test_a_trial_on_the_command_line_is_that_trial_again(task: str, trial: int) -> None:
+    name = item_name(RunKey("lab", task, trial))
+
+    assert TaskId("lab", task, trial) == read_task_id(f"sop:lab::{name}")
+    assert name == TaskId("lab", task, trial).name
+
+
+@given(TASK_IDS, TASK_IDS, st.integers(1, 9), st.integers(1, 9))
+def test_two_runs_never_share_a_name(one: str, other: str, first: int, second: int) -> None:
+    names = {item_name(RunKey("lab", one, first)), item_name(RunKey("lab", other, second))}
+
+    assert len({(one, first), (other, second)}) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ from click.testing import CliRunner
 from pytest_sopbench.cli import main
 
 TIMES = frozenset(
-    {"started", "duration_s", "durations_s", "latency_median_s", "latency_p95_s", "options"}
+    {
+        "started",
+        "duration_s",
+        "durations_s",
+        "latency_median_s",
+        "latency_p95_s",
+        "options",
+        "identity",
+    }
 )
 
 

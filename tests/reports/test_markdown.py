@@ -14,9 +14,10 @@ from pytest_sopbench._core.gates import GateState, GateVerdict
 from pytest_sopbench._core.records import CallRecord, RunRecord
 from pytest_sopbench._core.rule_state import RuleState
 from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._core.traces import Usage
 from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.markdown import SessionPage, escaped, markdown
+from pytest_sopbench._reports.markdown import SessionPage, markdown
 
 
 def gate(state: GateState, **more: Any) -> GateVerdict:
@@ -141,23 +142,23 @@ def test_facts_that_are_unknown_are_left_out() -> None:
     assert "started today" == page.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        pytest.param("T_01", "T_01", id="underscore in a word"),
-        pytest.param("_x_", "&#95;x&#95;", id="emphasis"),
-        pytest.param("a|b", "a&#124;b", id="cell"),
-        pytest.param("@team", "&#64;team", id="mention"),
-        pytest.param("#12", "&#35;12", id="issue"),
-        pytest.param("<b>", "&#60;b>", id="tag"),
-        pytest.param("one\ntwo", "one two", id="line end"),
-        pytest.param("http://a.example", "http&#8288;://a.example", id="address"),
-        pytest.param("www.a.example", "www&#8288;.a.example", id="address without a scheme"),
-        pytest.param("&lt;", "&#38;lt;", id="entity"),
-    ],
-)
-def test_what_markdown_would_read_is_escaped(text: str, shown: str) -> None:
-    assert shown == escaped(text)
+def test_tasks_that_may_fail_are_apart() -> None:
+    records = [run("T1"), run("T2", Outcome.WRONG), run("T3", Outcome.WRONG)]
+
+    page = page_of(*records, may_fail={TaskName("lab", "T2")})
+
+    assert (
+        "**No gate was asked**: TSR 33.3%, 1 of 3 runs correct; "
+        "without tasks that may fail 50.0%, 1 of 2"
+    ) in page
+    assert "| lab/T3 " in lines_under("Not correct: 1", page)[-1]
+    assert "| lab/T2 " in lines_under("Not correct, and may fail: 1", page)[-1]
+
+
+def test_tasks_that_may_fail_and_were_not_run_say_nothing() -> None:
+    page = page_of(run("T1"), may_fail={TaskName("lab", "T2")})
+
+    assert "may fail" not in page
 
 
 @given(st.text())

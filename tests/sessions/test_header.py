@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._sessions.header import (
+    DomainHeader,
     SessionHeader,
     header_from_json,
     header_to_line,
+    planned_trials,
 )
 
 
@@ -57,3 +59,33 @@ def test_domains_of_another_shape_are_refused(header: SessionHeader) -> None:
 
     with pytest.raises(ValueError, match="header"):
         header_from_json(data)
+
+
+def test_planned_trials_are_the_same_for_each_task_or_named() -> None:
+    tasks = {"T1": [1, 2, 3], "T2": [2], "T3": [3, 1, 2]}
+
+    trials, some_trials = planned_trials(tasks)
+    domain = DomainHeader(planned=tuple(tasks), trials=trials, some_trials=some_trials)
+
+    assert (3, {"T2": (2,)}) == (trials, some_trials)
+    assert [("T1", 1), ("T3", 1), ("T1", 2), ("T2", 2), ("T3", 2), ("T1", 3), ("T3", 3)] == [
+        *domain.runs
+    ]
+
+
+def test_a_header_without_trials_has_one_of_each_task(header: SessionHeader) -> None:
+    data = json.loads(header_to_line(header))
+    for domain in data["domains"].values():
+        del domain["trials"], domain["some_trials"]
+
+    found = header_from_json(data)
+
+    for domain in found.domains.values():
+        assert [(task, 1) for task in domain.planned] == [*domain.runs]
+
+
+def test_trials_come_back_from_a_line(header: SessionHeader) -> None:
+    domain = DomainHeader(planned=("T1", "T2"), trials=2, some_trials={"T2": (2,)})
+    whole = replace(header, domains={"lab": domain})
+
+    assert whole == header_from_json(json.loads(header_to_line(whole)))

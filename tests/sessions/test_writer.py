@@ -281,7 +281,7 @@ def test_the_end_fails_without_losing_what_was_appended(
     writer = SessionWriter(path, header)
     writer.append(to_line(records[0]))
 
-    def refuse(*_: object) -> str:
+    def refuse(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "summary_to_line", refuse)

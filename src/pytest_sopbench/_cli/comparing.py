@@ -85,23 +85,11 @@ def _lines(
     if len(saved) > PAIR:
         yield from _table_lines(saved, compared)
         return
-    yield from _pair_lines(compared[0])
+    from pytest_sopbench._reports.comparison import session_comparison_lines
+
+    yield from session_comparison_lines(compared[0])
     if gated is not None:
         yield from gated_lines(gated)
-
-
-def _pair_lines(compared: SessionComparison) -> Iterator[str]:
-    from pytest_sopbench._reports.comparison import comparison_lines
-    from pytest_sopbench._reports.text import heading, one_line
-
-    several = len(compared.groups) > 1
-    for name, one in compared.groups.items():
-        if several:
-            yield heading(f"SOP: {one_line(name)}")
-        yield from comparison_lines(one)
-    if several:
-        yield heading(f"SOP: {len(compared.groups)} domains, pooled")
-        yield from comparison_lines(compared.pooled)
 
 
 def _table_lines(

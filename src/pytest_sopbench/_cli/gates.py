@@ -47,11 +47,12 @@ def given_gates(gates: Sequence[str], fail_under: str | None) -> tuple[GateSpec,
 
 def gated_lines(gated: Gated) -> Iterator[str]:
     """Yield a line for each gate, or the one that says why none was asked."""
-    from pytest_sopbench._reports.gate import gate_line, not_evaluated_line
+    from pytest_sopbench._reports.gate import gate_lines, not_evaluated_lines
 
     if gated.not_evaluated:
-        yield not_evaluated_line(gated.not_evaluated)
-    yield from map(gate_line, gated.verdicts)
+        yield from not_evaluated_lines(gated.not_evaluated)
+    for verdict in gated.verdicts:
+        yield from gate_lines(verdict)
 
 
 def gated_json(gated: Gated) -> dict[str, Any]:

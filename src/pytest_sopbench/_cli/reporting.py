@@ -8,7 +8,7 @@ import click
 
 from pytest_sopbench.errors import SopbenchError
 
-from .front import full_session
+from .front import full_session, saved_session
 from .gates import fail_under_option, gate_option, given_gates
 
 STDOUT = "-"
@@ -25,9 +25,16 @@ STDOUT = "-"
     metavar="[PATH|-]",
     help="One page of Markdown, into a file or (-, default) to the terminal.",
 )
+@click.option("--compare", "baseline", metavar="NAME|PATH", help="Tell what changed since.")
 @gate_option
 @fail_under_option
-def report(session: str, target: str, gates: tuple[str, ...], fail_under: str | None) -> None:
+def report(
+    session: str,
+    target: str,
+    baseline: str | None,
+    gates: tuple[str, ...],
+    fail_under: str | None,
+) -> None:
     """Write a page on a saved session, verdict first.
 
     It tells the gates (those given, else those that the session was asked), the rates, the
@@ -35,17 +42,19 @@ def report(session: str, target: str, gates: tuple[str, ...], fail_under: str | 
     Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
     """
     from pytest_sopbench._reports.markdown import SessionPage, markdown
-    from pytest_sopbench._sessions.gating import Gated, ask_gates, recorded_gates
+    from pytest_sopbench._sessions.comparing import compare_saved
+    from pytest_sopbench._sessions.gating import Gated, ask_gates, quarantined, recorded_gates
     from pytest_sopbench._sessions.page import facts_of, remarks_of
     from pytest_sopbench._sessions.whole import planned_records, shard_of, summaries_of
 
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     shard = shard_of(saved)
+    comparison = compare_saved(saved_session(baseline), saved) if baseline else None
     if shard is not None:
         gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
-        gated = ask_gates(saved, asked) if asked else Gated()
+        gated = ask_gates(saved, asked, comparison=comparison) if asked else Gated()
     page = SessionPage(
         agent=saved.header.agent,
         records=planned_records(saved),
@@ -54,6 +63,8 @@ def report(session: str, target: str, gates: tuple[str, ...], fail_under: str | 
         not_evaluated=gated.not_evaluated,
         remarks=remarks_of(saved),
         facts=facts_of(saved),
+        comparison=comparison,
+        may_fail=quarantined(saved),
     )
     if target == STDOUT:
         click.echo(markdown(page), nl=False)

@@ -32,7 +32,6 @@ class Tally:
     def __init__(self, fields: Sequence[OutputField] = ()) -> None:
         self._fields = field_labels(fields) if fields else None
         self._unknown = FieldLabels()
-        self._tasks = 0
         self._outcomes: Counter[Outcome] = Counter()
         self._tools: dict[str, list[int]] = {}
         self._by_expected: dict[str, list[int]] = {}
@@ -52,7 +51,6 @@ class Tally:
     def add(self, record: RunRecord) -> None:
         """Count one run; each key must come once, since the first verdict of a run counts."""
         self._outcomes[record.outcome] += 1
-        self._tasks += record.trial == 1
         self._trials.add(record)
         self._only_published += record.only_published
         self._add_expected(record)
@@ -76,7 +74,7 @@ class Tally:
         """Return what was counted so far."""
         return Summary(
             runs=self._outcomes.total(),
-            tasks=self._tasks,
+            tasks=self._trials.tasks,
             outcomes={one: self._outcomes[one] for one in Outcome if self._outcomes[one]},
             tools={
                 name: ToolCounts(calls=calls, bad=bad, failed=failed)

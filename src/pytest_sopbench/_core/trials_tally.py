@@ -33,6 +33,14 @@ class TrialTally:
         counts[0] += 1
         counts[1] += correct
 
+    @property
+    def tasks(self) -> int:
+        """Tasks with a run, whichever of their trials it is."""
+        if not self._later:
+            return len(self._first)
+        later = {hash(key) & ~1 for key in self._later}
+        return len(later.union(first & ~1 for first in self._first))
+
     def counts(self) -> dict[tuple[int, int], int]:
         """Return (trials, correct) to tasks, sorted; empty where no task has several trials."""
         trials = {hash(key) & ~1: list(counts) for key, counts in self._later.items()}

@@ -10,14 +10,17 @@ import pytest
 
 from pytest_sopbench.errors import SessionFileError
 
+from .budget import Brake, BudgetBooks, WorkerBudget, check_budget
 from .collection import Collection
 from .gate import Gate
-from .identity import encoded, read_task_id
+from .identity import read_task_id
 from .junit import JunitMisses
 from .ledger import Ledger
 from .machines import check_distribution
 from .options import read_options
+from .pages import check_reports
 from .progress import ProgressHooks
+from .resuming import Resumption
 from .rootdir import check_rootdir
 from .runs import RUNS, Runs
 from .saving import kept_path
@@ -29,6 +32,7 @@ from .transport import Scrubber, Transport
 from .workers import Workers, check_shares, raise_restart_limit
 
 LEDGER = "sop-ledger"
+RESUMPTION = "sop-resumption"
 
 
 def activate(config: pytest.Config) -> SopSession:
@@ -52,20 +56,29 @@ def activate(config: pytest.Config) -> SopSession:
         register(runs.flights, "sop-flights")
     if is_worker:
         register(Scrubber(), "sop-scrubber")
+        if sop.options.budget:
+            register(Brake(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
     else:
-        _register_books(sop, runs, has_workers=has_workers)
+        gate = _register_books(sop, runs, has_workers=has_workers)
+        gate.prepare()
+        check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotWatch(sop), "sop-snapshot-watch")
     _check_set_up(sop, runs)
+    resumption: Resumption | None = config.pluginmanager.get_plugin(RESUMPTION)
+    if resumption is not None:
+        # After the domains were loaded, which are compared with those of the other session.
+        resumption.prepare()
     return sop
 
 
-def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> None:
+def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
     ledger = Ledger(sop, runs.flights)
     gate = Gate(sop, ledger)
     register(ledger, LEDGER)
+    register(ledger.resumption, RESUMPTION)
     register(gate, "sop-gate")
     register(SummaryHooks(sop, ledger, gate), "sop-summary")
     register(ProgressHooks(sop, runs.flights), "sop-progress")
@@ -73,9 +86,21 @@ def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> None:
         register(SnapshotBooks(sop), "sop-snapshot-books")
     if sop.options.junit_misses == "skipped":
         register(JunitMisses(config, gate), "sop-junit")
+    if sop.options.budget:
+        _register_budget(sop, runs, ledger, has_workers=has_workers)
     if has_workers:
         register(Workers(sop), "sop-workers")
         register(ledger.crashes, "sop-crashes")
+    return gate
+
+
+def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, has_workers: bool) -> None:
+    register = sop.config.pluginmanager.register
+    books = BudgetBooks(sop, ledger, has_workers=has_workers)
+    register(books, "sop-budget")
+    if not has_workers:
+        books.follow(runs.flights)
+        register(Brake(runs.flights, lambda: books.is_spent), "sop-brake")
 
 
 def _check_set_up(sop: SopSession, runs: Runs) -> None:
@@ -84,6 +109,7 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     check_distribution(sop.config)
     _check_kept(sop)
     check_shares(sop)
+    check_budget(sop)
     if not (sop.options.typed_domains or sop.options.named):
         return
     runs.prepare(sop.domains, sop.options.agent)
@@ -134,5 +160,5 @@ def _point_at_data(sop: SopSession) -> None:
     for place, arg in enumerate(config.args):
         found = read_task_id(arg)
         if found is not None and found.domain in actives:
-            task = f"::{encoded(found.task)}" if found.task else ""
+            task = f"::{found.name}" if found.task else ""
             config.args[place] = f"{actives[found.domain].domain.data_file}{task}"

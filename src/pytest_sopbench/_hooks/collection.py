@@ -7,6 +7,7 @@ backed by the data file, because editors and `--lf` need a real path.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,21 @@ import pytest
 
 from pytest_sopbench._loading.domain import DATA_FILES
 
+from . import fixtures
 from .agents import check_agent_given, overriding_fixture
 from .failures import ContractBroken, TaskFailed
-from .identity import encoded
+from .identity import item_name
 from .marks import marked_agent
 from .run import Run
 from .runs import Runs, asks_for_run
 from .session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from .upcoming import definition, is_ours
+
+ASKED = ("sop_run", "sop_task", "request")
+"""What the built-in test asks for, by itself and in turn."""
+
+OURS = ("sop_run", "sop_task", "sop_agent")
+"""Fixtures that a project may replace."""
 
 
 def check_task(sop_run: Run) -> None:
@@ -34,7 +43,7 @@ def check_task(sop_run: Run) -> None:
 
 
 class SopDomain(pytest.Module):
-    """The data file of a domain, whose items are its selected tasks."""
+    """The data file of a domain, whose items are its selected tasks, once for each trial."""
 
     def __init__(self, *, sop: SopSession, active: ActiveDomain, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,14 +55,19 @@ class SopDomain(pytest.Module):
     # There is no Python module behind it; pytest's own text files with doctests do the same.
     obj = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
+    @cached_property
+    def asks_directly(self) -> bool:
+        """Whether the built-in test asks for nothing that a project has replaced."""
+        return all(is_ours(definition(self, name)) for name in OURS)
+
     def collect(self) -> Iterator[pytest.Item]:
         self.collected = True
         if not self.config.option.collectonly:
             check_agent_given(self.sop, self)
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
-        for ref in self.active.refs(self.sop.agent_label):
-            name = encoded(ref.key.task)
+        for ref in self.active.refs(self.sop.agent_label, self.sop.options.trials):
+            name = item_name(ref.key)
             item = make(self, name=name, callobj=check_task, fixtureinfo=fixtureinfo)
             # All items have the same body, so what it asks for is found out once.
             fixtureinfo = getattr(item, "_fixtureinfo", None)
@@ -65,15 +79,32 @@ class SopDomain(pytest.Module):
 
 
 class SopItem(pytest.Function):
-    """The built-in test of one task."""
+    """The built-in test of one trial of a task."""
 
     @property
     def ref(self) -> TaskRef:
         return self.stash[REF]
 
+    def setup(self) -> None:
+        """Fill in the fixtures; what the built-in test itself asks for is given to it.
+
+        pytest would find out anew for each item what every one of them asks for.
+        """
+        domain = self.parent
+        if not (isinstance(domain, SopDomain) and domain.asks_directly):
+            super().setup()
+            return
+        self.funcargs.update(dict.fromkeys(ASKED))
+        # The project's own fixtures come first, as they would.
+        super().setup()
+        for name in ASKED:
+            del self.funcargs[name]
+        self.funcargs["sop_run"] = fixtures.direct_run(self, self.ref)
+
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        task = self.ref.task
-        return self.path, task.line - 1, f"{task.domain}[{task.id}]"
+        key = self.ref.key
+        name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
+        return self.path, self.ref.line - 1, f"{key.domain}[{name}]"
 
     def repr_failure(
         self,
@@ -144,8 +175,9 @@ class Collection:
             config.hook.pytest_deselected(items=others)
             items[:] = kept
 
-    @pytest.hookimpl(trylast=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # First, since the terminal asks in this hook what is planned.
         plan = self._sop.plan
         # Asked once for each domain, since it is the same for nearly all items.
         asked: set[ActiveDomain] = set()

@@ -43,8 +43,9 @@ def pace_of(config: pytest.Config, options: Options) -> Pace:
     ahead = options.lookahead
     if ahead is None:
         ahead = AHEAD * limit.highest if limit.highest > 1 else 0
-    if _stops_early(config):
-        # What is begun beyond the test that ends the session is paid for in vain.
+    if _stops_early(config) or (options.budget.usd is not None and hasattr(config, "workerinput")):
+        # What is begun beyond the test that ends the session is paid for in vain, and what a
+        # worker has spent the controller learns in the order of the tests.
         ahead = min(ahead, limit.highest)
     return Pace(limit=limit, ahead=0 if direct else ahead, timeout=options.timeout, direct=direct)
 

@@ -40,6 +40,7 @@ class Crashes:
         self._sop = sop
         self._deaths: dict[str, Death] = {}
         self._given_back: set[str] = set()
+        self._reported: dict[str, tuple[str, str]] = {}
         self.problems: list[str] = []
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)
@@ -62,8 +63,23 @@ class Crashes:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
+        node = getattr(report, "node", None)
         if is_again(report):
-            _drop_from_junit(self._sop.config, report)
+            # What the test itself has reported stays; only what this report has added goes.
+            if self._reported.get(node.gateway.id) != (report.nodeid, "call"):
+                _drop_from_junit(self._sop.config, report)
+        elif node is not None and report.when in {"call", "teardown"}:
+            self._reported[node.gateway.id] = report.nodeid, report.when
+
+    def has_ended(self, crashitem: str, report: Any) -> bool:
+        """Tell whether the test had its outcome, and another run that was in flight is to blame."""
+        # The worker may have died in the middle of the test's last reports, and xdist learns that
+        # a test is over a moment after them.
+        node = getattr(report, "node", None)
+        if node is None or self._reported.get(node.gateway.id, ("",))[0] != crashitem:
+            return False
+        death = self._deaths.get(node.workerinput["workerid"])
+        return death is not None and bool(death.journal.unfinished)
 
     def is_given_back(self, crashitem: str, key: RunKey, report: Any) -> bool:
         """Tell whether the test that was waiting is to be run again, since it is not to blame."""
@@ -88,14 +104,21 @@ def is_again(report: Any) -> bool:
 
 def give_back(crashitem: str, report: Any, sched: Any) -> None:
     """Have the test of a dead worker run again by another."""
-    report.outcome = AGAIN
+    leave_out(report)
     sched.mark_test_pending(crashitem)
+
+
+def leave_out(report: Any) -> None:
+    """Let a report of a crash count neither as a failure nor as a pass."""
+    report.outcome = AGAIN
 
 
 def _drop_from_junit(config: pytest.Config, report: Any) -> None:
     """Let JUnit XML forget a test that is run again: it would count it twice, once as passed."""
     plugins: set[Any] = config.pluginmanager.get_plugins()
+    # Up to pytest 9.1 it knows a test by the text of its id.
+    key = getattr(report, "id", report.nodeid), getattr(report, "node", None)
     for xml in (one for one in plugins if type(one).__name__ == "LogXML"):
-        reporter = xml.node_reporters.pop((report.nodeid, getattr(report, "node", None)), None)
+        reporter = xml.node_reporters.pop(key, None)
         if reporter in xml.node_reporters_ordered:
             xml.node_reporters_ordered.remove(reporter)

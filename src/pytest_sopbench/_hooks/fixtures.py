@@ -54,6 +54,16 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
         return runs.run(_ref(request), task, chosen, request.node)
 
 
+def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
+    """Return the run of a built-in test, where a project has replaced no fixture of ours."""
+    runs = item.config.stash[RUNS]
+    spec = item.config.stash[SESSION].options.agent
+    if spec is None:
+        raise pytest.UsageError(NO_AGENT)
+    with _no_traceback_of_ours():
+        return runs.run(ref, ref.task, runs.agents.resolve(spec), item)
+
+
 @contextmanager
 def _no_traceback_of_ours() -> Generator[None]:
     """A fault of the user's set-up that only a run can show is told in words."""

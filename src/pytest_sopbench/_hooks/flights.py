@@ -4,69 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final
 
 import pytest
 
 from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import Task
 from pytest_sopbench._core.records import RunKey, to_line
 from pytest_sopbench._core.traces import Ending, Trace
-from pytest_sopbench._core.verdicts import Verdict
-from pytest_sopbench._running.agent_call import AgentCaller
 from pytest_sopbench._running.capture import show_from_now_on
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.in_flight import Limits
 from pytest_sopbench._running.job import Job
 from pytest_sopbench._running.register import Standing
-from pytest_sopbench._running.toolbox import Toolbox
 from pytest_sopbench._sessions.deaths import Estate
 from pytest_sopbench._sessions.journal import MAIN, Journal, journal_path
 from pytest_sopbench.errors import SessionFileError
 
+from .asks import Ask, Done, Makings
 from .concurrency import pace_of
+from .debugging import Debugging
 from .exit_guard import exits_fail
 from .journals import JOURNALS, journals_of
-from .keeping import KeptRun, keep_run
-from .session import REF, ActiveDomain, SopSession, TaskRef
+from .keeping import keep_run
+from .session import REF, SopSession, TaskRef
 from .streams import output_apart
+from .taken_over import taken_over_of
 from .upcoming import Upcoming, may_run_ahead
 
 CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What a run is to be made of."""
-
-    ref: TaskRef
-    task: Task
-    agent: object
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A run that was made and judged; `line` is its record as it is sent and kept."""
-
-    ask: Ask
-    trace: Trace
-    verdict: Verdict
-    kept: KeptRun
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
-class Makings:
-    """What is needed to make runs, and belongs to those who ask for them."""
-
-    caller: Callable[[object], AgentCaller]
-    toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
-    is_known: Callable[[RunKey], bool]
-    raised: Callable[[RunKey, BaseException], None]
 
 
 class Flights:
@@ -75,6 +44,7 @@ class Flights:
     def __init__(self, sop: SopSession, makings: Makings) -> None:
         self._sop = sop
         self._makings = makings
+        self._taken = taken_over_of(sop)
         self.pace = pace_of(sop.config, sop.options)
         self._asks: dict[RunKey, Ask] = {}
         self._foreseen: set[RunKey] = set()
@@ -83,12 +53,36 @@ class Flights:
         self._upcoming: Upcoming | None = None
         self._journal: Journal | None = None
         self._estate: Estate | None = None
-        self._look: Callable[[], None] | None = None
+        self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
+        self._told: Callable[[Done], None] | None = None
+        self._is_held_back = False
+        # What ends while runs are held back may hold them back in turn.
+        self._holding = RLock()
         self.problems: list[str] = []
 
     def watch(self, look: Callable[[], None]) -> None:
         """Have something called now and then while an item waits for its run."""
-        self._look = look
+        self._looks.append(look)
+
+    def tell(self, told: Callable[[Done], None]) -> None:
+        """Have something called as each run ends, in the thread that made it."""
+        self._told = told
+
+    def hold_back(self) -> None:
+        """Begin no more runs before their tests come; those that are in flight go on.
+
+        It may be called from any thread.
+        """
+        with self._holding:
+            self._is_held_back = True
+            for key in self._engine.cancel_queued() if self._engine is not None else ():
+                self._asks.pop(key, None)
+                self._foreseen.discard(key)
+
+    def is_begun(self, key: RunKey) -> bool:
+        """Tell whether a run is in flight or was made, once runs are held back."""
+        begun = key in self._asks or key in self._done or self._makings.is_known(key)
+        return begun or self._taken.needs_nothing(key)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -144,7 +138,13 @@ class Flights:
             return left
         self._asks.setdefault(key, ask)
         engine.ensure(key, self._ahead(ask, item), self._job)
-        trace = self._wait(engine, key)
+        trace = self._wait(engine, ask, item)
+        if trace is None and self._is_held_back:
+            # Held back while its test was waiting already: it is made all the same.
+            with self._holding:
+                self._asks[key] = ask
+            engine.ensure(key, (), self._job)
+            trace = self._wait(engine, ask, item)
         if trace is None:
             # Whoever ended the waiting did so before the run could begin.
             return self._judged(ask, None)
@@ -165,13 +165,25 @@ class Flights:
         """Judge a run, and write it down, before anybody goes on with it."""
         done = self._judged(self._asks[key], trace)
         self._done[key] = done
+        if self._told is not None:
+            self._told(done)
         if self._journal is not None:
             kept = trace if self._may_be_written(done.ask) else None
-            self._write(partial(self._journal.end, key, done.line, kept))
+            self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
 
-    def _wait(self, engine: Engine[RunKey], key: RunKey) -> Trace | None:
+    def _wait(self, engine: Engine[RunKey], ask: Ask, item: pytest.Item) -> Trace | None:
+        key = ask.ref.key
+
+        def look() -> None:
+            # A worker is sent items while it waits, and their runs have room beside this one.
+            with self._holding:
+                for upcoming in self._ahead(ask, item):
+                    engine.submit(self._job(upcoming))
+            for one in self._looks:
+                one()
+
         try:
-            return engine.wait(key, self._look)
+            return engine.wait(key, look)
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise
@@ -187,7 +199,7 @@ class Flights:
         if self._upcoming is None:
             return
         following = self._upcoming.after(item)
-        while len(self._foreseen) < self.pace.ahead:
+        while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
             other = next(following, None)
             if other is None:
                 return
@@ -213,6 +225,7 @@ class Flights:
             and key.agent == ask.ref.key.agent
             and "sop_run" in getattr(other, "fixturenames", ())
             and may_run_ahead(other, item)
+            and not self._taken.has(ref)
         )
 
     def _job(self, key: RunKey) -> Job[RunKey]:
@@ -239,7 +252,9 @@ class Flights:
         return Done(ask, seen, verdict, kept, to_line(kept.record))
 
     def _left(self, ask: Ask) -> Done | None:
-        """Return what a dead worker has left of a run, if that is enough to judge it."""
+        """Return a run that an earlier session finished, or that a dead worker has left."""
+        if (taken := self._taken.find(ask)) is not None:
+            return taken
         if self._estate is None:
             return None
         try:

@@ -1,18 +1,29 @@
-"""Whether the session passes: the gate on TSR, decided once all runs are known."""
+"""Whether the session passes, decided once all runs are known."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 
 import pytest
 
-from pytest_sopbench._core.gates import GateState, GateVerdict, evaluate
+from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_comparison
+from pytest_sopbench._core.compare_sessions import SessionComparison
+from pytest_sopbench._core.gates import GateState, GateVerdict, evaluate, unavailable_bound
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.must_gate import entry_verdicts
+from pytest_sopbench._core.task_entries import TaskName
+from pytest_sopbench._sessions.reader import SavedSession
+from pytest_sopbench._sessions.whole import planned_records, summaries_of
 
+from .baseline import Baseline
 from .crashes import is_again
+from .entries import Entries
 from .ledger import Ledger
+from .partial import taken_away
 from .session import SopSession
 
 CUT_SHORT = "the session was cut short"
+NOT_SAVED = "the saved session that decides was not written, which fails"
 
 
 class Gate:
@@ -21,12 +32,43 @@ class Gate:
     def __init__(self, sop: SopSession, ledger: Ledger) -> None:
         self._sop = sop
         self._ledger = ledger
+        self.baseline = Baseline(sop)
+        self.entries = Entries(sop)
         self._missed = 0
+        self._forgiven = 0
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self.verdicts: tuple[GateVerdict, ...] = ()
         self.not_evaluated = CUT_SHORT
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
+        self.saved: SavedSession | None = None
+        self.comparison: SessionComparison | None = None
+        # What gates are asked of where a task that may fail was run, else nothing.
+        self.without: Mapping[str, Summary] | None = None
+
+    def prepare(self) -> None:
+        """Read what decides beside the runs, before the first of them.
+
+        Raises:
+            pytest.UsageError: the baseline or the tasks file cannot be used.
+        """
+        self.baseline.read()
+        self.entries.read()
+        self._sop.recorded.update(self.entries.named())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        # Before xdist starts its workers, where the command line names the domains.
+        self.entries.check()
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self) -> None:
+        self.entries.check()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        # The controller of xdist collects nothing itself.
+        self.entries.check()
 
     @property
     def is_set(self) -> bool:
@@ -37,13 +79,30 @@ class Gate:
         """Whether a miss is counted as one, and not as a failure."""
         return self.is_set or self._sop.options.shard is not None
 
+    @property
+    def _is_read_back(self) -> bool:
+        """Whether the finished session is needed to decide, and not its summaries alone."""
+        return self._sop.options.compare is not None or self.entries.is_set
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What came of the baseline, beside the comparison, and of the saved session."""
+        unsaid = self.not_evaluated == NOT_SAVED and not self.is_set
+        return (*self.baseline.remarks, *((NOT_SAVED,) if unsaid else ()))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if is_miss(report):
+        # Which domains a user's tests are of, the first report of a worker tells.
+        self.entries.check()
+        if self._may_fail(report):
+            self._forgiven += 1
+        elif is_miss(report):
             self._missed += 1
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
+        if self._may_fail(report):
+            return "may fail", "q", ("MAY FAIL", {"yellow": True})
         if self.forgives and is_miss(report):
             return "missed", "m", ("MISSED", {"yellow": True})
         # A crash that another run is to blame for: its test is run again, and reported then.
@@ -55,12 +114,15 @@ class Gate:
             result = yield
         except session.Failed as stop:
             self.not_evaluated = f"the session was cut short: {stop}"
+            self._look_back()
             raise
         except KeyboardInterrupt as stop:
             self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
+            self._look_back()
             raise
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
+            self._look_back()
             session.testsfailed += self._decide(session.testsfailed)
         return result
 
@@ -75,45 +137,68 @@ class Gate:
             session.exitstatus = pytest.ExitCode.OK
         return result
 
+    def _may_fail(self, report: pytest.TestReport) -> bool:
+        """Tell whether a test failed, and its task may fail today; its set-up may not."""
+        if not report.failed or report.when in {"setup", "teardown"}:
+            return False
+        return self.entries.may_fail(self._sop.plan.key(report.nodeid))
+
+    def _look_back(self) -> None:
+        """Read the finished session where more is asked of it than its summaries tell."""
+        runs = self._sop.makes_runs and self._ledger.has_runs
+        if not runs or not (self._is_read_back or self._sop.options.reports):
+            return
+        self._ledger.close()
+        self.saved = self._ledger.read_back()
+        if self.saved is None:
+            return
+        self.comparison = self.baseline.compare(self.saved)
+        self.baseline.create(self.saved)
+        records = planned_records(self.saved)
+        self.entries.hold_against(records)
+        apart = self.entries.quarantined & {TaskName(one.domain, one.task) for one in records}
+        if apart:
+            self.without = summaries_of(self.saved, without=apart)
+
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
         if self._sop.options.shard is not None:
             # A gate is asked of all tasks or of none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
-            return -self._missed
-        if not self.is_set:
-            return 0
-        self.not_evaluated = self._taken_away()
+            return -self._missed - self._forgiven
+        if self._is_read_back and self.saved is None:
+            self.not_evaluated = NOT_SAVED
+            return 1
+        # What an entry asks must hold, whatever gates ask of its task.
+        status = self.entries.report.fails - self._forgiven
+        self.not_evaluated = ""
+        if self.is_set:
+            self.not_evaluated = taken_away(self._sop)
         if self.not_evaluated:
             if self._missed:
                 self.not_evaluated += f"; {self._missed} missed, which fails the session"
-            return 0
-        self.verdicts = evaluate(self._sop.options.gates, self._ledger.close())
+            return status
+        self.verdicts = (*self._asked(), *entry_verdicts(self.entries.report))
+        if not self.is_set:
+            return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
-            self.others = failed - self._missed
-            return -self._missed
-        return 1
+            self.others = failed - self._missed - self._forgiven
+            return -self._missed - self._forgiven
+        return 1 - self._forgiven
 
-    def _taken_away(self) -> str:
-        """Say what took selected tasks away, or nothing where all of them were asked for."""
-        count = self._sop.plan.taken_away
-        if not count:
-            return ""
-        reasons = [name for name, given in _SELECTORS.items() if self._option(given)]
-        blame = ", ".join(reasons) or "node ids or another plugin"
-        return f"{blame} took {count} of {len(self._sop.plan.selected)} selected tasks away"
-
-    def _option(self, name: str) -> bool:
-        return bool(self._sop.config.getoption(name, None))
-
-
-_SELECTORS: Mapping[str, str] = {
-    "-k": "keyword",
-    "-m": "markexpr",
-    "--lf": "lf",
-    "--sw": "stepwise",
-    "--deselect": "deselect",
-}
+    def _asked(self) -> Sequence[GateVerdict]:
+        """Ask every gate; without a baseline that was to be made, none is asked of it."""
+        gates = self._sop.options.gates
+        of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
+        of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
+        if self.baseline.is_made:
+            of_comparison = []
+        return (
+            *evaluate(of_summary, self._ledger.close() if self.without is None else self.without),
+            *evaluate_comparison(
+                of_comparison, self.comparison, unavailable=unavailable_bound(of_summary)
+            ),
+        )
 
 
 def is_miss(report: pytest.TestReport) -> bool:

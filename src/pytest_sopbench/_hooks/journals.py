@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from pytest_sopbench._sessions.journal import clear_journals, journals_folder
+from pytest_sopbench._sessions.leftovers import mark_journals
 from pytest_sopbench._sessions.names import LAST
+from pytest_sopbench._sessions.resuming import bring_in_leftovers
+from pytest_sopbench.errors import SessionFileError
 
 from .session import SopSession
 
@@ -19,17 +24,27 @@ _JOURNALS = pytest.StashKey["Journals"]()
 
 
 class Journals:
-    """The folder of the journals, cleared before the first one is begun."""
+    """The folder of the journals, cleared before the first one is begun.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    `identity` is of this session: journals that it stands beside belong to no other.
+    """
+
+    def __init__(self, session: Path) -> None:
+        self._session = session
+        self.folder = journals_folder(session)
+        self.identity = secrets.token_hex(8)
         self.begun = False
 
     def begin(self) -> None:
         """Remove what an earlier session has left, once."""
         if not self.begun:
             self.begun = True
+            # The session of before stands until this one has something to write in its place.
+            # Journals that cannot be read are nobody's any more.
+            with suppress(SessionFileError):
+                bring_in_leftovers(self._session)
             clear_journals(self.folder)
+            mark_journals(self.folder, self.identity)
 
     def end(self) -> None:
         """Remove the journals of a session whose file is whole."""
@@ -41,5 +56,5 @@ def journals_of(sop: SopSession) -> Journals:
     """Return the journals of a session, which are the same for all that ask."""
     stash = sop.config.stash
     if _JOURNALS not in stash:
-        stash[_JOURNALS] = Journals(journals_folder(sop.options.sessions_dir / f"{LAST}.jsonl"))
+        stash[_JOURNALS] = Journals(sop.options.sessions_dir / f"{LAST}.jsonl")
     return stash[_JOURNALS]

@@ -16,10 +16,14 @@ from .session import ActiveDomain, SopSession, TaskRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptRun:
-    """A run without what must not leave its process; `events` is empty where no log is kept."""
+    """A run without what must not leave its process; `events` is empty where no log is kept.
+
+    `taken_over` tells that it was made by an earlier session.
+    """
 
     record: RunRecord
     events: str = ""
+    taken_over: bool = False
 
 
 def keep_run(

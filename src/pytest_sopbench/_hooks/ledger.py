@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Generator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,21 +11,25 @@ from pytest_sopbench._core.judgement import judge
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunKey, RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.tally import Tally
+from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._core.traces import Ending, Trace
+from pytest_sopbench._core.trials import TaskTrials, disagreements
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.misses import LIMIT
 from pytest_sopbench._reports.special import Special
-from pytest_sopbench._running.interrupt import deferred_interrupts
+from pytest_sopbench._running.interrupt import Deferral
 from pytest_sopbench._sessions.journal import FinishedRun, read_journals
+from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
-from .crashes import Crashes, give_back
+from .crashes import Crashes, give_back, leave_out
 from .first_runs import FirstRuns
 from .flights import Flights
-from .identity import encoded, may_be_row
+from .identity import item_name, may_be_row
 from .journals import journals_of
 from .keeping import safe_record
 from .machines import check_alike
+from .resuming import Resumption
 from .saving import Saving
 from .session import SopSession
 
@@ -41,8 +45,10 @@ class Ledger:
         self.crashes = Crashes(sop)
         self._outcomes: dict[RunKey, Outcome] = {}
         self._tallies: dict[tuple[str, str], Tally] = {}
+        self._interrupts = Deferral()
         self._crashed: list[str] = []
-        self._saving = Saving(sop)
+        self.resumption = Resumption(sop)
+        self._saving = Saving(sop, self.resumption)
         self._closed: dict[str, Summary] | None = None
         self.groups: dict[tuple[str, str], Summary] = {}
         self._first_runs = FirstRuns()
@@ -53,7 +59,8 @@ class Ledger:
     @property
     def has_runs(self) -> bool:
         plan = self._sop.plan
-        return bool(self._outcomes or plan.builtin.keys or plan.tests.keys)
+        has_runs = bool(self._outcomes or plan.builtin.keys or plan.tests.keys)
+        return has_runs and not self.resumption.refused
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -61,12 +68,17 @@ class Ledger:
         journals = (*self._flights.problems, *self.crashes.problems)
         return (*self._saving.problems, *self._saving.log_problems, *journals)
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        with self._interrupts.installed():
+            return (yield)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Most reports bring nothing for the books.
         if not BROUGHT.isdisjoint(report.__dict__):
             # A run that Ctrl-C caught between the books and the file would be in one of them only.
-            with deferred_interrupts():
+            with self._interrupts.holding():
                 self._take(report)
         if report.when == "teardown":
             self._first_runs.check()
@@ -76,17 +88,19 @@ class Ledger:
         plan: str | None = report.__dict__.pop("sop_plan", None)
         line: str | None = report.__dict__.pop("sop_run", None)
         events: str = report.__dict__.pop("sop_events", "")
+        taken_over: bool = report.__dict__.pop("sop_taken_over", False)
         if plan is not None:
             check_alike(self._sop, self._sop.plan.add_json(plan), report)
+            self.resumption.check_plan()
             self._enter_early_crashes()
         if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
         if line is not None:
             record = from_line(line)
-            self._enter(record, line)
-            self._saving.add_events(record.key, events)
-            self._first_runs.watch(record)
+            self._enter(record, line, events, taken_over=taken_over)
+            if not taken_over:
+                self._first_runs.watch(record)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -102,10 +116,10 @@ class Ledger:
             return
         known: dict[str, RunKey] = {}
         for active in self._sop.domains:
-            for ref in active.refs(self._sop.agent_label):
+            for ref in active.refs(self._sop.agent_label, self._sop.options.trials):
                 if not ref.selected:
                     continue
-                known[f"{active.nodeid}::{encoded(ref.key.task)}"] = ref.key
+                known[f"{active.nodeid}::{item_name(ref.key)}"] = ref.key
         found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
         if found:
             plan.builtin.keys.update(found)
@@ -114,11 +128,14 @@ class Ledger:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Enter the run that a worker was making when it died."""
-        with deferred_interrupts():
+        with self._interrupts.holding():
             self._take_crash(crashitem, report, sched)
 
     def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         key = self._sop.plan.key(crashitem)
+        if self.crashes.has_ended(crashitem, report):
+            leave_out(report)
+            return
         if key is not None and self.crashes.is_given_back(crashitem, key, report):
             give_back(crashitem, report, sched)
             return
@@ -152,16 +169,39 @@ class Ledger:
                 journals_of(self._sop).end()
         return self._closed
 
+    def disagreeing(self, domain: str, agent: str) -> Sequence[TaskTrials]:
+        """Return the tasks of a closed group whose trials disagree."""
+        if not self.groups[domain, agent].trials_by:
+            return ()
+        # In the order of the plan, since that of arrival is another one each time.
+        return disagreements(
+            (key, self._outcomes[key])
+            for key in self._sop.plan.planned
+            if (key.domain, key.agent) == (domain, agent)
+        )
+
+    def read_back(self) -> SavedSession | None:
+        """Read the finished session, or return `None` where it could not be written."""
+        if self._saving.problems:
+            return None
+        try:
+            return read_session(self._saving.path)
+        except SessionFileError as error:
+            self._flights.problems.append(str(error))
+            return None
+
     def _enter_unasked(self, planned: Container[RunKey]) -> None:
         """Enter runs that ended, and whose tests were never run: they were made, and paid for."""
         for done in self._flights.left_over:
             if done.kept.record.key not in self._outcomes:
-                self._enter(done.kept.record, done.line)
-                self._saving.add_events(done.kept.record.key, done.kept.events)
+                self._enter(done.kept.record, done.line, done.kept.events)
                 self.special.unasked += 1
+        for record, line in self.resumption.unasked():
+            if record.key not in self._outcomes and record.key in planned:
+                self._enter(record, line, taken_over=True)
         for key, run in self._read_journals().items():
             if key not in self._outcomes and key in planned:
-                self._enter(run.record, run.line)
+                self._enter(run.record, run.line, run.events)
                 self.special.unasked += 1
 
     def _read_journals(self) -> Mapping[RunKey, FinishedRun]:
@@ -176,19 +216,37 @@ class Ledger:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        if self.has_runs and self._sop.makes_runs:
+        if not self._sop.makes_runs:
+            return
+        if not self.has_runs and self._sop.options.shard is not None and self._sop.has_domains:
+            # A shard without tasks is a part like the others, when they are put together.
+            self._saving.begin()
+            self.close()
+        elif self.has_runs:
             self.close()
 
-    def _enter(self, record: RunRecord, line: str | None = None) -> None:
+    def _enter(
+        self,
+        record: RunRecord,
+        line: str | None = None,
+        events: str = "",
+        *,
+        taken_over: bool = False,
+    ) -> None:
+        """Count a run and write it, once."""
         tally = self._tally(record.domain, record.agent)
         if record.key in self._outcomes:
             # Made again by a worker that took over from a dead one; the first verdict counts.
             tally.add_rerun()
             return
+        self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[record.key] = record.outcome
         tally.add(record)
+        self._saving.add_events(record.key, events)
         self._saving.add(line or to_line(record))
-        self.special.watch(record)
+        if not taken_over:
+            # What an agent of an earlier process left behind has gone with it.
+            self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:
             self._miss(record)
         self._sop.config.hook.pytest_sop_run_finished(run=record)
@@ -200,6 +258,8 @@ class Ledger:
         return self._tallies[domain, agent]
 
     def _miss(self, record: RunRecord) -> None:
+        if TaskName(record.domain, record.task) in self._sop.quarantined:
+            return
         if record.outcome is Outcome.NOT_RUN:
             # Counted in the summary; a list of what never started would bury what went wrong.
             return
@@ -209,7 +269,7 @@ class Ledger:
 
     def _without_report(self, key: RunKey, trace: Trace | None) -> RunRecord:
         active = self._sop.find_active(key.domain)
-        task = active.domain.tasks[active.domain.task_ids.index(key.task)]
+        task = active.domain.tasks[active.places[key.task]]
         verdict = judge(active.rules, task, trace)
         record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
         return safe_record(self._sop, active, record)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-KNOWN = ("domain", "agent", "answer")
+KNOWN = ("domain", "agent", "answer", "trials")
 
 
 def check_mark(mark: pytest.Mark, where: str) -> None:
@@ -21,6 +21,10 @@ def check_mark(mark: pytest.Mark, where: str) -> None:
     if mark.args or unknown:
         what = f"unknown keyword {unknown[0]!r}" if unknown else "positional arguments"
         msg = f"{where}: @pytest.mark.sop: {what}; it takes {', '.join(KNOWN)}, by keyword"
+        raise pytest.UsageError(msg)
+    trials = mark.kwargs.get("trials", 1)
+    if type(trials) is not int or trials < 1:
+        msg = f"{where}: @pytest.mark.sop(trials={trials!r}): a whole number of at least 1 expected"
         raise pytest.UsageError(msg)
     if mark.kwargs.get("answer", "ignored") != "ignored":
         msg = f"{where}: @pytest.mark.sop(answer=...): only 'ignored' is known"
@@ -42,6 +46,11 @@ def marked_domains(definition: pytest.Item) -> tuple[str, ...]:
 def marked_agent(item: pytest.Item) -> str | None:
     spec: str | None = marked(item.iter_markers("sop"), "agent")
     return spec
+
+
+def marked_trials(definition: pytest.Item) -> int | None:
+    trials: int | None = marked(definition.iter_markers("sop"), "trials")
+    return trials
 
 
 def answer_ignored(item: pytest.Item) -> bool:

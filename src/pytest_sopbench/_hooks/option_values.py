@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal
 
 import pytest
 
-from pytest_sopbench._core.gates import GATE_NAMES, TSR, GateSpec
+from pytest_sopbench._core import budget, gate_text
+from pytest_sopbench._core.gates import GateSpec
 from pytest_sopbench._core.models import Scoring
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.snapshot_rules import SnapshotRules, read_rules
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.resuming import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 AUTO: Final = "auto"
 
@@ -34,6 +37,34 @@ class Shard:
     count: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """The session to resume, outcomes whose runs are made again, and whether to in any case."""
+
+    session: str
+    retry: frozenset[Outcome] = frozenset()
+    anyway: bool = False
+
+
+def read_resume(session: str | None, retry: str | None, *, anyway: bool) -> Resume | None:
+    """Read which session to resume, and how; the latter means nothing without the former."""
+    if session is None:
+        for name, given in (("--sop-resume-retry", retry), ("--sop-resume-anyway", anyway)):
+            if given:
+                msg = f"{name}: say with --sop-resume=NAME which session to resume"
+                raise pytest.UsageError(msg)
+        return None
+    words = [word for one in (retry or "").split(",") if (word := one.strip())]
+    unknown = [word for word in words if word not in MAY_BE_AGAIN]
+    if unknown or (retry is not None and not words):
+        msg = (
+            f"--sop-resume-retry={retry}: one or more of {','.join(MAY_BE_AGAIN)} expected\n"
+            f"{', '.join(sorted(ALWAYS_AGAIN))} are always made again"
+        )
+        raise pytest.UsageError(msg)
+    return Resume(session=session, retry=frozenset(map(Outcome, words)), anyway=anyway)
+
+
 def read_agent_args(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `--sop-agent-arg KEY=VALUE`, each key once."""
     pairs: dict[str, str] = {}
@@ -47,6 +78,15 @@ def read_agent_args(values: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise pytest.UsageError(msg)
         pairs[name] = text
     return tuple(pairs.items())
+
+
+def read_budget(values: Sequence[str]) -> budget.Budget:
+    """Read `--sop-budget`: one in money, one in time."""
+    try:
+        return budget.read_budget(values)
+    except ValueError as fault:
+        msg = f"--sop-budget={fault}"
+        raise pytest.UsageError(msg) from None
 
 
 def read_count(name: str, value: str | None) -> int | None:
@@ -125,35 +165,34 @@ def read_tags(value: str | None) -> frozenset[str]:
     return tags
 
 
-def read_rate(name: str, value: str) -> float:
-    """Read a share: `0.9` or `90%`."""
-    number = value.removesuffix("%")
-    try:
-        rate = float(number) / (100 if number != value else 1)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate <= 1:
-        msg = f"{name}={value}: a rate from 0 to 1 expected, such as 0.9 or 90%"
-        raise pytest.UsageError(msg)
-    return rate
-
-
 def read_fail_under(name: str, value: str | None) -> tuple[GateSpec, ...]:
     """Read a bound on TSR; `none` is no gate."""
     if value is None or value == "none":
         return ()
-    return (GateSpec(name=TSR, value=read_rate(name, value)),)
+    return (_read(name, value, gate_text.read_fail_under),)
 
 
 def read_gate(name: str, value: str) -> GateSpec:
     """Read `[DOMAIN:]NAME=VALUE`."""
-    asked, sign, bound = value.partition("=")
-    domain, _, metric = asked.rpartition(":")
-    if not sign or metric not in GATE_NAMES:
-        known = ", ".join(GATE_NAMES)
-        msg = f"{name}={value}: write [DOMAIN:]NAME=VALUE, NAME being one of {known}"
-        raise pytest.UsageError(msg)
-    return GateSpec(name=metric, value=read_rate(f"{name}={asked}", bound), domain=domain)
+    return _read(name, value, gate_text.read_gate)
+
+
+def _read(name: str, value: str, read: Callable[[str], GateSpec]) -> GateSpec:
+    try:
+        return read(value)
+    except ValueError as fault:
+        msg = f"{name}={fault}"
+        raise pytest.UsageError(msg) from None
+
+
+def read_reports(values: Sequence[str]) -> tuple[str, ...]:
+    """Read `md=PATH` and `md=github`."""
+    for value in values:
+        kind, sign, target = value.partition("=")
+        if kind != "md" or not sign or not target:
+            msg = f"--sop-report={value}: write md=PATH, or md=github for the step summary"
+            raise pytest.UsageError(msg)
+    return tuple(value.partition("=")[2] for value in values)
 
 
 def read_choice(name: str, value: str | None, choices: Sequence[str]) -> str:

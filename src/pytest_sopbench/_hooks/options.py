@@ -10,19 +10,23 @@ from typing import Literal
 
 import pytest
 
+from pytest_sopbench._core.budget import Budget
 from pytest_sopbench._core.gates import GateSpec
 from pytest_sopbench._core.models import Scoring
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.snapshot_rules import SnapshotRules
 from pytest_sopbench._loading.domain import DATA_FILES
 from pytest_sopbench._loading.metadata import is_domain_folder
+from pytest_sopbench._loading.tasks_file import FILE_NAME
 
 from .identity import read_task_id
 from .ini import ini_value, ini_values
 from .option_values import (
+    Resume,
     Sample,
     Shard,
     read_agent_args,
+    read_budget,
     read_choice,
     read_concurrency,
     read_count,
@@ -30,6 +34,8 @@ from .option_values import (
     read_gate,
     read_natural,
     read_redact,
+    read_reports,
+    read_resume,
     read_sample,
     read_scoring,
     read_seconds,
@@ -55,7 +61,9 @@ class Options:
     they are among `domains`. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
     `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in
     flight of all processes together, `None` is one per process. `timeout` is in seconds, `None`
-    is no limit. `lookahead` is `None` where it follows from the concurrency.
+    is no limit. `reports` are paths of pages, or `github`. `names_tasks_file` tells that the
+    configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
+    follows from the concurrency.
     """
 
     domains: tuple[str, ...]
@@ -63,12 +71,20 @@ class Options:
     named: tuple[str, ...]
     agent: str | None
     agent_args: tuple[tuple[str, str], ...]
+    trials: int
+    budget: Budget
     limit: int | None
     sample: Sample | None
     tags: frozenset[str]
     shard: Shard | None
     gates: tuple[GateSpec, ...]
     save: str | None
+    resume: Resume | None
+    compare: str | None
+    compare_create: bool
+    reports: tuple[str, ...]
+    tasks_file: Path
+    names_tasks_file: bool
     paths: tuple[Path, ...]
     trusted: tuple[Path, ...]
     sessions_dir: Path
@@ -115,12 +131,24 @@ def read_options(config: pytest.Config) -> Options:
         named=named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
         agent_args=read_agent_args(config.getoption("sop_agent_arg") or ()),
+        trials=read_count(*_set_by(config, "sop_trials")) or 1,
+        budget=read_budget(config.getoption("sop_budget") or ()),
         limit=read_count("--sop-limit", config.getoption("sop_limit")),
         sample=read_sample(config.getoption("sop_sample")),
         tags=read_tags(config.getoption("sop_tags")),
         shard=read_shard(config.getoption("sop_shard")),
         gates=_gates(config),
         save=config.getoption("sop_save"),
+        resume=read_resume(
+            config.getoption("sop_resume"),
+            config.getoption("sop_resume_retry"),
+            anyway=bool(config.getoption("sop_resume_anyway")),
+        ),
+        compare=config.getoption("sop_compare"),
+        compare_create=bool(config.getoption("sop_compare_create")),
+        reports=read_reports(config.getoption("sop_report") or ()),
+        tasks_file=_folders(config, "sop_tasks_file", (FILE_NAME,))[0],
+        names_tasks_file=bool(ini_values(config, "sop_tasks_file")),
         paths=_folders(config, "sop_paths", DEFAULT_PATHS),
         trusted=_folders(config, "sop_trust", ()),
         sessions_dir=_folders(config, "sop_sessions_dir", (DEFAULT_SESSIONS_DIR,))[0],

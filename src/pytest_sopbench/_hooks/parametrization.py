@@ -1,4 +1,4 @@
-"""A user's test that asks for a SOP fixture becomes one item for each selected task."""
+"""A user's test that asks for a SOP fixture becomes one item for each selected task and trial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .activation import activate
 from .agents import check_agent_given
 from .identity import parameter_id
-from .marks import check_mark, marked_agent, marked_domains
+from .marks import check_mark, marked_agent, marked_domains, marked_trials
 from .runs import RUNS
 from .session import ActiveDomain, SopSession
 from .snapshots import FIXTURE, check_syrupy
@@ -68,7 +68,8 @@ def _prepare(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[Activ
 
 def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
     agent = marked_agent(metafunc.definition) or sop.agent_label
-    refs = [ref for active in domains for ref in active.refs(agent)]
+    trials = marked_trials(metafunc.definition) or sop.options.trials
+    refs = [ref for active in domains for ref in active.refs(agent, trials)]
     if "sop_run" in metafunc.fixturenames:
         sop.plan.tests.selected.update((ref.key, None) for ref in refs if ref.selected)
     if not refs:
@@ -76,7 +77,7 @@ def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[Activ
         raise pytest.UsageError(msg)
     metafunc.parametrize(
         ASKS_FOR_TASK,
-        [_param(ref, parameter_id(ref.key.domain, ref.key.task), ref.domain) for ref in refs],
+        [_param(ref, parameter_id(ref.key), ref.domain) for ref in refs],
         indirect=True,
     )
 

@@ -1,5 +1,7 @@
 """What a session is to run: the denominator, known before the first run and never smaller.
 
+A run is planned once, whoever asks for it: an agent, a domain, a task and a trial are one key.
+
 Every process computes the plan of the built-in tests by itself. What a user's tests ask for, only
 the process that collects them can know; a worker of xdist sends it with its first report, since
 a task is never read back from a node id.

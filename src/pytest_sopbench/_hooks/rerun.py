@@ -1,4 +1,4 @@
-"""The one line that runs exactly this task again."""
+"""The one line that makes exactly this run again."""
 
 from __future__ import annotations
 
@@ -6,19 +6,33 @@ import shlex
 
 import pytest
 
+from .identity import item_name
 from .session import BUILTIN, SopSession, TaskRef
 
 
 def rerun_line(sop: SopSession, ref: TaskRef, item: pytest.Item) -> str:
     """Write a command that a shell takes as it is."""
     words = ["pytest"]
-    options = sop.options
-    if item.stash.get(BUILTIN, False):
-        words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
-    else:
+    options, trial = sop.options, ref.key.trial
+    if not item.stash.get(BUILTIN, False):
         words.append(item.nodeid)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
+    elif trial > 1:
+        # `--sop-domain` names tasks, and a task has all of its trials.
+        words.append(f"{_place(sop, ref)}::{item_name(ref.key)}")
+    else:
+        words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
+    if options.trials > 1:
+        words.append(f"--sop-trials={trial}")
     if options.agent:
         words.append(f"--sop-agent={options.agent}")
     words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
     return shlex.join(words)
+
+
+def _place(sop: SopSession, ref: TaskRef) -> str:
+    """Return what stands before `::` in an id that pytest finds from the current directory."""
+    active = ref.domain
+    if active.spec == active.domain.name:
+        return f"sop:{active.domain.name}"
+    return sop.shown(active.domain.data_file)

@@ -19,6 +19,7 @@ VALUE_OPTIONS = frozenset(
         "--sop-agent-arg",
         "--sop-domain",
         "--sop-gate",
+        "--sop-resume",
         "--sop-save",
         "--sop-tags",
     }

@@ -17,8 +17,9 @@ from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
 from .agents import Agents
+from .asks import Ask, Done, Makings
 from .code import manager_factory
-from .flights import Ask, Done, Flights, Makings
+from .flights import Flights
 from .rerun import rerun_line
 from .run import Judged, Run
 from .session import REF, ActiveDomain, SopSession, TaskRef
@@ -27,6 +28,7 @@ RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
 LINE = pytest.StashKey[str]()
 EVENTS = pytest.StashKey[str]()
+TAKEN_OVER = pytest.StashKey[bool]()
 WAIT = pytest.StashKey["Wait"]()
 """How long an item waited for its run, until that is reported."""
 RAISED = pytest.StashKey[BaseException]()
@@ -155,6 +157,7 @@ class Runs:
         item.stash[WAIT] = Wait(time.perf_counter() - asked, done.trace.duration)
         item.stash[LINE] = done.line
         item.stash[EVENTS] = done.kept.events
+        item.stash[TAKEN_OVER] = done.kept.taken_over
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:
             item.stash[RAISED] = raised

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from pytest_sopbench._core.gate_text import gate_text
 from pytest_sopbench._core.judging_hash import judging_hash
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._sessions.git import git_state
-from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_trials
 from pytest_sopbench._sessions.names import LAST, session_path
 from pytest_sopbench._sessions.start import start_to_line
 from pytest_sopbench._sessions.traces import TraceFolder
 from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench.errors import SessionFileError
 
-from .session import SopSession
+from .journals import journals_of
+from .partial import taken_away
+from .resuming import Resumption
+from .session import ActiveDomain, SopSession
 
 
 class Saving:
     """Writes each run as it is entered; a disk that refuses ends the saving, never the session."""
 
-    def __init__(self, sop: SopSession) -> None:
+    def __init__(self, sop: SopSession, resumption: Resumption) -> None:
         self._sop = sop
+        self._resumption = resumption
         self._writer: SessionWriter | None = None
         self._traces: TraceFolder | None = None
         self.problems: tuple[str, ...] = ()
@@ -38,35 +43,52 @@ class Saving:
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
-        self.add(start_to_line(key))
+        if not self._resumption.takes(key):
+            self.add(start_to_line(key))
 
     def add(self, line: str) -> None:
         """Append a line; the first one opens the file."""
         if self.problems:
             return
+        writer = self._open()
         try:
-            if self._writer is None:
-                kept = kept_path(self._sop)
-                self._writer = SessionWriter(self.path, session_header(self._sop), kept=kept)
-                self._open_traces()
-            self._writer.append(line)
+            if writer is not None and not self._resumption.is_written(line):
+                writer.append(line)
         except SessionFileError as error:
             self.problems = (str(error),)
 
+    def _open(self) -> SessionWriter | None:
+        try:
+            if self._writer is None:
+                kept = kept_path(self._sop)
+                lines = self._resumption.lines(self.path)
+                header = session_header(self._sop)
+                self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
+                self._open_traces()
+        except SessionFileError as error:
+            self.problems = (str(error),)
+        return self._writer
+
     def add_events(self, key: RunKey, log: str) -> None:
-        """Keep the event log of a run whose line was added; an empty one is none."""
-        if not log or self._traces is None or self.log_problems:
+        """Keep the event log of a run before its line is added; an empty one is none."""
+        # A session that is resumed takes over what has a line, and its log with it.
+        if not log or self.problems or self._open() is None or self.log_problems:
             return
         try:
-            self._traces.write(key, log)
+            if self._traces is not None:
+                self._traces.write(key, log)
         except SessionFileError as error:
             self.log_problems = (str(error),)
 
     def _open_traces(self) -> None:
         try:
-            self._traces = TraceFolder(self.path)
+            self._traces = self._resumption.logs(self.path)
         except SessionFileError as error:
             self.log_problems = (str(error),)
+
+    def begin(self) -> None:
+        """Open the file of a session that has no runs to write into it."""
+        self._open()
 
     def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
         """Put the lines into the order of the plan, and close the file."""
@@ -94,10 +116,13 @@ def kept_path(sop: SopSession) -> Path | None:
 
 def session_header(sop: SopSession) -> SessionHeader:
     """Say what this session runs, and how it judges."""
-    planned: dict[str, dict[str, None]] = {}
+    planned: dict[str, dict[str, list[int]]] = {}
     for key in sop.plan.planned:
-        planned.setdefault(key.domain, {})[key.task] = None
-    actives = {name: sop.find_active(name) for name in planned}
+        planned.setdefault(key.domain, {}).setdefault(key.task, []).append(key.trial)
+    # A shard may have no task of a domain, which it has a part of nevertheless.
+    others = sop.actives if sop.options.shard is not None else ()
+    names = dict.fromkeys([*planned, *(one.domain.name for one in others)])
+    actives = {name: sop.find_active(name) for name in names}
     return SessionHeader(
         plugin=version("pytest-sopbench"),
         agent=sop.agent_shown,
@@ -106,12 +131,24 @@ def session_header(sop: SopSession) -> SessionHeader:
         },
         options=_options(sop),
         git=git_state(sop.config.rootpath),
+        identity=journals_of(sop).identity,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         judging=judging_hash({name: active.rules for name, active in actives.items()}),
         domains={
-            name: DomainHeader(**active.domain.hashes, planned=tuple(planned[name]))
-            for name, active in actives.items()
+            name: _domain_header(active, planned.get(name, {})) for name, active in actives.items()
         },
+    )
+
+
+def _domain_header(active: ActiveDomain, planned: Mapping[str, Sequence[int]]) -> DomainHeader:
+    """Describe a domain, given the numbers of the trials that are planned of each task."""
+    trials, some_trials = planned_trials(planned)
+    return DomainHeader(
+        **active.domain.hashes,
+        judging=judging_hash({active.domain.name: active.rules}),
+        planned=tuple(planned),
+        trials=trials,
+        some_trials=some_trials,
     )
 
 
@@ -120,11 +157,23 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
     options = sop.options
     return {
         "selection": list(options.selection),
-        "gates": [f"{gate.domain}:{gate.name}={gate.value}".lstrip(":") for gate in options.gates],
+        "trials": options.trials,
+        "gates": [gate_text(gate) for gate in options.gates],
         "max_calls": options.max_calls,
         "concurrency": options.concurrency,
         "timeout": options.timeout,
         "retries": options.retries,
         "scoring": options.scoring.value,
         "contract": options.contract,
+        **_beside(sop),
     }
+
+
+def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
+    """Return what `sopbench gate` needs to decide as the session itself did; empty is left out."""
+    options = sop.options
+    why = taken_away(sop) if options.gates and options.shard is None else ""
+    # A later session takes the name of the last one for its own.
+    baseline = options.compare if options.compare != LAST else None
+    said: Mapping[str, JsonValue] = {"not_evaluated": why, "compare": baseline, **sop.recorded}
+    return {name: value for name, value in said.items() if value}

@@ -1,12 +1,13 @@
-"""Which worker of xdist runs which items: all tests of one task go to one worker.
+"""Which worker of xdist runs which items: all tests of one run go to one worker.
 
-Two tests that ask for the run of one task share it, so a second worker would make it again. What
-belongs together is told by the end of the node id, which is a hint for the schedule and nothing
-more: no run is ever identified by it.
+Two tests that ask for one trial of a task share its run, so a second worker would make it again.
+What belongs together is told by the end of the node id, which is a hint for the schedule and
+nothing more: no run is ever identified by it.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,6 +18,9 @@ from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]  # py
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs] - likewise
 
 from .identity import may_be_row
+
+# A task, and its trial where it is not the first; before it the domain, and other parameters.
+_RUN = re.compile(r"/([^/]+(?:/t[1-9][0-9]*)?)\]$")
 
 WINDOW = 8
 """Items that wait in a worker's queue while there is enough to share out."""
@@ -142,7 +146,11 @@ class TaskScheduling(LoadScheduling):  # type: ignore[misc]  # xdist has no type
 
 
 def task_hint(nodeid: str) -> str:
-    """Return what the ids of tests on one task have in common; other ids are left whole."""
+    """Return what the ids of tests on one run have in common; other ids are left whole.
+
+    Trials of a task are runs of their own, so their tests may go to different workers.
+    """
     if nodeid.endswith("]") and "/" in (brackets := nodeid.rpartition("[")[2]):
-        return brackets[:-1].rpartition("/")[2]
+        found = _RUN.search(brackets)
+        return found[1] if found else nodeid
     return nodeid.rpartition("::")[2] if may_be_row(nodeid) else nodeid

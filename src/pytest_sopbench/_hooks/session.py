@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.models import Domain, Rules, Task
+from pytest_sopbench._core.models import Domain, JsonValue, Rules, Task
 from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._loading.domain import load_domain
 from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench._loading.rows import TaskRows
 from pytest_sopbench.errors import SopbenchError
 
 from .identity import domain_id
@@ -35,11 +37,20 @@ NO_DOMAIN = (
 
 @dataclass(frozen=True, slots=True)
 class TaskRef:
-    """One task that an item asks for, by position, so that no item holds a row."""
+    """One run that an item asks for, its task by position, so that no item holds a row."""
 
     domain: ActiveDomain
     position: int
     key: RunKey
+
+    @property
+    def line(self) -> int:
+        """The line of the data file on which the task's row starts, from 1."""
+        rows = self.domain.domain.tasks
+        # Without building the task, where it is not built yet.
+        return (
+            rows.line_at(self.position) if isinstance(rows, TaskRows) else rows[self.position].line
+        )
 
     @property
     def task(self) -> Task:
@@ -69,11 +80,22 @@ class ActiveDomain:
         """The positions of the tasks that the options select."""
         return frozenset(self.positions)
 
-    def refs(self, agent: str) -> Sequence[TaskRef]:
-        """Return every task, selected or not: pytest and other plugins must see the others go."""
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The position of each task by its id."""
+        return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
+
+    def refs(self, agent: str, trials: int) -> Sequence[TaskRef]:
+        """Return every task, selected or not: pytest and other plugins must see the others go.
+
+        The first trials of all tasks come before the second ones: whatever ends a session early,
+        a budget, `-x` or Ctrl-C, it has tried as many tasks as it could, and not a few of them
+        again and again. Runs that are made at the same time are of different tasks then.
+        """
         name = self.domain.name
         return [
-            TaskRef(self, position, RunKey(name, task_id, 1, agent))
+            TaskRef(self, position, RunKey(name, task_id, trial, agent))
+            for trial in range(1, trials + 1)
             for position, task_id in enumerate(self.domain.task_ids)
         ]
 
@@ -85,6 +107,9 @@ class SopSession:
         self.config = config
         self.options = options
         self.plan = Plan()
+        # What the saved session's header has beside the options, by name.
+        self.recorded: dict[str, JsonValue] = {}
+        self.quarantined: frozenset[TaskName] = frozenset()
         self._active: dict[str, ActiveDomain] = {}
 
     @cached_property

@@ -38,6 +38,7 @@ class SopSnapshot:
     """What a trajectory is compared with: `assert sop_run.trajectory == sop_snapshot`.
 
     It reads what was approved and decides; syrupy writes where that is asked for, and counts.
+    Only the first trial of a task is compared and approved.
     """
 
     __hash__ = None  # type: ignore[assignment]  # as any value that only compares
@@ -62,6 +63,9 @@ class SopSnapshot:
             msg = f"a snapshot is compared with a trajectory, such as sop_run.trajectory: {other!r}"
             raise TypeError(msg)
         self.compared = True
+        if self._key.trial > 1:
+            # What was approved is the first trial's; the others say how far it can be relied on.
+            return True
         made = self._rules.normalised(self._redacted(other))
         text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
         found = self._assertion.extension.found = self._found()
@@ -173,6 +177,8 @@ def check_syrupy(config: pytest.Config, where: str) -> None:
 def not_approved(item: pytest.Item) -> str:
     """Say why the run of an item was not approved where that was asked for, or nothing."""
     option: Any = item.config.option
+    if item.stash[REF].key.trial > 1:
+        return ""
     run, snapshot = item.stash.get(RUN, None), item.stash.get(SNAPSHOT, None)
     if not (option.update_snapshots or getattr(option, "update_new_snapshots_only", False)):
         return ""

@@ -46,6 +46,11 @@ class Routes:
         self.route()
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        # `capsys` and its like have put streams of their own there.
+        self.route()
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:
         # The terminal's own streams stand there while pytest reports.
         self.route()

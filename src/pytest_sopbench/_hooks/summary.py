@@ -6,18 +6,23 @@ from collections.abc import Generator, Iterator, Sequence
 
 import pytest
 
+from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState
+from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._core.totals import total_of
-from pytest_sopbench._reports.gate import gate_line, not_evaluated_line
+from pytest_sopbench._reports.comparison import session_comparison_lines, short_comparison
+from pytest_sopbench._reports.gate import gate_lines, not_evaluated_lines
+from pytest_sopbench._reports.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.misses import miss_lines
 from pytest_sopbench._reports.numbers import counted
 from pytest_sopbench._reports.special import special_lines
+from pytest_sopbench._reports.task_entries import entry_lines, without_lines
 from pytest_sopbench._reports.terminal import domain_lines, total_lines
 
-from .concurrency import needs_main_thread
+from .forecast import forecast_of_options, forecast_of_plan
 from .gate import Gate
 from .ledger import Ledger
-from .option_values import AUTO
+from .pages import write_reports
 from .session import SopSession
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
@@ -33,6 +38,12 @@ class SummaryHooks:
 
     def pytest_report_header(self) -> list[str]:
         return list(header_lines(self._sop))
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        config = self._sop.config
+        if config.option.verbose < 0 or not self._sop.makes_runs:
+            return []
+        return list(forecast_of_plan(self._sop))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
@@ -54,21 +65,30 @@ class SummaryHooks:
 
     def _gate_lines(self) -> Iterator[tuple[str, str]]:
         for verdict in self._gate.verdicts:
-            yield gate_line(verdict), COLOURS[verdict.state]
+            for line in gate_lines(verdict):
+                yield line, COLOURS[verdict.state]
         if self._gate.others:
             failures = counted(self._gate.others, "other failure")
             yield f"       {failures}, which no gate forgives", "red"
         if self._gate.is_set and self._gate.not_evaluated:
-            yield not_evaluated_line(self._gate.not_evaluated), "yellow"
+            for line in not_evaluated_lines(self._gate.not_evaluated):
+                yield line, "yellow"
+        for remark in self._gate.remarks:
+            yield f"       {remark}", "yellow"
 
     def _blocks(self, verbosity: int) -> Iterator[str]:
         if self._gate.forgives and verbosity >= 0:
-            yield from miss_lines(self._ledger.misses, self._ledger.missed)
+            yield from self._misses()
         summaries = self._ledger.close()
         for (domain, agent), summary in self._ledger.groups.items():
             shown = self._shown(agent)
             yield from domain_lines(
-                domain, shown, summary, verbosity=verbosity, scoring=self._sop.options.scoring
+                domain,
+                shown,
+                summary,
+                verbosity=verbosity,
+                scoring=self._sop.options.scoring,
+                disagreeing=self._ledger.disagreeing(domain, agent),
             )
         if len({domain for domain, _ in self._ledger.groups}) > 1:
             total = total_of(summaries)
@@ -76,6 +96,27 @@ class SummaryHooks:
             yield from total_lines(", ".join(agents), total, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, list(summaries))
+        yield from without_lines(self._gate.without or {}, len(self._gate.entries.quarantined))
+        yield from entry_lines(self._gate.entries.report, file=self._gate.entries.shown)
+        if self._gate.comparison is not None:
+            yield from self._comparison(self._gate.comparison, verbosity)
+
+    def _misses(self) -> Iterator[str]:
+        """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""
+        shown: frozenset[RunKey] = frozenset()
+        if self._gate.saved is not None and self._gate.comparison is not None:
+            pooled = self._gate.comparison.pooled
+            lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
+            yield from lost_lines(lost, pooled.name)
+            shown = keys_of(lost)
+        others = [one for one in self._ledger.misses if one.key not in shown]
+        yield from miss_lines(others, self._ledger.missed - len(shown))
+
+    def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
+        if verbosity < 0:
+            yield f"vs {comparison.pooled.name}: {short_comparison(comparison.pooled)}"
+        else:
+            yield from session_comparison_lines(comparison)
 
     def _shown(self, agent: str) -> str:
         return self._sop.agent_shown if agent == self._sop.agent_label else agent
@@ -85,7 +126,11 @@ class SummaryHooks:
         added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
         for lines in added:
             yield from lines or ()
+        yield from self._ledger.resumption.summary_lines()
         yield from special_lines(self._ledger.special)
+        if self._gate.saved is not None:
+            for problem in write_reports(self._sop, self._gate, self._gate.saved):
+                yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
 
@@ -109,15 +154,6 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         if active.domain.warnings:
             told = counted(len(active.domain.warnings), "warning")
             yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
-    yield from pace_lines(sop)
-
-
-def pace_lines(sop: SopSession) -> Iterator[str]:
-    """Say how runs are made, where it is otherwise than one at a time."""
-    options = sop.options
-    if needs_main_thread(sop.config):
-        yield "sop: runs are made one at a time in the main thread, without a limit of time"
-    elif options.concurrency is not None:
-        most = "as many as the provider bears" if options.concurrency == AUTO else "up to"
-        count = "" if options.concurrency == AUTO else f" {options.concurrency}"
-        yield f"sop: {most}{count} runs in flight"
+    if sop.config.getoption("dist", "no") != "no" and sop.makes_runs:
+        # The controller of xdist collects nothing.
+        yield from forecast_of_options(sop)

@@ -15,12 +15,13 @@ from pytest_sopbench._core.verdicts import Outcome
 
 from .failures import TaskFailed
 from .marks import answer_ignored
-from .runs import EVENTS, LINE, RAISED, RERUN, RUN, WAIT, Runs
+from .runs import EVENTS, LINE, RAISED, RERUN, RUN, TAKEN_OVER, WAIT, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
 LINE_OF_RUN = "sop_run"
 EVENTS_OF_RUN = "sop_events"
+RUN_TAKEN_OVER = "sop_taken_over"
 MISS = "sop_miss"
 RERUN_OF_ITEM = "sop_rerun"
 # execnet cannot carry a lower number, and writes a higher one digit by digit.
@@ -71,9 +72,7 @@ class Transport:
             # What the agent wrote, as pytest captured it.
             report.sections[:] = [(name, redaction.text(text)) for name, text in report.sections]
         if line is not None:
-            setattr(report, LINE_OF_RUN, line)
-            setattr(report, EVENTS_OF_RUN, item.stash[EVENTS])
-            del item.stash[LINE], item.stash[EVENTS]
+            _hand_over(item, report)
         if item.stash.get(RERUN, False):
             setattr(report, RERUN_OF_ITEM, True)
             del item.stash[RERUN]
@@ -90,6 +89,15 @@ class Transport:
         if REF in item.stash:
             self._runs.release(item)
         return result
+
+
+def _hand_over(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Put on a report what the run of its item left, once."""
+    setattr(report, LINE_OF_RUN, item.stash[LINE])
+    setattr(report, EVENTS_OF_RUN, item.stash[EVENTS])
+    if item.stash[TAKEN_OVER]:
+        setattr(report, RUN_TAKEN_OVER, True)
+    del item.stash[LINE], item.stash[EVENTS], item.stash[TAKEN_OVER]
 
 
 def _take_own_time(item: pytest.Item, report: pytest.TestReport) -> None:

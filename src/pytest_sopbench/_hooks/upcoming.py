@@ -50,19 +50,22 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
     """Tell whether a run of `item` needs nothing but what the run of `current` has used."""
     if any(item.get_closest_marker(name) for name in UNDECIDED):
         return False
-    agent = _definition(item, "sop_agent")
+    agent = definition(item, "sop_agent")
     lasting = agent is None or (agent.scope == "session" and not agent.params)
-    same = all(_definition(item, name) is _definition(current, name) for name in SHARED)
-    ours = all(_is_ours(_definition(item, name)) for name in ("sop_task", "sop_run"))
+    same = all(definition(item, name) is definition(current, name) for name in SHARED)
+    ours = all(is_ours(definition(item, name)) for name in ("sop_task", "sop_run"))
     return lasting and same and ours
 
 
-def _definition(item: pytest.Item, name: str) -> Any:
-    # pytest has no public way to ask which fixture an item gets.
-    info: Any = getattr(item, "_fixtureinfo", None)
-    found = info.name2fixturedefs.get(name) if info is not None else None
+def definition(item: pytest.Item | pytest.Collector, name: str) -> Any:
+    """Return what defines the fixture of that name as this node sees it, or `None`."""
+    # pytest has no public way to ask which fixture an item gets. What an item itself knows lacks
+    # the agent, which is asked for only where no marker names another one.
+    manager: Any = getattr(item.session, "_fixturemanager", None)
+    found = manager.getfixturedefs(name, item) if manager is not None else None
     return found[-1] if found else None
 
 
-def _is_ours(definition: Any) -> bool:
-    return getattr(getattr(definition, "func", None), "__module__", "") == PLUGIN
+def is_ours(found: Any) -> bool:
+    """Tell whether a definition is the plugin's own."""
+    return getattr(getattr(found, "func", None), "__module__", "") == PLUGIN

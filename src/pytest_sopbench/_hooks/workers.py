@@ -10,6 +10,7 @@ from .concurrency import SHARE, pace_of, shares
 from .journals import JOURNALS, journals_of
 from .machines import check_came_up
 from .session import SopSession
+from .taken_over import RESUMED, taken_over_of
 
 
 class Workers:
@@ -30,7 +31,9 @@ class Workers:
             # A worker that takes over from a dead one takes its share.
             node.workerinput[SHARE] = self._free.pop(0)
         spec = node.gateway.spec
-        if spec.popen and not spec.via:
+        is_local = bool(spec.popen and not spec.via)
+        node.workerinput[RESUMED] = taken_over_of(self._sop).for_worker(local=is_local)
+        if is_local:
             journals = journals_of(self._sop)
             journals.begin()
             node.workerinput[JOURNALS] = str(journals.folder)
@@ -95,4 +98,5 @@ def raise_restart_limit(sop: SopSession) -> None:
     """Let every run cost a worker: xdist's own limit would leave the rest of the tasks unrun."""
     option = sop.config.option
     if getattr(option, "maxworkerrestart", 0) is None:
-        option.maxworkerrestart = str(sum(len(active.positions) for active in sop.domains))
+        runs = sum(len(active.positions) for active in sop.domains) * sop.options.trials
+        option.maxworkerrestart = str(runs)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_sopbench._core.compare_metrics import Change
-from pytest_sopbench._core.compare_sessions import Comparison, Tier
+from pytest_sopbench._core.compare_sessions import Comparison, SessionComparison, Tier
 from pytest_sopbench._core.confusion import Collapse
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.paired import Aside, TaskKey
 from pytest_sopbench._core.paired_tests import ALPHA, PairedTest
 
 from .numbers import NOT_AVAILABLE, amount, counted, money, percent, seconds
-from .text import one_line, packed
+from .text import heading, one_line, packed
 from .wrong import with_commas
 
 LIMIT = 20
@@ -40,6 +40,18 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
     yield from _aside_lines(comparison)
+
+
+def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
+    """Yield every comparison of two sessions: by group, and pooled where there are several."""
+    several = len(compared.groups) > 1
+    for name, one in compared.groups.items():
+        if several:
+            yield heading(f"SOP: {one_line(name)}")
+        yield from comparison_lines(one)
+    if several:
+        yield heading(f"SOP: {len(compared.groups)} domains, pooled")
+        yield from comparison_lines(compared.pooled)
 
 
 def short_comparison(comparison: Comparison) -> str:

@@ -1,17 +1,22 @@
-"""One line for each gate: what it asked, what it got, and what that means."""
+"""Each gate: what it asked, what it got, and what that means."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pytest_sopbench._core.gates import GateVerdict
 
+from .text import one_line, packed
 
-def gate_line(verdict: GateVerdict) -> str:
-    """Return the line of one gate that was evaluated."""
+
+def gate_lines(verdict: GateVerdict) -> Iterator[str]:
+    """Yield one gate that was evaluated, 80 columns wide."""
     where = f"{verdict.where}: " if verdict.where else ""
     why = f": {verdict.why}" if verdict.why else ""
-    return f"gate   {where}{verdict.asked} {verdict.state} (got {verdict.got}){why}"
+    text = f"{where}{verdict.asked} {verdict.state} (got {verdict.got}){why}"
+    return packed("gate  ", one_line(text).split(), gap=" ", indent=7)
 
 
-def not_evaluated_line(why: str) -> str:
-    """Return the line that says that no gate was asked, and why not."""
-    return f"gate   not evaluated: {why}"
+def not_evaluated_lines(why: str) -> Iterator[str]:
+    """Yield that no gate was asked, and why not."""
+    return packed("gate  ", one_line(f"not evaluated: {why}").split(), gap=" ", indent=7)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunRecord
 from pytest_sopbench._core.statistics import wilson
+from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._core.totals import total_of
 from pytest_sopbench._core.verdicts import Outcome
 
+from .escaping import escaped, table
 from .failure import headline
+from .markdown_comparison import comparison_block
 from .numbers import amount, counted, interval, money, percent, seconds
-from .text import cut, one_line
+from .text import cut
 
 MISSES = 20
 SLOWEST = 5
 RULES = 20
 _REASON = 160
-
-_SIGNS = re.compile(r"[\\`*\[\]<|~&@#]|(?<![^\W_])_|_(?![^\W_])|(?<=\w)(?=://)|\bwww(?=\.)")
-"""What Markdown, or the site that shows it, would take for more than text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,8 @@ class SessionPage:
     `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
     empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
+    `comparison` is `None` where there is no baseline. `may_fail` are tasks that gates and the
+    comparison leave out.
     """
 
     agent: str
@@ -42,6 +44,18 @@ class SessionPage:
     not_evaluated: str = ""
     remarks: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    comparison: SessionComparison | None = None
+    may_fail: Collection[TaskName] = frozenset()
+
+    @property
+    def apart(self) -> Sequence[RunRecord]:
+        """The runs of tasks that may fail."""
+        return [one for one in self.records if TaskName(one.domain, one.task) in self.may_fail]
+
+    @property
+    def asked(self) -> Sequence[RunRecord]:
+        """The runs that gates are asked of."""
+        return [one for one in self.records if TaskName(one.domain, one.task) not in self.may_fail]
 
 
 def markdown(page: SessionPage) -> str:
@@ -49,9 +63,11 @@ def markdown(page: SessionPage) -> str:
     blocks = [
         [f"# SOP: {', '.join(map(escaped, page.summaries))}, agent {escaped(page.agent)}"],
         list(_verdict_lines(page)),
+        list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
         list(_outcome_lines(page.records)),
-        list(_miss_lines(page.records)),
+        list(_miss_lines("Not correct", page.asked)),
+        list(_miss_lines("Not correct, and may fail", page.apart)),
         list(_rule_lines(page.summaries)),
         list(_slow_lines(page.records)),
         list(_cost_lines(page.summaries)),
@@ -60,29 +76,10 @@ def markdown(page: SessionPage) -> str:
     return "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n") + "\n"
 
 
-def escaped(text: str) -> str:
-    """Return a text on one line that Markdown shows as it is, in a cell of a table too."""
-    return _SIGNS.sub(_as_entity, one_line(text))
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a table whose cells are escaped already; the first column is text, others numbers."""
-    yield f"| {' | '.join(heads)} |"
-    yield f"| --- |{' ---: |' * (len(heads) - 1)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def _as_entity(found: re.Match[str]) -> str:
-    sign = found[0]
-    # Empty between a scheme and its colon: a joiner that is not seen keeps it from being a link.
-    return "".join(f"&#{ord(one)};" for one in sign) if len(sign) == 1 else f"{sign}&#8288;"
-
-
 def _verdict_lines(page: SessionPage) -> Iterator[str]:
     total = total_of(page.summaries).pooled
     rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
-    yield f"**{_verdict(page)}**: {rate}"
+    yield f"**{_verdict(page)}**: {rate}{_without(page)}"
     if page.gates or page.not_evaluated or page.remarks:
         yield ""
     for one in page.gates:
@@ -92,6 +89,14 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
     if page.not_evaluated:
         yield f"- not evaluated: {escaped(page.not_evaluated)}"
     yield from (f"- {escaped(one)}" for one in page.remarks)
+
+
+def _without(page: SessionPage) -> str:
+    if not page.apart:
+        return ""
+    runs, correct = len(page.asked), sum(one.outcome is Outcome.CORRECT for one in page.asked)
+    share = percent(correct / runs if runs else None)
+    return f"; without tasks that may fail {share}, {correct} of {runs}"
 
 
 def _verdict(page: SessionPage) -> str:
@@ -138,13 +143,13 @@ def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:
     yield from table(("outcome", "runs"), [(one.value, f"{n}") for one, n in counts if n])
 
 
-def _miss_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+def _miss_lines(what: str, records: Sequence[RunRecord]) -> Iterator[str]:
     # What never started is counted above; a list of it would bury what went wrong.
     silent = {Outcome.CORRECT, Outcome.NOT_RUN}
     misses = [one for one in records if one.outcome not in silent]
     if not misses:
         return
-    yield f"## Not correct: {len(misses)}"
+    yield f"## {what}: {len(misses)}"
     yield ""
     yield "| task | what came of it |"
     yield "| --- | --- |"

@@ -35,6 +35,15 @@ def seconds(duration: float | None) -> str:
     return f"{minutes} min {rest} s"
 
 
+def minutes(duration: float) -> str:
+    """`8.4 s`, `11 min`, `2 h 5 min`: no seconds beside minutes."""
+    if duration < 2 * _MINUTE:
+        return seconds(duration)
+    hours, rest = divmod(round(duration / _MINUTE), _MINUTE)
+    parts = [f"{hours} h" if hours else "", f"{rest} min" if rest else ""]
+    return " ".join(filter(None, parts))
+
+
 def amount(number: float | None) -> str:
     """`4.0`, `812`, `5.2k`: a mean of calls or tokens."""
     if number is None:

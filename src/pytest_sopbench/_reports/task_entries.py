@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.task_entries import EntriesReport, RunsOfEntry, TaskEntry
 
 from .failure import headline
-from .numbers import counted
+from .numbers import counted, interval, percent
 from .text import WIDTH, cut, one_line
 
 LIMIT = 20
@@ -33,6 +35,18 @@ def entry_lines(report: EntriesReport, *, file: str) -> Iterator[str]:
     yield from _block("may fail and did, outside gates", failed)
     passed = [f"{one_line(str(one.entry.name))}{_of_runs(one)}" for one in report.passed]
     yield from _block(f"may fail and did not: take it out of {file}", passed)
+
+
+def without_lines(summaries: Mapping[str, Summary], tasks: int) -> Iterator[str]:
+    """Yield what TSR is without the tasks that may fail; nothing where there are none."""
+    if not tasks:
+        return
+    for name, one in summaries.items():
+        where = f" of {one_line(name)}" if len(summaries) > 1 else ""
+        rate = f"{percent(one.tsr)} {interval(wilson(one.correct, one.runs))}"
+        yield cut(
+            f"TSR{where} without tasks that may fail: {rate}  {one.correct} of {one.runs}", WIDTH
+        )
 
 
 def _block(what: str, lines: Sequence[str]) -> Iterator[str]:

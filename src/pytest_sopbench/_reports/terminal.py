@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.confusion import Collapse
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.models import Scoring
 from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.totals import Total
+from pytest_sopbench._core.trials import TaskTrials
 from pytest_sopbench._core.verdicts import COMPLETED, Outcome
 
 from .numbers import amount, counted, interval, money, percent, seconds
 from .rules import contract_lines
 from .tables import table_lines
 from .text import WIDTH, cut, heading, one_line, packed
+from .trials import disagreement_lines, trial_lines
 from .wrong import with_commas, wrong_parts
 
 _LABEL = 7
@@ -23,6 +25,7 @@ _GAP = "   "
 _TEXTS = 27
 
 _Counts = tuple[int, int]
+_Bounds = tuple[float, float]
 
 
 def domain_lines(
@@ -32,8 +35,18 @@ def domain_lines(
     *,
     verbosity: int = 0,
     scoring: Scoring = Scoring.EXACT,
+    disagreeing: Sequence[TaskTrials] = (),
 ) -> Iterator[str]:
-    """Yield the block of one domain, 80 columns wide; below verbosity 0 it is one line."""
+    """Yield the block of one domain, 80 columns wide; below verbosity 0 it is one line.
+
+    Args:
+        domain: what the block is about.
+        agent: as the session names it.
+        summary: what its runs came to.
+        verbosity: as pytest counts `-v` and `-q`.
+        scoring: by whose rules the runs were judged.
+        disagreeing: the tasks whose trials disagree.
+    """
     is_published = scoring is Scoring.PUBLISHED
     if verbosity < 0:
         yield _short_line(domain, summary, mark=" (published)" if is_published else "")
@@ -41,6 +54,8 @@ def domain_lines(
     published = ", published scoring" if is_published else ""
     yield heading(f"SOP: {one_line(domain)}, agent {one_line(agent)}{published}")
     yield from _rate_lines(summary, summary.chance)
+    yield from trial_lines(summary)
+    yield from disagreement_lines(disagreeing)
     wrong = summary.outcomes.get(Outcome.WRONG, 0)
     if wrong:
         start = _row("wrong", f"{wrong}:" if summary.mismatched else f"{wrong}")
@@ -60,13 +75,14 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0) -> Iterator[str
     several = counted(total.domains, "domain")
     pooled = total.pooled
     if verbosity < 0:
-        bounds = interval(wilson(pooled.correct, pooled.runs))
+        bounds = interval(_tsr_bounds(pooled))
         rates = f"mean {percent(total.means.get('tsr'))}, pooled {percent(pooled.tsr)} {bounds}"
         yield f"{several}: TSR {rates} {pooled.correct} of {pooled.runs}"
         return
     yield heading(f"SOP: {several}, agent {one_line(agent)}: mean, and pooled")
     yield from packed(f"{'mean':<{_LABEL - len(_GAP)}}", _means(total), gap=_GAP, indent=_LABEL)
     yield from _rate_lines(pooled, total.chance)
+    yield from trial_lines(pooled)
     yield from contract_lines(pooled)
     if verbosity > 0:
         yield from _cost_lines(pooled)
@@ -86,10 +102,12 @@ def _rate_lines(summary: Summary, chance: float | None) -> Iterator[str]:
     texts = [f"{k} of {n} correct", f"{c} of {n} completed"]
     # Two columns that stay under one another whatever the counts are.
     column = max(len(f"{n} of {n} completed"), len("000 of 000 completed"))
-    yield _rate_line("TSR", (k, n), f"{texts[0]:<{column}}{_GAP}chance {percent(chance)}")
+    tsr = f"{texts[0]:<{column}}{_GAP}chance {percent(chance)}"
+    yield _rate_line("TSR", (k, n), tsr, _tsr_bounds(summary))
     if summary.disputed.counts.runs:
         text = f"{undisputed.correct} of {undisputed.runs} undisputed"
-        yield _rate_line("", (undisputed.correct, undisputed.runs), text)
+        counts = undisputed.correct, undisputed.runs
+        yield _rate_line("", counts, text, _bounds(summary, counts))
         yield from _said("", _left_out(summary))
     missed = [
         f"{summary.outcomes[outcome]} {outcome.value}"
@@ -97,7 +115,7 @@ def _rate_lines(summary: Summary, chance: float | None) -> Iterator[str]:
         for outcome in reversed(Outcome)
         if outcome not in COMPLETED and summary.outcomes.get(outcome)
     ]
-    first = _rate_line("ECR", (c, n), f"{texts[1]:<{column}}")
+    first = _rate_line("ECR", (c, n), f"{texts[1]:<{column}}", _bounds(summary, (c, n)))
     beside = f"{first:<{_TEXTS + column + len(_GAP)}}{', '.join(missed)}"
     if len(beside) <= WIDTH:
         yield beside.rstrip()
@@ -109,11 +127,21 @@ def _rate_lines(summary: Summary, chance: float | None) -> Iterator[str]:
     yield from packed(rate, _tool_parts(summary), gap=_GAP, indent=_LABEL)
 
 
-def _rate_line(label: str, counts: _Counts, text: str) -> str:
+def _rate_line(label: str, counts: _Counts, text: str, bounds: _Bounds | None) -> str:
     successes, n = counts
     rate = percent(successes / n if n else None)
-    bounds = interval(wilson(successes, n))
-    return f"{label:<6}{rate:>6} {bounds:<13} {text}".rstrip()
+    return f"{label:<6}{rate:>6} {interval(bounds):<13} {text}".rstrip()
+
+
+def _tsr_bounds(summary: Summary) -> _Bounds | None:
+    if summary.trials_by:
+        return summary.trials.bounds().tsr
+    return wilson(summary.correct, summary.runs)
+
+
+def _bounds(summary: Summary, counts: _Counts) -> _Bounds | None:
+    # Trials of a task are not independent, and would make an interval over runs too narrow.
+    return None if summary.trials_by else wilson(*counts)
 
 
 def _left_out(summary: Summary) -> str:
@@ -178,7 +206,7 @@ def _cost_lines(summary: Summary) -> Iterator[str]:
 
 
 def _short_line(name: str, summary: Summary, *, mark: str) -> str:
-    tsr = f"TSR {percent(summary.tsr)} {interval(wilson(summary.correct, summary.runs))}".rstrip()
+    tsr = f"TSR {percent(summary.tsr)} {interval(_tsr_bounds(summary))}".rstrip()
     counts = f"{summary.correct} of {summary.runs}"
     if mark:
         # There completed means returned, so ECR gives way to what must be said.

@@ -74,8 +74,10 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     on another day another entry is expired.
     """
     must_pass = {name: TaskEntry(name=name, must_pass=True) for name in _named(saved, "must_pass")}
-    found = report_entries(planned_records(saved), TaskEntries(entries=must_pass), date.min)
-    expired = tuple(TaskEntry(name=name) for name in _named(saved, "expired"))
+    records = planned_records(saved)
+    found = report_entries(records, TaskEntries(entries=must_pass), date.min)
+    planned = {TaskName(one.domain, one.task) for one in records}
+    expired = tuple(TaskEntry(name=name) for name in _named(saved, "expired") if name in planned)
     return replace(found, expired=expired)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -19,8 +19,10 @@ SCHEMA = 1
 class DomainHeader:
     """One domain of a session: hashes of its content, and the ids of the planned tasks.
 
-    `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
-    domains agree on the one they share; empty where it was not recorded.
+    Each planned task has the trials 1 to `trials`, but those that `some_trials` names: these have
+    just the trials that stand there. `judging` is the `judging_hash` of this domain alone, which
+    tells whether sessions of different domains agree on the one they share; empty where it was not
+    recorded.
     """
 
     sop: str = ""
@@ -29,6 +31,29 @@ class DomainHeader:
     data: str = ""
     planned: tuple[str, ...] = ()
     judging: str = ""
+    trials: int = 1
+    some_trials: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    def trials_of(self, task: str) -> Sequence[int]:
+        """Return the numbers of the trials that were planned of a planned task."""
+        return self.some_trials.get(task, range(1, self.trials + 1))
+
+    @property
+    def runs(self) -> Iterator[tuple[str, int]]:
+        """The planned runs as task and trial, the first trials of all tasks before the others."""
+        most = max(self.trials, *(one for some in self.some_trials.values() for one in some), 1)
+        for trial in range(1, most + 1):
+            for task in self.planned:
+                if trial in self.trials_of(task):
+                    yield task, trial
+
+
+def planned_trials(tasks: Mapping[str, Sequence[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
+    """Return `trials` and `some_trials` of a header, given the planned trials of each task."""
+    trials = max((max(numbers) for numbers in tasks.values()), default=1)
+    every = [*range(1, trials + 1)]
+    some = {task: tuple(sorted(one)) for task, one in tasks.items() if sorted(one) != every}
+    return trials, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +62,8 @@ class SessionHeader:
 
     `started` is an ISO instant with its zone. `options` are those that say which runs were made
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
-    `judging_hash` of the rules. `git` is `None` outside a repository.
+    `judging_hash` of the rules. `git` is `None` outside a repository. `identity` is of this one
+    session, and tells which journals are its own; empty where it keeps none.
     """
 
     plugin: str
@@ -48,6 +74,7 @@ class SessionHeader:
     options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     git: GitState | None = None
     domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
+    identity: str = ""
     schema: int = SCHEMA
 
 
@@ -75,6 +102,7 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
             options=dict(data["options"]),
             git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
             domains={name: _domain(one) for name, one in data["domains"].items()},
+            identity=str(data.get("identity", "")),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as fault:
         msg = f"a header with missing or unusable keys: {fault}"
@@ -89,4 +117,10 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         data=data["data"],
         planned=tuple(data["planned"]),
         judging=str(data.get("judging", "")),
+        # Sessions that were saved before there were trials have one of each task.
+        trials=int(data.get("trials", 1)),
+        some_trials={
+            task: tuple(int(one) for one in numbers)
+            for task, numbers in data.get("some_trials", {}).items()
+        },
     )

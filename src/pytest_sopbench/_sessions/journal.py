@@ -45,11 +45,15 @@ def clear_journals(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
-    """A run as a journal has it: its line, the record in it, and its trace where it was kept."""
+    """A run as a journal has it: its line, the record in it, and its trace where it was kept.
+
+    `events` is its event log; empty where none is wanted.
+    """
 
     line: str
     record: RunRecord
     trace: Trace | None = None
+    events: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +92,25 @@ class Journal:
         """
         self._write(f"{start_to_line(key)}\n")
 
-    def end(self, key: RunKey, line: str, trace: Trace | None) -> None:
+    def end(self, key: RunKey, line: str, trace: Trace | None, events: str = "") -> None:
         """Write how a run ended: its line, and its trace where another process may have it.
+
+        Args:
+            key: the run.
+            line: its record.
+            trace: what nothing is masked in, else `None`.
+            events: its event log, or empty.
 
         Raises:
             SessionFileError: the disk did not take it.
         """
-        lines = f"{line}\n"
+        # Before the run's line: a run counts as finished when all of it is there.
+        before = ""
         if trace is not None:
-            data = {"type": "trace", **key._asdict(), "trace": trace_to_json(trace)}
-            # Before the run's line: a run counts as finished when all of it is there.
-            lines = f"{json.dumps(data, ensure_ascii=True, separators=(',', ':'))}\n{lines}"
-        self._write(lines)
+            before = _part("trace", key, trace_to_json(trace))
+        if events:
+            before += _part("events", key, events)
+        self._write(f"{before}{line}\n")
 
     def close(self) -> None:
         self._file.close()
@@ -119,20 +130,22 @@ def read_journal(path: Path) -> ReadJournal:
         SessionFileError: the file cannot be read, or holds something else than a journal.
     """
     begun: dict[RunKey, None] = {}
-    traces: dict[RunKey, Trace] = {}
+    parts: dict[RunKey, dict[str, Any]] = {}
     finished: dict[RunKey, FinishedRun] = {}
     try:
         for line in _lines(path):
             data: dict[str, Any] = json.loads(line)
-            if data["type"] == "start":
+            kind: str = data["type"]
+            if kind == "start":
                 begun[start_from_json(data)] = None
-            elif data["type"] == "trace":
+            elif kind in {"trace", "events"}:
                 key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
-                traces[key] = trace_from_json(data["trace"])
+                part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
+                parts.setdefault(key, {})[kind] = part
             else:
                 record = from_line(line)
-                trace = traces.pop(record.key, None)
-                finished[record.key] = FinishedRun(line=line, record=record, trace=trace)
+                left = parts.pop(record.key, {})
+                finished[record.key] = FinishedRun(line=line, record=record, **left)
     except (KeyError, TypeError, ValueError) as fault:
         msg = f"{path}: no journal of a session: {fault}"
         raise SessionFileError(msg, hint="remove the folder that it lies in") from fault
@@ -153,6 +166,11 @@ def read_journals(folder: Path) -> ReadJournal:
     return ReadJournal(
         finished=finished, unfinished=tuple(key for key in begun if key not in finished)
     )
+
+
+def _part(kind: str, key: RunKey, value: object) -> str:
+    data = {"type": kind, **key._asdict(), kind: value}
+    return f"{json.dumps(data, ensure_ascii=True, separators=(',', ':'))}\n"
 
 
 def _lines(path: Path) -> Iterator[str]:

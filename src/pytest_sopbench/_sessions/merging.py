@@ -12,8 +12,9 @@ from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench.errors import SessionFileError
 
-from .header import DomainHeader, SessionHeader
+from .header import DomainHeader, SessionHeader, planned_trials
 from .reader import SavedSession
+from .resuming import PAST
 from .whole import SHARD, Shard, selection_of, shard_of, summarized
 
 _SHOWN: Final = 3
@@ -85,10 +86,13 @@ def _shard(saved: SavedSession) -> Shard:
     if shard is None:
         msg = f"{saved.path}: not a shard: it was made without --sop-shard"
         raise SessionFileError(msg, hint="merge puts the shards of one session together")
-    planned = {name: {*one.planned} for name, one in saved.header.domains.items()}
-    for record in saved.records:
-        planned.get(record.domain, set()).discard(record.task)
-    left = [f"{name}/{task}" for name, tasks in planned.items() for task in sorted(tasks)]
+    seen = {(record.domain, record.task, record.trial) for record in saved.records}
+    left = [
+        _name(RunKey(name, task, trial))
+        for name, domain in saved.header.domains.items()
+        for task, trial in sorted(domain.runs)
+        if (name, task, trial) not in seen
+    ]
     if saved.summaries is None or left or saved.unfinished:
         lost = f": {_some(left)} did not come to an end" if left else ""
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
@@ -104,7 +108,7 @@ def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
         ("agent arguments", dict(a.agent_args), dict(b.agent_args)),
         ("commit", a.git and a.git.commit, b.git and b.git.commit),
         ("version of pytest-sopbench", a.plugin, b.plugin),
-        ("options", _options(one), _options(other)),
+        ("options", _without_past(one), _without_past(other)),
     ):
         if mine != its:
             yield f"{what} {mine!r} and {its!r}"
@@ -131,6 +135,21 @@ def _options(saved: SavedSession) -> Mapping[str, JsonValue]:
     return {**saved.header.options, "selection": _selection(saved)}
 
 
+def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
+    """Leave out which sessions a shard was resumed from: another may have run through."""
+    return {name: one for name, one in _options(saved).items() if name not in PAST}
+
+
+def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
+    """Return all that the shards go back to, and what differed there."""
+    past: dict[str, list[JsonValue]] = {}
+    for saved in parts:
+        for name in PAST:
+            before = saved.header.options.get(name)
+            past.setdefault(name, []).extend(before if isinstance(before, list) else ())
+    return {name: every for name, every in past.items() if every}
+
+
 def _selection(saved: SavedSession) -> list[str]:
     return [option for option in selection_of(saved) if not option.startswith(SHARD)]
 
@@ -141,7 +160,10 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
         for name, domain in one.header.domains.items():
             before = domains.get(name, replace(domain, planned=()))
             planned = _ordered([*before.planned, *domain.planned], order.get(name, ()))
-            domains[name] = replace(before, planned=tuple(planned))
+            trials = {one: before.trials_of(one) for one in before.planned}
+            trials |= {one: domain.trials_of(one) for one in domain.planned}
+            most, some = planned_trials(trials)
+            domains[name] = replace(before, planned=tuple(planned), trials=most, some_trials=some)
     widest = max(parts, key=lambda one: len(one.header.domains))
     if widest.header.domains.keys() != domains.keys():
         msg = "no shard has runs of every domain, so it is not known how all of them are judged"
@@ -151,8 +173,9 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
         git = replace(git, dirty=any(one.header.git and one.header.git.dirty for one in parts))
     return replace(
         widest.header,
+        identity="",
         started=min(one.header.started for one in parts),
-        options=_options(widest),
+        options={**_options(widest), **_past(parts)},
         git=git,
         domains={name: domains[name] for name in widest.header.domains},
     )
@@ -176,6 +199,7 @@ def _records(
             every,
             key=lambda one: (
                 domains.get(one.domain, len(domains)),
+                one.trial,
                 places.get((one.domain, one.task), len(places)),
             ),
         )

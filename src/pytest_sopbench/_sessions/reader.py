@@ -16,6 +16,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .frame import frame_of
 from .header import SCHEMA, SessionHeader, header_from_json
+from .leftovers import leftovers_of
 from .slim import TYPE as SLIM
 from .slim import slim_from_json
 from .start import start_from_json
@@ -25,7 +26,8 @@ from .start import start_from_json
 class SavedSession:
     """A session as it lies on disk.
 
-    `records` hold each key once, its last line, in the order of the file. `unfinished` are the
+    `records` hold each key once, its last line, in the order of the file; those that stand in the
+    journals of a session that did not come to its end follow. `unfinished` are the
     runs that were begun and left no line: their process died. `summaries` by domain are those of
     the last line, or `None` where the session did not come to its end. `problems` are what a
     reader should tell, such as a last line that was cut short.
@@ -107,6 +109,8 @@ def read_session(path: Path) -> SavedSession:
             begun[found] = None
         else:
             summaries = found
+    if summaries is None:
+        problems += _add_leftovers(path, header, records, begun)
     unfinished = tuple(key for key in begun if key not in records)
     problems += [f"{path}: {_unfinished(key)}" for key in unfinished]
     return SavedSession(
@@ -119,8 +123,23 @@ def read_session(path: Path) -> SavedSession:
     )
 
 
+def _add_leftovers(
+    path: Path, header: SessionHeader, records: dict[RunKey, RunRecord], begun: dict[RunKey, None]
+) -> list[str]:
+    """Add what stands in the session's journals alone; return what is to be told of them."""
+    try:
+        left = leftovers_of(path, header.identity)
+    except SessionFileError as fault:
+        return [str(fault)]
+    for key, run in left.finished.items():
+        records.setdefault(key, run.record)
+    begun.update(dict.fromkeys(left.unfinished))
+    return []
+
+
 def _unfinished(key: RunKey) -> str:
-    return f"the run of {key.domain}/{key.task} was begun and has no end: its process died"
+    trial = f" (trial {key.trial})" if key.trial > 1 else ""
+    return f"the run of {key.domain}/{key.task}{trial} was begun and has no end: its process died"
 
 
 def _names_of(record: RunRecord) -> tuple[str, ...]:

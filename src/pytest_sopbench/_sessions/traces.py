@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -32,20 +33,42 @@ def trace_name(key: RunKey) -> str:
     return f"{_part(key.domain)}/{_part(key.task)}{trial}{agent}.jsonl"
 
 
+def bring_logs(source: Path, session: Path, keys: Iterable[RunKey]) -> None:
+    """Copy the logs of runs from another saved session; what it does not have is passed over.
+
+    Raises:
+        SessionFileError: the disk did not take one.
+    """
+    for name in map(trace_name, keys):
+        found, place = traces_folder(source) / name, traces_folder(session) / name
+        try:
+            if found.is_file():
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(found, place)
+        except OSError as fault:
+            raise _refused(place, fault) from fault
+
+
 class TraceFolder:
     """Writes the logs of one session, and nothing over another.
 
     Args:
         session: the file of the saved session.
+        taken: runs made before, whose logs stay until one is written in their place.
 
     Raises:
         SessionFileError: the logs of the session of before cannot be removed.
     """
 
-    def __init__(self, session: Path) -> None:
+    def __init__(self, session: Path, *, taken: Iterable[RunKey] = ()) -> None:
         self.path = traces_folder(session)
+        self._taken = {self.path / trace_name(key) for key in taken}
         try:
-            if self.path.exists():
+            if self._taken:
+                for one in self.path.glob("*/*"):
+                    if one not in self._taken:
+                        one.unlink()
+            elif self.path.exists():
                 shutil.rmtree(self.path)
         except OSError as fault:
             raise _refused(self.path, fault) from fault
@@ -57,12 +80,17 @@ class TraceFolder:
             SessionFileError: the disk did not take it.
         """
         path = self.path / trace_name(key)
+        if path in self._taken:
+            # Of a run that was made again, since its log did not suffice.
+            self._taken.discard(path)
+        elif path.exists():
+            return
+        aside = path.with_name(f".{path.name}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="ascii", newline="\n") as file:
-                file.write(log)
-        except FileExistsError:
-            return
+            aside.write_text(log, encoding="ascii", newline="\n")
+            # Whole, or not there: whoever resumes the session believes what it finds.
+            aside.replace(path)
         except OSError as fault:
             raise _refused(path, fault) from fault
 

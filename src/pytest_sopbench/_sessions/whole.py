@@ -48,7 +48,7 @@ def shard_of(saved: SavedSession) -> Shard | None:
 def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
     """Return a record of each planned run; denominators never shrink.
 
-    A run that was begun and left no line is a `crash`, a planned task without any run `not_run`.
+    A run that was begun and left no line is a `crash`, a planned one without any sign `not_run`.
     They follow the runs of the file.
     """
     return (*saved.records, *_missing(saved))
@@ -96,14 +96,14 @@ def _title(group: tuple[str, str], groups: Collection[tuple[str, str]]) -> str:
 def _missing(saved: SavedSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
-    seen = {(one.domain, one.task) for one in saved.records}
-    seen |= {(key.domain, key.task) for key in saved.unfinished}
+    seen = {(one.domain, one.task, one.trial) for one in saved.records}
+    seen |= {(key.domain, key.task, key.trial) for key in saved.unfinished}
     agents = {one.domain: one.agent for one in reversed(saved.records)}
     for domain, planned in saved.header.domains.items():
         agent = agents.get(domain, saved.header.agent)
-        for task in planned.planned:
-            if (domain, task) not in seen:
-                key = RunKey(domain, task, agent=agent)
+        for task, trial in planned.runs:
+            if (domain, task, trial) not in seen:
+                key = RunKey(domain, task, trial, agent)
                 yield _unseen(key, Outcome.NOT_RUN, "it was never started")
 
 

@@ -41,6 +41,7 @@ class SessionWriter:
             the constructor returns.
         header: the first line.
         kept: a second file to which the finished session is copied. It must not exist.
+        lines: of runs that were made before; they appear in the file together with its header.
         clock: seconds that only grow.
 
     Raises:
@@ -54,6 +55,7 @@ class SessionWriter:
         header: SessionHeader,
         *,
         kept: Path | None = None,
+        lines: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = path
@@ -65,9 +67,10 @@ class SessionWriter:
         _make_folder(path)
         with _told(path):
             with _replacing(path) as file:
-                file.write(f"{header_to_line(header)}\n".encode())
+                for line in (header_to_line(header), *lines):
+                    file.write(f"{line}\n".encode())
             self._file = path.open("a+b")
-        self._synced = clock()
+        self._began = self._synced = clock()
 
     @property
     def closed(self) -> bool:
@@ -109,7 +112,8 @@ class SessionWriter:
             self._file.seek(0)
             for line in _ordered(self._file, order):
                 new.write(line)
-            new.write(f"{summary_to_line(summaries)}\n".encode())
+            took = self._clock() - self._began
+            new.write(f"{summary_to_line(summaries, duration=took)}\n".encode())
             self._file.close()
         if self.kept is not None:
             _refuse_existing(self.kept)
@@ -153,10 +157,15 @@ def _key_of(line: bytes) -> RunKey:
     return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
 
 
-def summary_to_line(summaries: Mapping[str, Summary]) -> str:
-    """The last line of a session that came to its end, as ASCII JSON without its end."""
+def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:
+    """The last line of a session that came to its end, as ASCII JSON without its end.
+
+    `duration` is the time from the first run to the end of the last one in seconds; `None` where
+    the session is made of others.
+    """
     data = {
         "type": "summary",
+        "duration_s": None if duration is None else round(duration, 3),
         "domains": {name: summary_to_json(one) for name, one in summaries.items()},
         "total": total_to_json(total_of(summaries)),
     }

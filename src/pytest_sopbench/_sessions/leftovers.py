@@ -1,0 +1,48 @@
+"""The journals that lie beside a session's file: what it ended, and had no time to record.
+
+They belong to the session whose identity stands in their folder, and to no other: a session that
+keeps no journals leaves those of an earlier one where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+from .journal import ReadJournal, journals_folder, read_journals
+
+MARK: Final = "session"
+"""The file in a folder of journals that holds the identity of their session."""
+
+
+def mark_journals(folder: Path, identity: str) -> None:
+    """Say whose journals are going to lie in a folder.
+
+    A disk that refuses takes no journal either, so whoever opens one is told.
+    """
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        aside = folder / f".{MARK}.{os.getpid()}.tmp"
+        aside.write_text(identity, "ascii")
+        # Whole, or not there: half an identity is another's.
+        aside.replace(folder / MARK)
+
+
+def leftovers_of(session: Path, identity: str) -> ReadJournal:
+    """Return what the journals of a session hold, which is nothing where none are its own.
+
+    Args:
+        session: the file of the saved session.
+        identity: as its header has it.
+
+    Raises:
+        SessionFileError: a journal of its own cannot be read.
+    """
+    folder = journals_folder(session)
+    try:
+        owner = (folder / MARK).read_text("ascii")
+    except (OSError, UnicodeDecodeError):
+        return ReadJournal()
+    return read_journals(folder) if identity and owner == identity else ReadJournal()

@@ -1,0 +1,64 @@
+"""The page on resuming: its command does what it says, and every outcome stands in its table."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.resuming import ALWAYS_AGAIN, MAY_BE_AGAIN
+
+DOCS = Path(__file__).parents[2] / "docs"
+DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "how-to" / "resume-a-session.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| (.*) \| (taken over|made again).*\|$", PAGE, re.MULTILINE)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
+
+
+@pytest.fixture
+def cut_short(pytester: pytest.Pytester) -> None:
+    """A session of the reference page's domain and agent that has three of five runs."""
+    folder = pytester.path / "domains" / "late_returns"
+    folder.mkdir(parents=True)
+    for name, content in re.findall(
+        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
+    ):
+        (folder / name).write_text(content, encoding="utf-8")
+    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
+    pytester.makepyfile(desk=agent)
+    pytester.runpytest("--sop-domain=late_returns", "--agent=desk:agent")
+    last = pytester.path / ".sop/sessions/last.jsonl"
+    last.write_text("".join(last.read_text().splitlines(keepends=True)[:4]))
+
+
+@pytest.mark.usefixtures("cut_short")
+def test_the_command_of_the_page_prints_what_it_shows(pytester: pytest.Pytester) -> None:
+    (command,) = re.findall(r"^\$ pytest (.*)$", PAGE, re.MULTILINE)
+
+    result = pytester.runpytest(*shlex.split(command))
+
+    result.assert_outcomes(passed=5)
+    assert blocks(PAGE, "text")[0].strip() in result.outlines
+
+
+def test_the_table_tells_of_every_outcome() -> None:
+    said = {name: does for names, does in ROWS for name in re.findall(r"`(\w+)`", names)}
+
+    assert {one.value for one in Outcome} == {*said}
+    assert {one.value for one in ALWAYS_AGAIN} == {
+        name for name, does in said.items() if does == "made again"
+    }
+
+
+@pytest.mark.parametrize("outcome", MAY_BE_AGAIN)
+def test_the_reference_names_every_outcome_that_may_be_retried(outcome: str) -> None:
+    options = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| `--sop-resume-retry .*$", options, re.MULTILINE)
+
+    assert f"`{outcome}`" in row

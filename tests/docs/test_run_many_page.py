@@ -1,0 +1,90 @@
+"""The page on many runs at once: its agents are written, its commands print what it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._reports.progress import Progress, progress_line
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
+DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`\n].*\n)+)", PAGE, re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def late_returns(pytester: pytest.Pytester) -> None:
+    """The domain of the reference page, its agent, and the agents of this page."""
+    folder = pytester.path / "domains" / "late_returns"
+    folder.mkdir(parents=True)
+    files = re.findall(
+        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
+    )
+    for name, content in files:
+        (folder / name).write_text(content, encoding="utf-8")
+    (desk,) = [
+        code
+        for code in re.findall(r"```python\n(.*?)```", DOMAINS, re.DOTALL)
+        if "def agent(" in code
+    ]
+    pytester.makepyfile(desk=desk)
+    for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
+        (pytester.path / name).write_text(code, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), COMMANDS, ids=[shlex.split(command)[1] for command, _ in COMMANDS]
+)
+def test_a_command_prints_what_the_page_shows(
+    pytester: pytest.Pytester, command: str, shown: str
+) -> None:
+    result = pytester.run(sys.executable, "-m", "pytest", *shlex.split(command))
+
+    said = "\n".join([*result.outlines, *result.errlines, ""])
+    parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
+    assert re.search("(?s:.*)".join(map(re.escape, parts)), said), said
+
+
+def test_the_page_has_an_example_of_everything() -> None:
+    assert 6 == len(COMMANDS)
+
+
+def test_the_progress_line_looks_as_the_page_shows_it() -> None:
+    progress = Progress(
+        planned=200, done=100, recorded=90, correct=81, in_flight=64, slowest=2.35, elapsed=50.0
+    )
+
+    assert f"\n{progress_line(progress)}\n" in PAGE
+
+
+def test_the_client_of_the_page_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads ask for it at once; a stand-in for the SDK counts."""
+    (code,) = [one for one in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "boto3" in one]
+    made: list[dict[str, int]] = []
+
+    def make(_: str, config: dict[str, int]) -> object:
+        made.append(config)
+        return object()
+
+    sdk = SimpleNamespace(client=make)
+    monkeypatch.setitem(sys.modules, "boto3", sdk)
+    monkeypatch.setitem(sys.modules, "botocore", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "botocore.config", SimpleNamespace(Config=dict))
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - the page's own example is what is tested
+
+    threads = [threading.Thread(target=names["client"]) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [64] == [config["max_pool_connections"] for config in made]

@@ -1,0 +1,195 @@
+"""The baseline of `--sop-compare`: read before the first run, or made after the last."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_sopbench.cli import main
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+OK, FAILED, USAGE = 0, 1, 4
+LAB = "--sop-domain=lab"
+RIGHT = "--sop-agent=habits:right"
+AGAINST_MAIN = (LAB, "--sop-compare=main")
+BASELINE = ".sop/sessions/main.jsonl"
+CREATE = (LAB, RIGHT, "--sop-compare=main", "--sop-compare-create")
+
+
+class TestWithoutABaseline:
+    def test_it_is_an_error_that_says_how_to_make_one(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(
+            [
+                f"ERROR: --sop-compare=main: there is no {BASELINE}",
+                "make a baseline where all is well: run with --sop-save=main,",
+                "or with --sop-compare-create beside this option",
+            ]
+        )
+
+    def test_no_agent_is_called(self, pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+        result = pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:counted", *workers)
+
+        assert USAGE == result.ret
+        assert not (pytester.path / "calls.txt").exists()
+
+    def test_the_session_becomes_the_baseline_where_that_is_asked_for(
+        self, pytester: pytest.Pytester, workers: tuple[str, ...]
+    ) -> None:
+        result = pytester.runpytest(*CREATE, *workers)
+
+        assert OK == result.ret
+        result.stdout.fnmatch_lines([f"       this session is the baseline now: {BASELINE}"])
+        result.stdout.no_fnmatch_line("vs main*")
+        assert OK == pytester.runpytest(*AGAINST_MAIN, RIGHT).ret
+
+    def test_a_path_is_made_with_its_folders(self, pytester: pytest.Pytester) -> None:
+        pytester.runpytest(LAB, RIGHT, "--sop-compare=accepted/lab.jsonl", "--sop-compare-create")
+
+        assert (pytester.path / "accepted" / "lab.jsonl").is_file()
+
+    def test_gates_on_the_comparison_are_not_asked_of_the_first(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        result = pytester.runpytest(*CREATE, "--sop-gate=lost=0", "--sop-fail-under=1")
+
+        assert OK == result.ret
+        result.stdout.fnmatch_lines(["gate   TSR >= 100% holds*"])
+        result.stdout.no_fnmatch_line("gate   lost*")
+
+    def test_a_baseline_that_cannot_be_written_is_no_pass(self, pytester: pytest.Pytester) -> None:
+        (pytester.path / "accepted").write_text("a file where a folder is needed")
+
+        result = pytester.runpytest(
+            LAB,
+            RIGHT,
+            "--sop-compare=accepted/lab.jsonl",
+            "--sop-compare-create",
+            "--sop-gate=lost=0",
+        )
+
+        assert FAILED == result.ret
+        result.stdout.fnmatch_lines(
+            ["gate   lost tasks <= 0 inconclusive*", "*accepted/lab.jsonl cannot be written:*"]
+        )
+
+    @pytest.mark.parametrize(
+        ("args", "why"),
+        [
+            pytest.param(("-k", "T_01"), "-k took 5 of 6 selected tasks away", id="-k"),
+            pytest.param(
+                ("-x", "--sop-agent=habits:loses_second"), "4 runs were never started", id="-x"
+            ),
+        ],
+    )
+    def test_a_part_of_the_runs_is_no_baseline(
+        self, pytester: pytest.Pytester, args: tuple[str, ...], why: str
+    ) -> None:
+        result = pytester.runpytest(*CREATE, *args)
+
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: {why}"])
+        assert not (pytester.path / BASELINE).exists()
+
+    def test_a_shard_is_no_baseline(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(*CREATE, "--sop-shard=1/2")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["*--sop-shard*cannot be compared*", "*sopbench merge*"])
+
+    def test_creating_asks_for_a_name(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(LAB, RIGHT, "--sop-compare-create")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["*--sop-compare-create*--sop-compare=NAME*"])
+
+    def test_creating_replaces_nothing(self, pytester: pytest.Pytester, baseline: Path) -> None:
+        before = baseline.read_text("utf-8")
+
+        result = pytester.runpytest(*CREATE, "--sop-agent=habits:loses_second")
+
+        assert before == baseline.read_text("utf-8")
+        result.stdout.fnmatch_lines(["vs main  lost 1 (T_02), gained 0, *"])
+
+
+class TestABaselineThatIsNone:
+    @pytest.mark.usefixtures("baseline")
+    def test_a_slim_one_is_taken(self, pytester: pytest.Pytester) -> None:
+        args = ["approve", "last", "--baseline", "slim.jsonl", "--reason", "release 4"]
+        assert OK == CliRunner().invoke(main, args, catch_exceptions=False).exit_code
+
+        result = pytester.runpytest(
+            LAB, "--sop-compare=slim.jsonl", "--sop-agent=habits:loses_second", "--sop-gate=lost=1"
+        )
+
+        assert OK == result.ret
+        result.stdout.fnmatch_lines(["vs slim  lost 1 (T_02), *", "gate   lost tasks <= 1 holds*"])
+
+    def test_a_shard_is_refused(self, pytester: pytest.Pytester) -> None:
+        pytester.runpytest(LAB, RIGHT, "--sop-shard=1/2", "--sop-save=main")
+
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["*a shard is a part of the tasks*", "*sopbench merge*"])
+
+    @pytest.mark.parametrize(
+        ("content", "says"),
+        [
+            pytest.param("a poem\nof two lines\n", "*main.jsonl*", id="foreign"),
+            pytest.param('{"type": "run"}\n', "*main.jsonl*", id="no header"),
+            pytest.param("", "*main.jsonl*", id="empty"),
+        ],
+    )
+    def test_a_file_that_is_no_session_is_refused(
+        self, pytester: pytest.Pytester, baseline: Path, content: str, says: str
+    ) -> None:
+        baseline.write_text(content)
+
+        result = pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:counted")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines([f"ERROR: --sop-compare=main: {says}"])
+        result.stderr.no_fnmatch_line("*make a baseline*")
+        assert not (pytester.path / "calls.txt").exists()
+
+    def test_a_newer_schema_is_refused(self, pytester: pytest.Pytester, baseline: Path) -> None:
+        head, _, rest = baseline.read_text().partition("\n")
+        baseline.write_text(f"{json.dumps({**json.loads(head), 'schema': 99})}\n{rest}")
+
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT)
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["*main.jsonl*99*"])
+
+    def test_a_folder_is_refused(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(LAB, RIGHT, "--sop-compare=./domains")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["ERROR: --sop-compare=./domains: *"])
+
+    def test_a_name_must_be_one(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(LAB, RIGHT, "--sop-compare=no name")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["*--sop-compare=no name: 'no name' is no name of a session*"])
+        result.stderr.no_fnmatch_line("*make a baseline*")
+
+    def test_what_a_killed_session_left_is_compared_as_far_as_it_goes(
+        self, pytester: pytest.Pytester, baseline: Path
+    ) -> None:
+        """Runs that the file does not have were never started, and are named."""
+        lines = baseline.read_text().splitlines(keepends=True)
+        baseline.write_text("".join(lines[:5]) + lines[5][:40])
+
+        result = pytester.runpytest(*AGAINST_MAIN, RIGHT, "--sop-gate=lost=0")
+
+        assert FAILED == result.ret
+        result.stdout.fnmatch_lines(
+            ["*not compared, *: 2 tasks (T_05, T_06)", "gate   lost tasks <= 0 inconclusive*"]
+        )

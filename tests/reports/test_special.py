@@ -1,0 +1,63 @@
+"""What must not go unsaid: agents that go on, runs made again, runs whose tests never came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._reports.special import Special, special_lines
+
+RUN = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
+HUNG = replace(RUN, outcome=Outcome.TIMEOUT, notes=("cut", GOES_ON))
+AGAIN = replace(RUN, notes=(f"{ATTEMPT} 2 of 3",))
+
+
+def lines(*runs: RunRecord, unasked: int = 0) -> list[str]:
+    special = Special(unasked=unasked)
+    for run in runs:
+        special.watch(run)
+    return list(special_lines(special))
+
+
+def test_a_session_like_any_other_has_nothing_to_say() -> None:
+    assert [] == lines(RUN, replace(RUN, notes=("a note of another kind",)))
+
+
+def test_an_agent_that_goes_on_is_named() -> None:
+    assert ["alarm  1 timed-out agent may go on calling models: lab/T_01"] == lines(HUNG, RUN)
+
+
+def test_the_first_agents_are_named_and_the_rest_counted() -> None:
+    found = lines(*(replace(HUNG, task=f"T_{number:02}") for number in range(1, 9)))
+
+    assert [
+        "alarm  8 timed-out agents may go on calling models: lab/T_01, lab/T_02,",
+        "       lab/T_03, lab/T_04, lab/T_05, 3 more",
+    ] == found
+
+
+def test_a_hostile_name_stays_in_its_line() -> None:
+    (line,) = lines(replace(HUNG, task="T\n\x1b[31m1"))
+
+    assert line.isprintable()
+
+
+def test_runs_that_were_made_again_are_counted() -> None:
+    said = "made again, as the provider was not available before"
+
+    assert [f"note   1 run was {said}"] == lines(AGAIN)
+    assert [f"note   2 runs were {said}"] == lines(AGAIN, AGAIN, RUN)
+
+
+def test_runs_whose_tests_never_came_are_counted() -> None:
+    said = "ended before their tests came, which were not run; counted above"
+
+    assert [f"note   18 runs {said}"] == lines(unasked=18)
+
+
+def test_everything_is_said_and_what_costs_money_first() -> None:
+    found = lines(HUNG, AGAIN, unasked=1)
+
+    assert ["alarm", "note", "note"] == [line.split()[0] for line in found]

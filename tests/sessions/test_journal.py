@@ -1,0 +1,205 @@
+"""What a process that died has left: what it had ended, and what it had only begun."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.journal import (
+    Journal,
+    ReadJournal,
+    clear_journals,
+    journal_path,
+    journals_folder,
+    read_journal,
+    read_journals,
+)
+from pytest_sopbench.errors import SessionFileError
+
+Open = Callable[[Path], Journal]
+TRACE = Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text="café"))
+
+
+def record(task: str) -> RunRecord:
+    return RunRecord(domain="lab", task=task, agent="a", outcome=Outcome.CORRECT)
+
+
+def key(task: str) -> RunKey:
+    return record(task).key
+
+
+def end(journal: Journal, task: str, trace: Trace | None = TRACE) -> None:
+    journal.end(key(task), to_line(record(task)), trace)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return journal_path(journals_folder(tmp_path / "last.jsonl"), "gw0")
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Begin journals that are closed when the test is over, as by the end of a process."""
+    with ExitStack() as stack:
+        yield lambda path: stack.enter_context(closing(Journal(path)))
+
+
+def test_the_journals_lie_in_a_folder_beside_their_session(tmp_path: Path, path: Path) -> None:
+    assert tmp_path / "last.journals" / "gw0.jsonl" == path
+
+
+def test_what_ended_and_what_was_only_begun_are_told_apart(path: Path, opened: Open) -> None:
+    journal = opened(path)
+    journal.start(key("T_1"))
+    journal.start(key("T_2"))
+    end(journal, "T_1")
+
+    found = read_journal(path)
+
+    assert {key("T_1"): (record("T_1"), TRACE)} == {
+        name: (run.record, run.trace) for name, run in found.finished.items()
+    }
+    assert to_line(record("T_1")) == found.finished[key("T_1")].line
+    assert (key("T_2"),) == found.unfinished
+
+
+def test_every_line_is_on_disk_at_once(path: Path, opened: Open) -> None:
+    """The process may die before the next one; nobody closes the file then."""
+    journal = opened(path)
+
+    journal.start(key("T_1"))
+
+    assert path.read_text("ascii").endswith("\n")
+
+
+def test_a_trace_that_may_not_be_written_is_not(path: Path, opened: Open) -> None:
+    journal = opened(path)
+
+    end(journal, "T_1", trace=None)
+
+    assert '"trace"' not in [line.split(":")[1].split(",")[0] for line in path.read_text().split()]
+    assert read_journal(path).finished[key("T_1")].trace is None
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 7))
+def test_a_line_that_was_cut_short_is_passed_over(path: Path, cut: int) -> None:
+    journal = Journal(path)
+    journal.start(key("T_1"))
+    end(journal, "T_1")
+    journal.start(key("T_2"))
+    journal.close()
+    path.write_bytes(path.read_bytes()[:-cut])
+
+    found = read_journal(path)
+
+    assert [key("T_1")] == list(found.finished)
+    assert () == found.unfinished
+
+
+def test_a_run_counts_as_finished_when_all_of_it_is_there(path: Path) -> None:
+    journal = Journal(path)
+    journal.start(key("T_1"))
+    end(journal, "T_1")
+    journal.close()
+    # The trace comes first, so that a run without its line has not ended.
+    path.write_bytes(path.read_bytes()[:-1])
+
+    found = read_journal(path)
+
+    assert {} == found.finished
+    assert (key("T_1"),) == found.unfinished
+
+
+def test_threads_do_not_mix_their_lines(path: Path, opened: Open) -> None:
+    journal = opened(path)
+    ready = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        ready.wait(60)
+        for one in range(20):
+            journal.start(key(f"T_{number}_{one}"))
+            end(journal, f"T_{number}_{one}")
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 160 == len(read_journal(path).finished)
+
+
+def test_a_journal_replaces_the_one_of_an_earlier_session(path: Path) -> None:
+    first = Journal(path)
+    first.start(key("T_1"))
+    first.close()
+
+    Journal(path).close()
+
+    assert ReadJournal() == read_journal(path)
+
+
+def test_the_journals_of_a_session_are_read_as_one(path: Path, opened: Open) -> None:
+    """What one process began and another ended has ended."""
+    one, other = opened(path), opened(path.with_name("gw1.jsonl"))
+    one.start(key("T_1"))
+    one.start(key("T_2"))
+    other.start(key("T_1"))
+    end(other, "T_1")
+
+    found = read_journals(path.parent)
+
+    assert [key("T_1")] == list(found.finished)
+    assert (key("T_2"),) == found.unfinished
+
+
+def test_without_a_folder_there_is_nothing(tmp_path: Path) -> None:
+    assert ReadJournal() == read_journals(tmp_path / "none")
+    clear_journals(tmp_path / "none")
+
+
+def test_journals_that_are_needed_no_more_go_with_their_folder(path: Path) -> None:
+    Journal(path).close()
+
+    clear_journals(path.parent)
+
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("{}", id="no type"),
+        pytest.param('{"type":"start","domain":"lab"}', id="no key"),
+        pytest.param("[]", id="a list"),
+        pytest.param("hello", id="no JSON"),
+    ],
+)
+def test_something_else_than_a_journal_is_refused(path: Path, line: str) -> None:
+    path.parent.mkdir()
+    path.write_text(f"{line}\n")
+
+    with pytest.raises(SessionFileError, match="no journal of a session"):
+        read_journal(path)
+
+
+def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
+    (tmp_path / "last.journals").write_text("a file where the folder shall be")
+
+    with pytest.raises(SessionFileError, match="cannot be used"):
+        Journal(tmp_path / "last.journals" / "gw0.jsonl")
+
+
+def test_a_journal_that_is_closed_refuses(path: Path) -> None:
+    journal = Journal(path)
+    journal.close()
+
+    with pytest.raises(SessionFileError, match="cannot be used"):
+        journal.start(key("T_1"))
