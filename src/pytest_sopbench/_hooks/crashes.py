@@ -63,7 +63,7 @@ class Crashes:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        node = getattr(report, "node", None)
+        node: Any = getattr(report, "node", None)
         if is_again(report):
             # What the test itself has reported stays; only what this report has added goes.
             if self._reported.get(node.gateway.id) != (report.nodeid, "call"):
