@@ -97,7 +97,9 @@ class Ledger:
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
         if line is not None:
-            record = from_line(line)
+            # In the process that made the run, its record need not be read back.
+            made: RunRecord | None = report.__dict__.pop("sop_record", None)
+            record = made or from_line(line)
             self._enter(record, line, events, taken_over=taken_over)
             if not taken_over:
                 self._first_runs.watch(record)

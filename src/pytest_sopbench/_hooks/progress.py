@@ -64,11 +64,9 @@ class ProgressHooks:
             return category, "", ""
         return result
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
-        result = yield
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self) -> None:
         self._tick(waiting=False)
-        return result
 
     def _may_be_live(self) -> bool:
         """Tell whether all that is printed meanwhile is ours."""

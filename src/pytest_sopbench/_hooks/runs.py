@@ -27,6 +27,7 @@ from .session import REF, ActiveDomain, SopSession, TaskRef
 RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
 LINE = pytest.StashKey[str]()
+RECORD = pytest.StashKey[RunRecord]()
 EVENTS = pytest.StashKey[str]()
 TAKEN_OVER = pytest.StashKey[bool]()
 WAIT = pytest.StashKey["Wait"]()
@@ -156,6 +157,7 @@ class Runs:
         done = self.flights.make(ask, item)
         item.stash[WAIT] = Wait(time.perf_counter() - asked, done.trace.duration)
         item.stash[LINE] = done.line
+        item.stash[RECORD] = done.kept.record
         item.stash[EVENTS] = done.kept.events
         item.stash[TAKEN_OVER] = done.kept.taken_over
         raised = self._raised.pop(ask.ref.key, None)

@@ -15,11 +15,12 @@ from pytest_sopbench._core.verdicts import Outcome
 
 from .failures import TaskFailed
 from .marks import answer_ignored
-from .runs import EVENTS, LINE, RAISED, RERUN, RUN, TAKEN_OVER, WAIT, Runs
+from .runs import EVENTS, LINE, RAISED, RECORD, RERUN, RUN, TAKEN_OVER, WAIT, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
 LINE_OF_RUN = "sop_run"
+RECORD_OF_RUN = "sop_record"
 EVENTS_OF_RUN = "sop_events"
 RUN_TAKEN_OVER = "sop_taken_over"
 MISS = "sop_miss"
@@ -48,7 +49,7 @@ class Transport:
                 # The debugger opens where the agent raised, and not in a frame of ours.
                 raise raised from None
             raise
-        run = pyfuncitem.stash.get(RUN, None)
+        run = None if BUILTIN in pyfuncitem.stash else pyfuncitem.stash.get(RUN, None)
         if run is not None and run.fails_test(answer_ignored=answer_ignored(pyfuncitem)):
             pytest.fail(run.explain(), pytrace=False)
         return result
@@ -95,9 +96,12 @@ def _hand_over(item: pytest.Item, report: pytest.TestReport) -> None:
     """Put on a report what the run of its item left, once."""
     setattr(report, LINE_OF_RUN, item.stash[LINE])
     setattr(report, EVENTS_OF_RUN, item.stash[EVENTS])
+    if not hasattr(item.config, "workerinput"):
+        # Nothing but text crosses to another process.
+        setattr(report, RECORD_OF_RUN, item.stash[RECORD])
     if item.stash[TAKEN_OVER]:
         setattr(report, RUN_TAKEN_OVER, True)
-    del item.stash[LINE], item.stash[EVENTS], item.stash[TAKEN_OVER]
+    del item.stash[LINE], item.stash[RECORD], item.stash[EVENTS], item.stash[TAKEN_OVER]
 
 
 def _take_own_time(item: pytest.Item, report: pytest.TestReport) -> None:

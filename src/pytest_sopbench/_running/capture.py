@@ -101,9 +101,11 @@ def captured(output: Output, capture: Capture = "keep") -> Generator[None, None,
 def route_streams(*streams: TextIO | None) -> None:
     """Make the `write` of these streams ask for the run; a second time changes nothing."""
     for stream in streams:
+        # Under pythonw, and in some daemons, the standard streams are None.
+        if stream is None or hasattr(stream.write, _MARK):
+            continue
         with _patching:
-            # Under pythonw, and in some daemons, the standard streams are None.
-            if stream is not None and not hasattr(stream.write, _MARK):
+            if not hasattr(stream.write, _MARK):
                 _patch(stream)
 
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -82,13 +83,17 @@ class SessionWriter:
         Raises:
             SessionFileError: the disk did not take it. The file is closed then.
         """
-        with _told(self.path), self._closed_by_failure():
+        try:
             # One write for the line and its end: a line without an end is known to be cut.
             self._file.write(f"{line}\n".encode())
             self._file.flush()
             if self._clock() - self._synced >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = self._clock()
+        except OSError:
+            # The guards are entered here alone: for each run they cost more than the writing.
+            with _told(self.path), self._closed_by_failure():
+                raise
 
     def close(self) -> None:
         """Stop here: the lines stay in the order of arrival, without a summary."""
@@ -151,10 +156,24 @@ def _ordered(file: BinaryIO, order: Iterable[RunKey]) -> Iterator[bytes]:
 def _key_of(line: bytes) -> RunKey:
     found = _KEY.match(line)
     if found is not None:
-        domain, task, trial, agent = (json.loads(part) for part in found.groups())
-        return RunKey(domain, task, trial, agent)
+        domain, task, trial, agent = found.groups()
+        return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
     data = json.loads(line)
     return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+
+
+def _text(literal: bytes) -> str:
+    """Read a text as JSON writes it; without an escape it stands there as it is."""
+    if b"\\" in literal:
+        text: str = json.loads(literal)
+        return text
+    return literal[1:-1].decode("ascii")
+
+
+@lru_cache
+def _repeated(literal: bytes) -> str:
+    """Read a text that nearly every line has."""
+    return _text(literal)
 
 
 def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:
