@@ -105,7 +105,7 @@ def test_a_failure_ends_with_the_line_that_makes_that_run_again(
         tired.rename(pytester.path / place / "lab")
         spec = f"./{place}/lab"
     failed = pytester.runpytest(
-        f"--sop-domain={spec}", "--agent=tired:agent", "--sop-trials=2", "--sop-limit=1"
+        f"--sop-domain={spec}", "--agent=tired:agent", "--sop-trials=2", "--sop-limit=1", "-rN"
     )
     failed.stdout.fnmatch_lines(["task     lab/T_01 (trial 2)*"])
     (line,) = [one for one in failed.outlines if one.startswith("again ")]
