@@ -13,6 +13,7 @@ from pytest_sopbench.errors import SessionFileError
 from .budget import Brake, BudgetBooks, WorkerBudget, check_budget
 from .collection import Collection
 from .gate import Gate
+from .giving import Giving
 from .identity import read_task_id
 from .junit import JunitMisses
 from .ledger import Ledger
@@ -49,6 +50,7 @@ def activate(config: pytest.Config) -> SopSession:
     register = config.pluginmanager.register
     register(Collection(sop, runs), "sop-collection")
     register(Transport(sop, runs), "sop-transport")
+    register(Giving(), "sop-giving")
     is_worker = hasattr(config, "workerinput")
     # xdist makes its controller after us; the option tells it apart before.
     has_workers = config.getoption("dist", "no") != "no" and not is_worker

@@ -7,7 +7,6 @@ backed by the data file, because editors and `--lf` need a real path.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import pytest
 
 from pytest_sopbench._loading.domain import DATA_FILES
 
-from . import fixtures
 from .agents import check_agent_given, overriding_fixture
 from .failures import ContractBroken, TaskFailed
 from .identity import item_name
@@ -24,13 +22,6 @@ from .marks import marked_agent
 from .run import Run
 from .runs import Runs, asks_for_run
 from .session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
-from .upcoming import definition, is_ours
-
-ASKED = ("sop_run", "sop_task", "request")
-"""What the built-in test asks for, by itself and in turn."""
-
-OURS = ("sop_run", "sop_task", "sop_agent")
-"""Fixtures that a project may replace."""
 
 
 def check_task(sop_run: Run) -> None:
@@ -54,11 +45,6 @@ class SopDomain(pytest.Module):
 
     # There is no Python module behind it; pytest's own text files with doctests do the same.
     obj = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
-
-    @cached_property
-    def asks_directly(self) -> bool:
-        """Whether the built-in test asks for nothing that a project has replaced."""
-        return all(is_ours(definition(self, name)) for name in OURS)
 
     def collect(self) -> Iterator[pytest.Item]:
         self.collected = True
@@ -84,22 +70,6 @@ class SopItem(pytest.Function):
     @property
     def ref(self) -> TaskRef:
         return self.stash[REF]
-
-    def setup(self) -> None:
-        """Fill in the fixtures; what the built-in test itself asks for is given to it.
-
-        pytest would find out anew for each item what every one of them asks for.
-        """
-        domain = self.parent
-        if not (isinstance(domain, SopDomain) and domain.asks_directly):
-            super().setup()
-            return
-        self.funcargs.update(dict.fromkeys(ASKED))
-        # The project's own fixtures come first, as they would.
-        super().setup()
-        for name in ASKED:
-            del self.funcargs[name]
-        self.funcargs["sop_run"] = fixtures.direct_run(self, self.ref)
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         key = self.ref.key

@@ -55,9 +55,9 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
 
 
 def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
-    """Return the run of a built-in test, where a project has replaced no fixture of ours."""
+    """Return the run of an item, where a project has replaced no fixture of ours."""
     runs = item.config.stash[RUNS]
-    spec = item.config.stash[SESSION].options.agent
+    spec = marked_agent(item) or item.config.stash[SESSION].options.agent
     if spec is None:
         raise pytest.UsageError(NO_AGENT)
     with _no_traceback_of_ours():

@@ -89,8 +89,9 @@ class Ledger:
         line: str | None = report.__dict__.pop("sop_run", None)
         events: str = report.__dict__.pop("sop_events", "")
         taken_over: bool = report.__dict__.pop("sop_taken_over", False)
-        if plan is not None:
+        if plan:
             check_alike(self._sop, self._sop.plan.add_json(plan), report)
+        if plan is not None:
             self.resumption.check_plan()
             self._enter_early_crashes()
         if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):

@@ -110,11 +110,12 @@ class Runs:
         if RUN in item.stash:
             del item.stash[RUN]
         key = item.stash[REF].key
-        self._asking[key] -= asks_for_run(item)
-        if self._asking[key] <= 0:
-            self._made.pop(key, None)
-            del self._asking[key]
-            self.flights.let_go(key)
+        left = self._asking.pop(key, 0) - asks_for_run(item)
+        if left > 0:
+            self._asking[key] = left
+            return
+        self._made.pop(key, None)
+        self.flights.let_go(key)
 
     def prepare(self, domains: Iterable[ActiveDomain], agent: str | None) -> None:
         """Import what runs will need, so that faults show early; collecting alone runs no code.

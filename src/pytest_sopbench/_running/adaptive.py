@@ -73,7 +73,7 @@ class Limit:
 
     def ended_well(self, in_flight: int) -> Limit:
         """Learn that a run ended well, with so many in flight, itself among them."""
-        if in_flight < self.count:
+        if in_flight < self.count or not self.adapts:
             return self
         step = 1.0 if self.probing else 1.0 / self.level
         return replace(self, level=min(float(self.highest), self.level + step))

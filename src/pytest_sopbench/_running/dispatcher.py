@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import copy_context
-from dataclasses import replace
 from functools import partial
+from math import inf
 from threading import Lock
 from typing import Generic
 
@@ -27,6 +27,7 @@ from .register import Register, Standing
 from .runner import cut_short
 from .settling import GRACE, Settling
 from .shared_loop import SharedLoop
+from .time_limit import TimeLimit
 from .toolbox import Clock, Toolbox
 from .workers import Worker, Workers
 
@@ -52,8 +53,16 @@ class Dispatcher(Generic[K]):
         self._lock = Lock()
         self._register: Register[K] = Register()
         self._stopped = False
-        self._resumes_at = float("-inf")
+        self._resumes_at = -inf
         self._alarms = Alarms(clock)
+        self._time = TimeLimit(
+            limits.timeout,
+            self._register,
+            lock=self._lock,
+            alarms=self._alarms,
+            clock=clock,
+            cut=self._cut,
+        )
         self._loop = SharedLoop()
         self._workers: Workers[Flight[K]] = Workers(self._work)
 
@@ -137,8 +146,7 @@ class Dispatcher(Generic[K]):
     def lift_timeout(self) -> None:
         """Limit the time of no run any more, also not of those in flight."""
         with self._lock:
-            self._limits = replace(self._limits, timeout=None)
-            self._register.silence()
+            self._time.seconds = None
 
     def standing(self) -> Standing[K]:
         with self._lock:
@@ -204,9 +212,7 @@ class Dispatcher(Generic[K]):
             flight.began = self._clock()
             number = flight.attempts
             self._register.started += number == 1
-            if self._limits.timeout is not None:
-                when = flight.began + self._limits.timeout
-                flight.alarm = self._alarms.at(when, partial(self._time_out, flight, number))
+            self._time.watch(flight.began)
         if number == 1:
             self._listener.started(flight.job.key)
         toolbox = flight.job.open_toolbox()
@@ -230,7 +236,7 @@ class Dispatcher(Generic[K]):
                 return None
             most = self._limits.retries + 1
             if made.trace is not None:
-                flight.trace = told(flight, made.trace, timeout=self._limits.timeout, most=most)
+                flight.trace = told(flight, made.trace, timeout=self._time.seconds, most=most)
                 flight.spent = added(flight.spent, made.trace.usage)
             flight.fault = made.fault
             self._learn(flight, made)
@@ -255,17 +261,6 @@ class Dispatcher(Generic[K]):
             )
         elif made.ended_well:
             self._limit = self._limit.ended_well(in_flight)
-
-    def _time_out(self, flight: Flight[K], number: int) -> None:
-        with self._lock:
-            if flight.state is not State.RUNNING or flight.attempts != number:
-                return
-            flight.state = State.ENDED
-        try:
-            self._cut(flight, self._limits.timeout or 0.0, "")
-        except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
-            flight.fault = error
-            flight.drop()
 
     def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from threading import Event
 from typing import Generic
 
 from pytest_sopbench._core.traces import UNKNOWN_USAGE, Trace, Usage
@@ -12,6 +11,7 @@ from pytest_sopbench._core.traces import UNKNOWN_USAGE, Trace, Usage
 from .alarms import Alarm
 from .backoff import Backoff
 from .job import Job, K
+from .latch import Latch
 from .settling import Settling
 from .toolbox import Toolbox
 
@@ -43,7 +43,7 @@ class Flight(Generic[K]):
     spent: Usage = UNKNOWN_USAGE
     trace: Trace | None = None
     fault: BaseException | None = None
-    done: Event = field(default_factory=Event)
+    done: Latch = field(default_factory=Latch)
 
     def let_go(self) -> None:
         """Forget what only a run needs that is still on its way."""

@@ -96,11 +96,20 @@ class Register(Generic[K]):
         self.between.pop(flight.job.key, None)
         flight.let_go()
 
-    def silence(self) -> None:
-        """Let no alarm end what is in flight."""
-        for flight in self.running.values():
-            if flight.alarm is not None:
-                flight.alarm.cancel()
+    def begun(self) -> list[float]:
+        """Return when each of the runs began whose agent may be at work."""
+        return [one.began for one in self._at_work()]
+
+    def end_late(self, now: float, timeout: float) -> list[Flight[K]]:
+        """End what has been in flight for `timeout` seconds, and return it."""
+        late = [one for one in self._at_work() if now >= one.began + timeout]
+        for one in late:
+            one.state = State.ENDED
+        return late
+
+    def _at_work(self) -> list[Flight[K]]:
+        running = self.running.values()
+        return [one for one in running if one.state is State.RUNNING and one.attempts]
 
     def standing(self, now: float, limit: int) -> Standing[K]:
         running = [(key, now - one.began) for key, one in self.running.items()]

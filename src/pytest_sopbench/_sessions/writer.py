@@ -85,8 +85,7 @@ class SessionWriter:
         """
         try:
             # One write for the line and its end: a line without an end is known to be cut.
-            self._file.write(f"{line}\n".encode())
-            self._file.flush()
+            _write_whole(self._file.fileno(), f"{line}\n".encode())
             if self._clock() - self._synced >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = self._clock()
@@ -160,6 +159,17 @@ def _key_of(line: bytes) -> RunKey:
         return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
     data = json.loads(line)
     return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """Write past the buffer, which would be flushed at once anyhow.
+
+    Raises:
+        OSError: the disk did not take all of it.
+    """
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, data[written:])
 
 
 def _text(literal: bytes) -> str:
