@@ -123,7 +123,7 @@ def test_the_gate_counts_each_crash_once(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.usefixtures("lab")
 def test_a_test_that_ends_its_worker_is_blamed_once(pytester: pytest.Pytester, saved: Any) -> None:
-    """The run had ended; the code of the test is what dies, this time and the next."""
+    """The run had ended; the code of the test is what dies."""
     pytester.makepyfile(
         test_dies="""
         import os
@@ -141,7 +141,9 @@ def test_a_test_that_ends_its_worker_is_blamed_once(pytester: pytest.Pytester, s
     )
 
     tried = Counter((pytester.path / "tried.txt").read_text().split())
-    assert {**{f"T_{n:02}": 1 for n in range(1, 7)}, "T_03": 2} == tried
+    # With another run in flight nobody can tell, and the test is tried once more.
+    assert tried.pop("T_03") in {1, 2}
+    assert dict.fromkeys(("T_01", "T_02", "T_04", "T_05", "T_06"), 1) == tried
     assert 6 == len(saved().outcomes)
     result.assert_outcomes(passed=5, failed=1)
     assert 1 == result.ret

@@ -50,7 +50,9 @@ def report(
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     shard = shard_of(saved)
-    comparison = compare_saved(saved_session(baseline), saved) if baseline else None
+    # As the session itself was compared, unless another baseline is named.
+    name = baseline or str(saved.header.options.get("compare") or "")
+    comparison = compare_saved(saved_session(name), saved) if name else None
     if shard is not None:
         gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
     else:

@@ -18,6 +18,8 @@ POOLED: Final = "all"
 """Where a gate on the pooled total is asked, beside the names of domains."""
 
 TSR: Final = "tsr"
+ANY_RIGHT: Final = "pass_any"
+ALL_RIGHT: Final = "pass_all"
 TASK: Final = "task"
 UNAVAILABLE: Final = "unavailable"
 UNAVAILABLE_SHARE: Final = 0.05
@@ -80,10 +82,10 @@ METRICS: Final[Mapping[str, _Metric]] = {
             summary.runs if summary.grounded.required else 0,
         ),
     ),
-    "pass_any": _Metric(
+    ANY_RIGHT: _Metric(
         "pass any", lambda summary: (summary.trials.any_passed, summary.trials.tasks)
     ),
-    "pass_all": _Metric(
+    ALL_RIGHT: _Metric(
         "pass all", lambda summary: (summary.trials.all_passed, summary.trials.tasks)
     ),
 }
@@ -137,6 +139,9 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, unavailable: float
     asked, share, whole, least = _question(spec, summary)
     of_tasks = spec.name == TASK and whole > 0
     why = doubt(summary, unavailable) or ("" if whole else "nothing to divide")
+    if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
+        # Of one try nothing can be said but how often it was right, which TSR says.
+        why = "each task was run once (--sop-trials)"
     if why:
         state = GateState.INCONCLUSIVE
     elif share + 1e-9 >= least * whole:

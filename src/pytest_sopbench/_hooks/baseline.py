@@ -92,15 +92,19 @@ class Baseline:
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
         return compare_saved(self._saved, current, fields=fields)
 
-    def create(self, current: SavedSession) -> None:
-        """Keep a session as the baseline that was missing, if all of it was run."""
+    def create(self, current: SavedSession, refused: str = "") -> None:
+        """Keep a session as the baseline that was missing, if all of it was run and it may be.
+
+        `refused` says why it may not, or nothing.
+        """
         value = self._sop.options.compare
         if value is None or not self.is_missing:
             return
         path = self._path(value)
         shown = self._sop.shown(path)
         unrun = sum(one.outcome is Outcome.NOT_RUN for one in planned_records(current))
-        why = taken_away(self._sop) or (f"{unrun} runs were never started" if unrun else "")
+        unrun_text = f"{unrun} runs were never started" if unrun else ""
+        why = taken_away(self._sop) or unrun_text or refused
         if why:
             self.remarks = (f"{shown} is not written: {why}",)
             return

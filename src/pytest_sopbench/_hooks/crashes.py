@@ -8,6 +8,7 @@ waiting is blamed, as xdist does it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,9 @@ from .session import SopSession
 AGAIN = "rerun"
 """The outcome of a report of a crash whose test is run again: no failure, and no pass."""
 
+MOST = 5
+"""How often a test is given back at most: each time some of the suspects are cleared."""
+
 
 @dataclass(frozen=True, slots=True)
 class Death:
@@ -39,7 +43,7 @@ class Crashes:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self._deaths: dict[str, Death] = {}
-        self._given_back: set[str] = set()
+        self._given_back: Counter[str] = Counter()
         self._reported: dict[str, tuple[str, str]] = {}
         self.problems: list[str] = []
 
@@ -78,22 +82,33 @@ class Crashes:
         node = getattr(report, "node", None)
         if node is None or self._reported.get(node.gateway.id, ("",))[0] != crashitem:
             return False
-        death = self._deaths.get(node.workerinput["workerid"])
+        death = self._death(report)
         return death is not None and bool(death.journal.unfinished)
 
-    def is_given_back(self, crashitem: str, key: RunKey, report: Any) -> bool:
-        """Tell whether the test that was waiting is to be run again, since it is not to blame."""
-        node = getattr(report, "node", None)
-        death = self._deaths.get(node.workerinput["workerid"]) if node is not None else None
-        if death is None or death.guilty == key:
+    def is_given_back(self, crashitem: str, key: RunKey | None, report: Any) -> bool:
+        """Tell whether the test that was waiting is to be run again, since it is not to blame.
+
+        `key` is its run, `None` where nobody has told yet which runs tests ask for. Then the test
+        is run again in any case: should its run be the guilty one, that is told by then.
+        """
+        death = self._death(report)
+        if death is None or (key is not None and death.guilty == key):
             return False
-        if death.guilty is None and not death.journal.unfinished:
-            # The test's own code has ended the worker, or a run that had been given up: one more
-            # time will tell.
-            if crashitem in self._given_back:
-                return False
-            self._given_back.add(crashitem)
-        return True
+        if not death.journal.unfinished:
+            # Nothing was in flight but the test: its own code, or what its run left behind.
+            return False
+        # With runs in flight it may be the test's own code nevertheless, again and again.
+        self._given_back[crashitem] += 1
+        return self._given_back[crashitem] <= MOST
+
+    def had_finished(self, key: RunKey, report: Any) -> bool:
+        """Tell whether a run had ended when its worker died, so that its record stands."""
+        death = self._death(report)
+        return death is not None and key in death.journal.finished
+
+    def _death(self, report: Any) -> Death | None:
+        node = getattr(report, "node", None)
+        return self._deaths.get(node.workerinput["workerid"]) if node is not None else None
 
 
 def is_again(report: Any) -> bool:

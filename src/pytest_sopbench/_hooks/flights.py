@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -29,7 +30,7 @@ from .concurrency import pace_of
 from .debugging import Debugging
 from .exit_guard import exits_fail
 from .journals import JOURNALS, journals_of
-from .keeping import keep_run
+from .keeping import is_unmasked, keep_run
 from .session import REF, SopSession, TaskRef
 from .streams import output_apart
 from .taken_over import taken_over_of
@@ -96,7 +97,9 @@ class Flights:
                 listener=self,
             )
             stack.callback(self._engine.stop)
-            stack.enter_context(exits_fail(self._sop.config))
+            if not hasattr(self._sop.config, "workerinput"):
+                # The end of a worker is seen by its controller.
+                stack.enter_context(exits_fail(self._sop.config))
             if not self.pace.direct:
                 stack.enter_context(output_apart(self._sop.config))
             if self.pace.ahead:
@@ -168,7 +171,8 @@ class Flights:
         if self._told is not None:
             self._told(done)
         if self._journal is not None:
-            kept = trace if self._may_be_written(done.ask) else None
+            wanted = self._estate is not None and is_unmasked(self._sop, done.ask.ref.domain)
+            kept = trace if wanted else None
             self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
 
     def _wait(self, engine: Engine[RunKey], ask: Ask, item: pytest.Item) -> Trace | None:
@@ -265,12 +269,10 @@ class Flights:
         if key in self._estate.condemned:
             return self._judged(ask, Trace(ending=Ending.PROCESS_DIED))
         run = self._estate.finished.get(key)
-        return self._judged(ask, run.trace) if run is not None and run.trace is not None else None
-
-    def _may_be_written(self, ask: Ask) -> bool:
-        """Tell whether a trace may lie on the disk as it is, with nothing masked in it."""
-        masked = self._sop.options.redaction.patterns or ask.ref.domain.domain.private_columns
-        return self._estate is not None and not masked
+        if run is None or run.trace is None:
+            return None
+        done = self._judged(ask, run.trace)
+        return replace(done, kept=replace(done.kept, inherited=True))
 
     def _open_journal(self, stack: ExitStack) -> None:
         given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})

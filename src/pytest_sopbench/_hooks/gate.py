@@ -10,7 +10,7 @@ from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_compa
 from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState, GateVerdict, evaluate, unavailable_bound
 from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._core.must_gate import entry_verdicts
+from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
 from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._sessions.reader import SavedSession
 from pytest_sopbench._sessions.whole import planned_records, summaries_of
@@ -115,10 +115,12 @@ class Gate:
         except session.Failed as stop:
             self.not_evaluated = f"the session was cut short: {stop}"
             self._look_back()
+            self._create_baseline()
             raise
         except KeyboardInterrupt as stop:
             self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
             self._look_back()
+            self._create_baseline()
             raise
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
@@ -153,7 +155,6 @@ class Gate:
         if self.saved is None:
             return
         self.comparison = self.baseline.compare(self.saved)
-        self.baseline.create(self.saved)
         records = planned_records(self.saved)
         self.entries.hold_against(records)
         apart = self.entries.quarantined & {TaskName(one.domain, one.task) for one in records}
@@ -171,10 +172,12 @@ class Gate:
             return 1
         # What an entry asks must hold, whatever gates ask of its task.
         status = self.entries.report.fails - self._forgiven
+        self.others = failed - self._missed - self._forgiven if self.is_set else 0
         self.not_evaluated = ""
         if self.is_set:
             self.not_evaluated = taken_away(self._sop)
         if self.not_evaluated:
+            self._create_baseline()
             if self._missed:
                 self.not_evaluated += f"; {self._missed} missed, which fails the session"
             return status
@@ -182,7 +185,6 @@ class Gate:
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
-            self.others = failed - self._missed - self._forgiven
             return -self._missed - self._forgiven
         return 1 - self._forgiven
 
@@ -191,14 +193,22 @@ class Gate:
         gates = self._sop.options.gates
         of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
         of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
+        enforce = self._sop.options.contract == "enforce"
+        summaries = self._ledger.close() if self.without is None else self.without
+        asked = (
+            *evaluate(of_summary, summaries),
+            *(must_verdicts(self._ledger.breaking, enforce=enforce) if gates else ()),
+        )
+        holds = all(one.state is GateState.HOLDS for one in asked)
+        self._create_baseline("" if holds else "a gate does not hold")
         if self.baseline.is_made:
             of_comparison = []
-        return (
-            *evaluate(of_summary, self._ledger.close() if self.without is None else self.without),
-            *evaluate_comparison(
-                of_comparison, self.comparison, unavailable=unavailable_bound(of_summary)
-            ),
-        )
+        bound = unavailable_bound(of_summary)
+        return (*asked, *evaluate_comparison(of_comparison, self.comparison, unavailable=bound))
+
+    def _create_baseline(self, refused: str = "") -> None:
+        if self.saved is not None:
+            self.baseline.create(self.saved, refused)
 
 
 def is_miss(report: pytest.TestReport) -> bool:

@@ -18,12 +18,14 @@ from .session import ActiveDomain, SopSession, TaskRef
 class KeptRun:
     """A run without what must not leave its process; `events` is empty where no log is kept.
 
-    `taken_over` tells that it was made by an earlier session.
+    `taken_over` tells that it was made by an earlier session, `inherited` that a worker made it
+    which has died since, and may have reported it.
     """
 
     record: RunRecord
     events: str = ""
     taken_over: bool = False
+    inherited: bool = False
 
 
 def keep_run(
@@ -43,6 +45,11 @@ def keep_run(
         record=replace(record, trace=trace_name(ref.key)),
         events=event_log(ref.key, active.rules, trace, verdict, redaction),
     )
+
+
+def is_unmasked(sop: SopSession, active: ActiveDomain) -> bool:
+    """Tell whether a trace may lie on the disk as it is, with nothing masked in it."""
+    return not (sop.options.redaction.patterns or active.domain.private_columns)
 
 
 def safe_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:

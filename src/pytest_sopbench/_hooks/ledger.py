@@ -9,6 +9,7 @@ import pytest
 
 from pytest_sopbench._core.judgement import judge
 from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.procedure import breaches
 from pytest_sopbench._core.records import RunKey, RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.tally import Tally
 from pytest_sopbench._core.task_entries import TaskName
@@ -54,6 +55,7 @@ class Ledger:
         self._first_runs = FirstRuns()
         self.misses: list[RunRecord] = []
         self.missed = 0
+        self.breaking: list[RunRecord] = []
         self.special = Special()
 
     @property
@@ -89,6 +91,7 @@ class Ledger:
         line: str | None = report.__dict__.pop("sop_run", None)
         events: str = report.__dict__.pop("sop_events", "")
         taken_over: bool = report.__dict__.pop("sop_taken_over", False)
+        inherited: bool = report.__dict__.pop("sop_inherited", False)
         if plan:
             check_alike(self._sop, self._sop.plan.add_json(plan), report)
         if plan is not None:
@@ -101,6 +104,9 @@ class Ledger:
             # In the process that made the run, its record need not be read back.
             made: RunRecord | None = report.__dict__.pop("sop_record", None)
             record = made or from_line(line)
+            if inherited and record.key in self._outcomes:
+                # Reported before its worker died; a second test of the task has asked for it.
+                return
             self._enter(record, line, events, taken_over=taken_over)
             if not taken_over:
                 self._first_runs.watch(record)
@@ -139,15 +145,19 @@ class Ledger:
         if self.crashes.has_ended(crashitem, report):
             leave_out(report)
             return
-        if key is not None and self.crashes.is_given_back(crashitem, key, report):
+        if self.crashes.is_given_back(crashitem, key, report):
             give_back(crashitem, report, sched)
             return
         if key is None:
             # Which run it was, the plan of another worker will tell.
             self._crashed.append(crashitem)
-        elif key not in self._outcomes:
+            return
+        builtin = crashitem in self._sop.plan.builtin.keys
+        # The test of a project may have died by its own code, when its run had ended well.
+        stands = not builtin and self.crashes.had_finished(key, report)
+        if key not in self._outcomes and not stands:
             self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
-            if crashitem in self._sop.plan.builtin.keys:
+            if builtin:
                 setattr(report, "sop_miss", True)  # noqa: B010 - reports carry what plugins add
 
     def _enter_early_crashes(self) -> None:
@@ -252,6 +262,10 @@ class Ledger:
             self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:
             self._miss(record)
+        if record.rules and TaskName(record.domain, record.task) not in self._sop.quarantined:
+            enforce = self._sop.options.contract == "enforce"
+            if breaches(record.rules, record.outcome, enforce=enforce):
+                self.breaking.append(record)
         self._sop.config.hook.pytest_sop_run_finished(run=record)
 
     def _tally(self, domain: str, agent: str) -> Tally:

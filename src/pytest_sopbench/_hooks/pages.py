@@ -55,6 +55,7 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
             facts=facts_of(saved),
             comparison=gate.comparison,
             may_fail=gate.entries.quarantined,
+            failures=gate.others,
         )
     )
     return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))

@@ -30,6 +30,7 @@ LINE = pytest.StashKey[str]()
 RECORD = pytest.StashKey[RunRecord]()
 EVENTS = pytest.StashKey[str]()
 TAKEN_OVER = pytest.StashKey[bool]()
+INHERITED = pytest.StashKey[bool]()
 WAIT = pytest.StashKey["Wait"]()
 """How long an item waited for its run, until that is reported."""
 RAISED = pytest.StashKey[BaseException]()
@@ -161,6 +162,7 @@ class Runs:
         item.stash[RECORD] = done.kept.record
         item.stash[EVENTS] = done.kept.events
         item.stash[TAKEN_OVER] = done.kept.taken_over
+        item.stash[INHERITED] = done.kept.inherited
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:
             item.stash[RAISED] = raised

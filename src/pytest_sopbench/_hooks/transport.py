@@ -15,7 +15,7 @@ from pytest_sopbench._core.verdicts import Outcome
 
 from .failures import TaskFailed
 from .marks import answer_ignored
-from .runs import EVENTS, LINE, RAISED, RECORD, RERUN, RUN, TAKEN_OVER, WAIT, Runs
+from .runs import EVENTS, INHERITED, LINE, RAISED, RECORD, RERUN, RUN, TAKEN_OVER, WAIT, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
@@ -23,6 +23,7 @@ LINE_OF_RUN = "sop_run"
 RECORD_OF_RUN = "sop_record"
 EVENTS_OF_RUN = "sop_events"
 RUN_TAKEN_OVER = "sop_taken_over"
+RUN_INHERITED = "sop_inherited"
 MISS = "sop_miss"
 RERUN_OF_ITEM = "sop_rerun"
 # execnet cannot carry a lower number, and writes a higher one digit by digit.
@@ -103,7 +104,10 @@ def _hand_over(item: pytest.Item, report: pytest.TestReport) -> None:
         setattr(report, RECORD_OF_RUN, item.stash[RECORD])
     if item.stash[TAKEN_OVER]:
         setattr(report, RUN_TAKEN_OVER, True)
-    del item.stash[LINE], item.stash[RECORD], item.stash[EVENTS], item.stash[TAKEN_OVER]
+    if item.stash[INHERITED]:
+        setattr(report, RUN_INHERITED, True)
+    del item.stash[LINE], item.stash[RECORD], item.stash[EVENTS]
+    del item.stash[TAKEN_OVER], item.stash[INHERITED]
 
 
 def _take_own_time(item: pytest.Item, report: pytest.TestReport) -> None:

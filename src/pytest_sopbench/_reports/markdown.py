@@ -45,6 +45,7 @@ class SessionPage:
     remarks: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
     comparison: SessionComparison | None = None
+    failures: int = 0
     may_fail: Collection[TaskName] = frozenset()
 
     @property
@@ -80,7 +81,7 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
     total = total_of(page.summaries).pooled
     rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
     yield f"**{_verdict(page)}**: {rate}{_without(page)}"
-    if page.gates or page.not_evaluated or page.remarks:
+    if page.gates or page.not_evaluated or page.remarks or page.failures:
         yield ""
     for one in page.gates:
         where = f"{escaped(one.where)}: " if one.where else ""
@@ -88,6 +89,8 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
         yield f"- {where}{escaped(one.asked)} {one.state.value} (got {escaped(one.got)}){why}"
     if page.not_evaluated:
         yield f"- not evaluated: {escaped(page.not_evaluated)}"
+    if page.failures:
+        yield f"- {counted(page.failures, 'test')} failed that no gate forgives"
     yield from (f"- {escaped(one)}" for one in page.remarks)
 
 
@@ -104,6 +107,8 @@ def _verdict(page: SessionPage) -> str:
     several = len(page.gates) > 1
     if GateState.FAILS in states:
         return "A gate does not hold" if several else "The gate does not hold"
+    if page.failures:
+        return "The session failed"
     if page.not_evaluated:
         return "No gate was evaluated"
     if GateState.INCONCLUSIVE in states:
