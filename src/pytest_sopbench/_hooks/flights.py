@@ -266,12 +266,11 @@ class Flights:
         except SessionFileError as error:
             self.problems.append(str(error))
         key = ask.ref.key
-        if key in self._estate.condemned:
-            return self._judged(ask, Trace(ending=Ending.PROCESS_DIED))
         run = self._estate.finished.get(key)
-        if run is None or run.trace is None:
+        trace = Trace(ending=Ending.PROCESS_DIED) if key in self._estate.condemned else None
+        if trace is None and (run is None or run.trace is None):
             return None
-        done = self._judged(ask, run.trace)
+        done = self._judged(ask, trace or (run.trace if run else None))
         return replace(done, kept=replace(done.kept, inherited=True))
 
     def _open_journal(self, stack: ExitStack) -> None:
