@@ -36,9 +36,13 @@ class Giving:
         if ref is None or not isinstance(item, pytest.Function) or not self._is_simple(item):
             return (yield)
         item.funcargs.update(dict.fromkeys(GIVEN))
+        # Another plugin may run the item again, which is told of as such.
+        before = item.stash.get(RUN, None)
         result = yield
-        # A fixture may have asked for it by name while it was set up.
-        run = item.stash.get(RUN, None) or fixtures.direct_run(item, ref)
+        run = item.stash.get(RUN, None)
+        if run is None or run is before:
+            # Else a fixture has asked for it by name while it was set up.
+            run = fixtures.direct_run(item, ref)
         given = {"sop_run": run, "sop_task": run.task, "request": getattr(item, "_request", None)}
         item.funcargs.update(given)
         return result
