@@ -96,6 +96,37 @@ class TestWithoutABaseline:
         result.stdout.fnmatch_lines([f"*{BASELINE} is not written: {why}"])
         assert not (pytester.path / BASELINE).exists()
 
+    def test_a_session_that_fails_its_gate_is_no_baseline(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest(
+            *CREATE, "--sop-agent=habits:loses_second", "--sop-fail-under=1"
+        )
+
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: a gate does not hold"])
+        assert not (pytester.path / BASELINE).exists()
+
+    def test_one_whose_gate_was_not_asked_is_none_either(self, pytester: pytest.Pytester) -> None:
+        """All of its runs were made, and the last of them stopped it."""
+        result = pytester.runpytest(
+            *CREATE,
+            "--sop-agent=habits:loses_second",
+            "--sop-limit=2",
+            "--sop-fail-under=0.5",
+            "-x",
+        )
+
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: the session was cut short*"])
+        assert not (pytester.path / BASELINE).exists()
+
+    def test_one_that_its_tasks_file_fails_is_none_either(self, pytester: pytest.Pytester) -> None:
+        (pytester.path / "sop_tasks.toml").write_text('["lab/T_02"]\nmust_pass = true\n')
+
+        result = pytester.runpytest(
+            *CREATE, "--sop-agent=habits:loses_second", "--sop-fail-under=0.5"
+        )
+
+        result.stdout.fnmatch_lines([f"*{BASELINE} is not written: the tasks file fails*"])
+        assert not (pytester.path / BASELINE).exists()
+
     def test_a_shard_is_no_baseline(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(*CREATE, "--sop-shard=1/2")
 

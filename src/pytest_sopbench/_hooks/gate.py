@@ -115,12 +115,12 @@ class Gate:
         except session.Failed as stop:
             self.not_evaluated = f"the session was cut short: {stop}"
             self._look_back()
-            self._create_baseline()
+            self._create_baseline(self.not_evaluated)
             raise
         except KeyboardInterrupt as stop:
             self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
             self._look_back()
-            self._create_baseline()
+            self._create_baseline(self.not_evaluated)
             raise
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
@@ -200,7 +200,13 @@ class Gate:
             *(must_verdicts(self._ledger.breaking, enforce=enforce) if gates else ()),
         )
         holds = all(one.state is GateState.HOLDS for one in asked)
-        self._create_baseline("" if holds else "a gate does not hold")
+        self._create_baseline(
+            "a gate does not hold"
+            if not holds
+            else "the tasks file fails the session"
+            if self.entries.report.fails
+            else ""
+        )
         if self.baseline.is_made:
             of_comparison = []
         bound = unavailable_bound(of_summary)
