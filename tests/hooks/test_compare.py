@@ -193,3 +193,24 @@ class TestLostTasksUnderAGate:
         result = pytester.runpytest(*self.GATED, "--sop-agent=habits:loses_second", "-q")
 
         result.stdout.no_fnmatch_line("*lost since*")
+
+
+@pytest.mark.usefixtures("baseline")
+class TestTheReportOfIt:
+    def test_it_compares_with_the_sessions_own_baseline(self, pytester: pytest.Pytester) -> None:
+        pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_second", "--sop-gate=lost=0")
+
+        page = pytester.run("sopbench", "report", "last", "--md")
+
+        page.stdout.fnmatch_lines(["- lost tasks *does not hold*", "## Compared with main"])
+
+    def test_where_that_is_not_at_hand_it_is_said(self, pytester: pytest.Pytester) -> None:
+        pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_second", "--sop-gate=lost=0")
+        (pytester.path / ".sop/sessions/main.jsonl").unlink()
+
+        page = pytester.run("sopbench", "report", "last", "--md")
+
+        assert 0 == page.ret
+        page.stderr.fnmatch_lines(["*main.jsonl: the baseline of the session is not here*"])
+        page.stdout.fnmatch_lines(["- lost tasks *inconclusive*"])
+        page.stdout.no_fnmatch_line("## Compared with main")

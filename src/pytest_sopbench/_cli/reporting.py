@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pytest_sopbench.errors import SopbenchError
 
-from .front import full_session, saved_session
+from .front import full_session, path_of, saved_session, tell
 from .gates import fail_under_option, gate_option, given_gates
 
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.reader import SavedSession
+
 STDOUT = "-"
+
+
+def _own_baseline(saved: SavedSession) -> str:
+    """Return what the session itself was compared with, or nothing where it is not at hand."""
+    name = str(saved.header.options.get("compare") or "")
+    if name and not path_of(name).exists():
+        tell(f"{path_of(name)}: the baseline of the session is not here; nothing is compared")
+        return ""
+    return name
 
 
 @click.command()
@@ -50,8 +63,7 @@ def report(
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     shard = shard_of(saved)
-    # As the session itself was compared, unless another baseline is named.
-    name = baseline or str(saved.header.options.get("compare") or "")
+    name = baseline or _own_baseline(saved)
     comparison = compare_saved(saved_session(name), saved) if name else None
     if shard is not None:
         gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
