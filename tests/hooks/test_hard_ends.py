@@ -174,6 +174,27 @@ def test_an_agent_that_swallows_ctrl_c_does_not_swallow_the_session(
 
 
 @pytest.mark.usefixtures("lab")
+def test_ctrl_c_in_the_main_thread_names_the_line_where_the_agent_was(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        slow="""
+        import os, signal
+
+        def agent(inputs):
+            os.kill(os.getpid(), signal.SIGINT)
+            return "pass"
+        """
+    )
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=slow:agent", "--sop-concurrency=1", "--sop-timeout=0"
+    )
+
+    result.stdout.fnmatch_lines(["*slow.py:4: KeyboardInterrupt"])
+
+
+@pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize(
     "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
 )

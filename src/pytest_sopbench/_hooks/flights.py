@@ -19,6 +19,7 @@ from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._running.capture import show_from_now_on
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.in_flight import Limits
+from pytest_sopbench._running.interrupt import standing_watch
 from pytest_sopbench._running.job import Job
 from pytest_sopbench._running.register import Standing
 from pytest_sopbench._sessions.deaths import Estate
@@ -100,8 +101,8 @@ class Flights:
             if not hasattr(self._sop.config, "workerinput"):
                 # The end of a worker is seen by its controller.
                 stack.enter_context(exits_fail(self._sop.config))
-            if not self.pace.direct:
-                stack.enter_context(output_apart(self._sop.config))
+            apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
+            stack.enter_context(apart)
             if self.pace.ahead:
                 self._upcoming = Upcoming(session)
                 self._open_journal(stack)

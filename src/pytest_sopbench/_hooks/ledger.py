@@ -80,7 +80,7 @@ class Ledger:
         # Most reports bring nothing for the books.
         if not BROUGHT.isdisjoint(report.__dict__):
             # A run that Ctrl-C caught between the books and the file would be in one of them only.
-            with self._interrupts.holding():
+            with self._interrupts:
                 self._take(report)
         if report.when == "teardown":
             self._first_runs.check()
@@ -137,7 +137,7 @@ class Ledger:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Enter the run that a worker was making when it died."""
-        with self._interrupts.holding():
+        with self._interrupts:
             self._take_crash(crashitem, report, sched)
 
     def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:

@@ -22,26 +22,54 @@ class Interrupts:
         self.seen = False
 
 
+_standing: Interrupts | None = None
+"""The watch that lasts longer than a run, if there is one."""
+
+
+@contextmanager
+def standing_watch() -> Generator[None, None, None]:
+    """Watch once for all runs inside: exchanging the handler for each costs more than the run."""
+    global _standing  # noqa: PLW0603 - a process has one handler of a signal
+    before, interrupts = _standing, Interrupts()
+    with _noting(interrupts):
+        _standing = interrupts
+        try:
+            yield
+        finally:
+            _standing = before
+
+
 @contextmanager
 def watched_interrupts() -> Generator[Interrupts, None, None]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
-    interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
-        yield interrupts
-        return
+        yield Interrupts()
+    elif _standing is not None:
+        _standing.seen = False
+        yield _standing
+    else:
+        interrupts = Interrupts()
+        with _noting(interrupts):
+            yield interrupts
+
+
+@contextmanager
+def _noting(interrupts: Interrupts) -> Generator[None, None, None]:
+    """Note that SIGINT came, in the thread that it reaches."""
     before = signal.getsignal(signal.SIGINT)
     # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
-    if not callable(before):
-        yield interrupts
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
         return
 
     def note(number: int, frame: FrameType | None) -> None:
+        __tracebackhide__ = True
         interrupts.seen = True
         before(number, frame)
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield interrupts
+        yield
     finally:
         # An agent that has set a handler of its own keeps it.
         if signal.getsignal(signal.SIGINT) is note:
@@ -74,20 +102,20 @@ class Deferral:
             if signal.getsignal(signal.SIGINT) == self._handle:
                 signal.signal(signal.SIGINT, before)
 
-    @contextmanager
-    def holding(self) -> Generator[None, None, None]:
+    def __enter__(self) -> None:
         """Let a Ctrl-C come when the block is over."""
         self._holding = True
-        try:
-            yield
-        finally:
-            self._holding = False
-            if self._held:
-                frame = self._held.pop()
-                self._held.clear()
-                self._handle(int(signal.SIGINT), frame)
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held:
+            frame = self._held.pop()
+            self._held.clear()
+            self._handle(int(signal.SIGINT), frame)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        # pytest says where the user has interrupted, which is not here.
+        __tracebackhide__ = True
         if self._holding:
             self._held.append(frame)
         elif self._before is not None:

@@ -65,6 +65,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     value: object = None
     problem: Problem | None = None
     ending = Ending.RETURNED
+    interrupt = KeyboardInterrupt()
     with watched_interrupts() as interrupts:
         try:
             # What an agent sets in its context is gone with the run.
@@ -72,11 +73,14 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
             problem = problem_of(error, notes)
             ending = _ending(error, unavailable, timed_out)
+            if isinstance(error, KeyboardInterrupt):
+                interrupt = error
         finally:
             duration = clock() - started
             toolbox.close()
     if interrupts.seen:
-        raise KeyboardInterrupt
+        # As it was raised, so that pytest can say where the agent was.
+        raise interrupt
     returned = None if problem else read_returned(value)
     if toolbox.over_limit:
         ending = Ending.OVER_LIMIT
