@@ -71,9 +71,11 @@ class Entries:
         Raises:
             pytest.UsageError: there is one.
         """
-        fresh = [one for one in self._sop.actives if one.domain.name not in self._checked]
-        if not fresh:
+        actives = self._sop.actives
+        if len(actives) == len(self._checked):
+            # Domains are only added; this is asked at each report.
             return
+        fresh = [one for one in actives if one.domain.name not in self._checked]
         self._checked.update(one.domain.name for one in fresh)
         known = {one.domain.name: frozenset(one.domain.task_ids) for one in fresh}
         try:

@@ -60,8 +60,11 @@ def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
     spec = marked_agent(item) or item.config.stash[SESSION].options.agent
     if spec is None:
         raise pytest.UsageError(NO_AGENT)
-    with _no_traceback_of_ours():
+    try:
         return runs.run(ref, ref.task, runs.agents.resolve(spec), item)
+    except (SopbenchError, pytest.UsageError) as error:
+        message = str(error)
+    pytest.fail(message, pytrace=False)
 
 
 @contextmanager

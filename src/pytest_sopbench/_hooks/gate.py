@@ -94,6 +94,8 @@ class Gate:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Which domains a user's tests are of, the first report of a worker tells.
         self.entries.check()
+        if not report.failed:
+            return
         if self._may_fail(report):
             self._forgiven += 1
         elif is_miss(report):
@@ -101,6 +103,8 @@ class Gate:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
+        if report.passed:
+            return None
         if self._may_fail(report):
             return "may fail", "q", ("MAY FAIL", {"yellow": True})
         if self.forgives and is_miss(report):

@@ -26,13 +26,8 @@ from .session import REF, ActiveDomain, SopSession, TaskRef
 
 RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
-LINE = pytest.StashKey[str]()
-RECORD = pytest.StashKey[RunRecord]()
-EVENTS = pytest.StashKey[str]()
-TAKEN_OVER = pytest.StashKey[bool]()
-INHERITED = pytest.StashKey[bool]()
-WAIT = pytest.StashKey["Wait"]()
-"""How long an item waited for its run, until that is reported."""
+LEFT = pytest.StashKey["Left"]()
+"""What a run leaves, on the item that had it made, until that is reported."""
 RAISED = pytest.StashKey[BaseException]()
 """What the agent raised, under --pdb only: it holds the frames of the agent."""
 ASKED = pytest.StashKey[bool]()
@@ -47,11 +42,11 @@ def asks_for_run(item: pytest.Item) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """Seconds that an item waited for its run, and those that the run itself took."""
+class Left:
+    """A run, and the seconds that an item waited for it."""
 
+    done: Done
     waited: float
-    took: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +152,7 @@ class Runs:
     def _make(self, ask: Ask, item: pytest.Item) -> _Made:
         asked = time.perf_counter()
         done = self.flights.make(ask, item)
-        item.stash[WAIT] = Wait(time.perf_counter() - asked, done.trace.duration)
-        item.stash[LINE] = done.line
-        item.stash[RECORD] = done.kept.record
-        item.stash[EVENTS] = done.kept.events
-        item.stash[TAKEN_OVER] = done.kept.taken_over
-        item.stash[INHERITED] = done.kept.inherited
+        item.stash[LEFT] = Left(done, time.perf_counter() - asked)
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:
             item.stash[RAISED] = raised
@@ -178,7 +168,7 @@ class Runs:
             contract=active.domain.contract,
             enforce=self._sop.options.contract == "enforce",
             redaction=self._sop.options.redaction.of(active.domain.private_columns),
-            tools=tuple(spec.name for spec in active.domain.tool_specs),
+            tools=active.tool_names,
         )
 
         def show(asking: pytest.Item) -> Run:

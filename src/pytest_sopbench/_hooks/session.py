@@ -85,6 +85,11 @@ class ActiveDomain:
         """The position of each task by its id."""
         return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
 
+    @cached_property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the domain's tools."""
+        return tuple(spec.name for spec in self.domain.tool_specs)
+
     def refs(self, agent: str, trials: int) -> Sequence[TaskRef]:
         """Return every task, selected or not: pytest and other plugins must see the others go.
 

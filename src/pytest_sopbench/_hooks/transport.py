@@ -13,9 +13,10 @@ import pytest
 
 from pytest_sopbench._core.verdicts import Outcome
 
+from .asks import Done
 from .failures import TaskFailed
 from .marks import answer_ignored
-from .runs import EVENTS, INHERITED, LINE, RAISED, RECORD, RERUN, RUN, TAKEN_OVER, WAIT, Runs
+from .runs import LEFT, RAISED, RERUN, RUN, Left, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
@@ -59,23 +60,27 @@ class Transport:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        line = item.stash.get(LINE, None)
-        run = item.stash.get(RUN, None)
-        if line is not None and run is not None:
-            item.user_properties.append(("sop.domain", run.task.domain))
-            item.user_properties.append(("sop.task", run.task.id))
-            item.user_properties.append(("sop.outcome", run.outcome.value))
-            if item.stash.get(BUILTIN, False) and run.outcome is not Outcome.CORRECT:
+        left = item.stash.get(LEFT, None)
+        if left is not None:
+            record = left.done.kept.record
+            item.user_properties += [
+                ("sop.domain", record.domain),
+                ("sop.task", record.task),
+                ("sop.outcome", record.outcome.value),
+            ]
+            if record.outcome is not Outcome.CORRECT and BUILTIN in item.stash:
                 item.user_properties.append(("sop.miss", "true"))
         report = yield
-        _take_own_time(item, report)
         redaction = self._sop.options.redaction
         if redaction.patterns:
             # What the agent wrote, as pytest captured it.
             report.sections[:] = [(name, redaction.text(text)) for name, text in report.sections]
-        if line is not None:
-            _hand_over(item, report)
-        if item.stash.get(RERUN, False):
+        if left is not None:
+            del item.stash[LEFT]
+            _take_own_time(left, report)
+            # Nothing but text crosses to another process.
+            _hand_over(left.done, report, with_record=not hasattr(item.config, "workerinput"))
+        if RERUN in item.stash:
             setattr(report, RERUN_OF_ITEM, True)
             del item.stash[RERUN]
         if not self._plan_sent:
@@ -83,7 +88,7 @@ class Transport:
             # In the process that keeps the books the plan is theirs already.
             away = hasattr(item.config, "workerinput")
             setattr(report, PLAN, self._sop.plan.to_json() if away else "")
-        if item.stash.get(BUILTIN, False) and _is_miss(call):
+        if _is_miss(call) and BUILTIN in item.stash:
             setattr(report, MISS, True)
         return report
 
@@ -95,27 +100,22 @@ class Transport:
         return result
 
 
-def _hand_over(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Put on a report what the run of its item left, once."""
-    setattr(report, LINE_OF_RUN, item.stash[LINE])
-    setattr(report, EVENTS_OF_RUN, item.stash[EVENTS])
-    if not hasattr(item.config, "workerinput"):
-        # Nothing but text crosses to another process.
-        setattr(report, RECORD_OF_RUN, item.stash[RECORD])
-    if item.stash[TAKEN_OVER]:
+def _hand_over(done: Done, report: pytest.TestReport, *, with_record: bool) -> None:
+    """Put on a report what the run of its item left."""
+    setattr(report, LINE_OF_RUN, done.line)
+    if with_record:
+        setattr(report, RECORD_OF_RUN, done.kept.record)
+    if done.kept.events:
+        setattr(report, EVENTS_OF_RUN, done.kept.events)
+    if done.kept.taken_over:
         setattr(report, RUN_TAKEN_OVER, True)
-    if item.stash[INHERITED]:
+    if done.kept.inherited:
         setattr(report, RUN_INHERITED, True)
-    del item.stash[LINE], item.stash[RECORD], item.stash[EVENTS]
-    del item.stash[TAKEN_OVER], item.stash[INHERITED]
 
 
-def _take_own_time(item: pytest.Item, report: pytest.TestReport) -> None:
+def _take_own_time(left: Left, report: pytest.TestReport) -> None:
     """Report the time that a run took, and not how long its test waited for it."""
-    wait = item.stash.get(WAIT, None)
-    if wait is not None:
-        report.duration = max(0.0, report.duration - wait.waited) + wait.took
-        del item.stash[WAIT]
+    report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
 
 
 def _is_miss(call: pytest.CallInfo[None]) -> bool:
