@@ -30,6 +30,9 @@ NO_VALUE = "(empty)"
 SEPARATOR = " / "
 """What stands between the fields of one answer."""
 
+KNOWN_LIMIT = 1_000
+"""Texts of one field whose labels are remembered."""
+
 LABELLED = frozenset({FieldType.ENUM, FieldType.BOOLEAN})
 """The types whose values are few enough for a confusion table."""
 
@@ -42,18 +45,30 @@ class FieldLabels:
             label of its own and short values are taken for labels.
     """
 
-    __slots__ = ("_field", "_spelled", "counted")
+    __slots__ = ("_field", "_known", "_spelled", "counted")
 
     def __init__(self, field: OutputField | None = None) -> None:
         self._field = field
         self.counted = field is None or field.type in LABELLED
         self._spelled: dict[str, str] = {}
+        # Of texts that came before: most runs have one of a few.
+        self._known: dict[str, str] = {}
         if field is not None:
             for value in (*field.values, *field.aliases.values()):
                 self._spelled.setdefault(fold(value), value)
 
     def of(self, value: JsonValue) -> str:
         """Return the label that a value is counted under."""
+        if type(value) is not str:
+            return self._label(value)
+        label = self._known.get(value)
+        if label is None:
+            label = self._label(value)
+            if len(self._known) < KNOWN_LIMIT:
+                self._known[value] = label
+        return label
+
+    def _label(self, value: JsonValue) -> str:
         if self._field is None:
             return NO_VALUE if is_empty(value) else " ".join(written(value).split())
         kind, key = value_key(self._field, value)

@@ -12,7 +12,7 @@ from .contract_tally import (
     tally_contracts,
     tally_rules,
 )
-from .counts import NOTHING_EXPECTED, NOTHING_REQUIRED, GroundedCounts, UnneededCounts
+from .counts import NOTHING_EXPECTED, GroundedCounts, UnneededCounts
 from .records import RunRecord
 from .verdicts import Outcome
 
@@ -23,16 +23,19 @@ class ProcedureTally:
 
     rules: tuple[RuleTally, ...] = ()
     contract: ContractTally = NO_CONTRACT
-    grounded: GroundedCounts = NOTHING_REQUIRED
+    required: int = 0
+    lacking_none: int = 0
     unneeded: UnneededCounts = NOTHING_EXPECTED
+
+    @property
+    def grounded(self) -> GroundedCounts:
+        return GroundedCounts(required=self.required, grounded=self.lacking_none)
 
     def add(self, record: RunRecord) -> None:
         """Count one run; a correct one for which no tool is required lacks none."""
         correct = record.outcome is Outcome.CORRECT
-        self.grounded += GroundedCounts(
-            required=record.grounded is not None,
-            grounded=correct and record.grounded is not False,
-        )
+        self.required += record.grounded is not None
+        self.lacking_none += correct and record.grounded is not False
         if record.rules:
             self.rules = added_rules(self.rules, tally_rules([record.rules]))
             self.contract += tally_contracts([record.contract])

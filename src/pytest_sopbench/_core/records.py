@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .contracts import RuleResult
 from .models import JsonValue, Rules, Task
@@ -149,6 +149,10 @@ def _plain_part(part: object) -> dict[str, Any]:
     return rule_to_json(part) if isinstance(part, RuleResult) else _parts(part)
 
 
+# Twelve characters of JSON are the most that one of a text takes: two escapes of six.
+_SURELY_SHORT: Final = RESULT_LIMIT // 12 - 2
+_SORTING: Final = json.JSONEncoder(sort_keys=True)
+
 # Made once: `json.dumps` makes an encoder for each call that is told anything.
 _ENCODER = json.JSONEncoder(
     ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
@@ -251,7 +255,9 @@ def _finding(finding: Finding) -> str:
 
 
 def _cut(value: JsonValue) -> JsonValue:
-    text = json.dumps(value, sort_keys=True)
+    if type(value) is str and len(value) <= _SURELY_SHORT:
+        return value
+    text = _SORTING.encode(value)
     if len(text) <= RESULT_LIMIT:
         return value
     return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, cast
 
 from .messages import are_messages, last_assistant_text, text_of
@@ -87,28 +86,30 @@ def _mapping(
     value: object, copied: Mapping[str, JsonValue], output: object, notes: list[str], depth: int
 ) -> Returned:
     wraps = copied.keys() <= _ENVELOPE or "output" in copied
+    mapping, failure = copied, None
     if output is not None and depth < _WRAPPERS_LIMIT:
         inside = _read(output, notes, depth + 1)
+        text, mapping, failure = inside.text, {**copied, **inside.mapping}, inside.declared_error
     else:
-        inside = _spoken(copied.get("messages"), notes)
+        text = _spoken(copied.get("messages"))
+    tells = wraps or "messages" in copied
+    if not tells:
+        # The judge asks no more of it where an output field is called so.
+        failure = failure or _failure(copied.get("success"), copied.get("error"))
     merged = Returned(
-        kind=ReturnedKind.TEXT if inside.text and wraps else ReturnedKind.MAPPING,
-        mapping={**copied, **inside.mapping},
-        text=inside.text,
-        declared_error=inside.declared_error,
+        kind=ReturnedKind.TEXT if text and wraps else ReturnedKind.MAPPING,
+        mapping=mapping,
+        text=text,
+        declared_error=failure,
         notes=tuple(notes),
     )
-    if wraps or "messages" in copied:
-        return _told(value, merged)
-    # The judge asks no more of it where an output field is called so.
-    failure = _failure(copied.get("success"), copied.get("error"))
-    return replace(merged, declared_error=merged.declared_error or failure)
+    return _told(value, merged) if tells else merged
 
 
-def _spoken(messages: JsonValue, notes: list[str]) -> Returned:
+def _spoken(messages: JsonValue) -> str:
     if isinstance(messages, str) or not isinstance(messages, Sequence):
-        return _text("", notes)
-    return _text(last_assistant_text(messages) or "", notes)
+        return ""
+    return last_assistant_text(messages) or ""
 
 
 def _told(value: object, read: Returned) -> Returned:

@@ -8,8 +8,7 @@ ContextVar whose run it is. A thread that carries no run's context writes as eve
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Lock
@@ -87,15 +86,20 @@ _MARK: Final = "_sopbench_routed"
 _patching = Lock()
 
 
-@contextmanager
-def captured(output: Output, capture: Capture = "keep") -> Generator[None, None, None]:
+class captured:  # noqa: N801 - it is used as a function is; a generator costs a run more
     """Send what this context writes to `output`; async tasks and copied contexts inherit it."""
-    route_streams(sys.stdout, sys.stderr)
-    token = _route.set(_Route(output=output, capture=capture))
-    try:
-        yield
-    finally:
-        _route.reset(token)
+
+    __slots__ = ("_route", "_token")
+
+    def __init__(self, output: Output, capture: Capture = "keep") -> None:
+        self._route = _Route(output=output, capture=capture)
+
+    def __enter__(self) -> None:
+        route_streams(sys.stdout, sys.stderr)
+        self._token = _route.set(self._route)
+
+    def __exit__(self, *_: object) -> None:
+        _route.reset(self._token)
 
 
 def route_streams(*streams: TextIO | None) -> None:

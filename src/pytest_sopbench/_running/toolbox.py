@@ -60,9 +60,10 @@ class ToolboxFactory:
         Raises:
             ToolSpecError: the domain's manager cannot be made.
         """
-        output = Output()
-        with captured(output):
-            manager = self._manager_factory(task) if self._manager_factory else None
+        output, manager = Output(), None
+        if self._manager_factory is not None:
+            with captured(output):
+                manager = self._manager_factory(task)
         desk = _Desk(
             self._domain,
             self._checks,

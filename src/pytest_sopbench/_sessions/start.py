@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from pytest_sopbench._core.records import RunKey
@@ -12,12 +13,17 @@ MARK: Final = '{"type":"start",'
 """How the line begins; a finished session has none."""
 
 
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"))
-
-
 def start_to_line(key: RunKey) -> str:
     """One line of ASCII JSON without its end."""
-    return _ENCODER.encode({"type": "start", **key._asdict()})
+    domain, agent = _repeated(key.domain), _repeated(key.agent)
+    rest = f'"domain":{domain},"task":{json.dumps(key.task)},"trial":{key.trial},"agent":{agent}'
+    return f"{MARK}{rest}}}"
+
+
+@lru_cache
+def _repeated(text: str) -> str:
+    """Write a text that nearly every line has."""
+    return json.dumps(text)
 
 
 def start_from_json(data: Mapping[str, Any]) -> RunKey:
