@@ -7,6 +7,7 @@ The domain `lab` grades samples by a reading that a tool looks up: above 70 is "
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ import pytest
 
 import pytest_sopbench._hooks.fixtures
 import pytest_sopbench._hooks.parametrization  # noqa: F401 - see above
+
+SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
+"""The command, also where its folder is not on the path."""
 
 GRADES = ("pass", "retest", "fail")
 READINGS = {"pass": 90, "retest": 50, "fail": 10}

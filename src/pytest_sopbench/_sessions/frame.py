@@ -31,9 +31,9 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
     """
     try:
         pandas = import_module("pandas")
-    except ImportError as fault:
+    except ImportError:
         msg = "to_dataframe() needs pandas, which is not installed"
-        raise SessionFileError(msg, hint=EXTRA) from fault
+        raise SessionFileError(msg, hint=EXTRA) from None
     rows = [_row(one) for one in records]
     answers = sorted({name for row in rows for name in row} - {*BEFORE, *BEHIND})
     return pandas.DataFrame(rows, columns=[*BEFORE, *answers, *BEHIND])
