@@ -47,5 +47,5 @@ class Table:
             print(f"    {fault}")
 
     def _line(self, name: str, measured: str, reference: str, ratio: str, most: str) -> None:
-        print(f"{name:34} {measured:>16} {reference:>16} {ratio:>8}  {most}".rstrip())
+        print(f"{name:48} {measured:>16} {reference:>16} {ratio:>8}  {most}".rstrip())
         sys.stdout.flush()
