@@ -66,6 +66,14 @@ def test_the_verdict_stands_first(states: list[GateState], verdict: str) -> None
     ] == page.splitlines()[:3]
 
 
+def test_without_a_gate_runs_that_never_started_stand_first() -> None:
+    page = page_of(run("T1"), run("T2", Outcome.NOT_RUN), run("T3", Outcome.NOT_RUN))
+
+    assert (
+        "**No gate was asked, and 2 runs never started**: TSR 33.3%, 1 of 3 runs correct"
+    ) == page.splitlines()[2]
+
+
 def test_each_gate_has_its_line() -> None:
     page = page_of(run("T1"), gates=[gate(GateState.FAILS, where="lab", why="1 of 2")])
 

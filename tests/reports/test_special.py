@@ -29,6 +29,12 @@ def test_an_agent_that_goes_on_is_named() -> None:
     assert ["alarm  1 timed-out agent may go on calling models: lab/T_01"] == lines(HUNG, RUN)
 
 
+def test_an_agent_that_goes_on_is_named_with_its_trial() -> None:
+    said = "alarm  1 timed-out agent may go on calling models: lab/T_01/t2"
+
+    assert [said] == lines(replace(HUNG, trial=2))
+
+
 def test_the_first_agents_are_named_and_the_rest_counted() -> None:
     found = lines(*(replace(HUNG, task=f"T_{number:02}") for number in range(1, 9)))
 

@@ -115,7 +115,9 @@ def _verdict(page: SessionPage) -> str:
         return "Inconclusive"
     if states:
         return "All gates hold" if several else "The gate holds"
-    return "No gate was asked"
+    never = sum(record.outcome is Outcome.NOT_RUN for record in page.records)
+    rest = f", and {counted(never, 'run')} never started" if never else ""
+    return f"No gate was asked{rest}"
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:

@@ -27,7 +27,8 @@ class Special:
     def watch(self, record: RunRecord) -> None:
         """Look at one more run."""
         if GOES_ON in record.notes:
-            self.abandoned.append(f"{record.domain}/{record.task}")
+            trial = f"/t{record.trial}" if record.trial > 1 else ""
+            self.abandoned.append(f"{record.domain}/{record.task}{trial}")
         self.again += any(note.startswith(ATTEMPT) for note in record.notes)
 
 
