@@ -124,6 +124,21 @@ def test_a_watch_for_many_runs_exchanges_the_handler_once() -> None:
     assert before is signal.getsignal(signal.SIGINT)
 
 
+def test_a_run_after_an_agent_that_set_its_own_handler_is_watched_all_the_same() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    try:
+        with standing_watch():
+            with watched_interrupts():
+                signal.signal(signal.SIGINT, lambda *_: None)
+            with watched_interrupts() as later:
+                press_ctrl_c()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    assert later.seen
+
+
 def test_after_a_watch_for_many_runs_each_is_watched_by_itself() -> None:
     with standing_watch():
         pass

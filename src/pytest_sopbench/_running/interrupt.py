@@ -20,6 +20,35 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.seen = False
+        self._handler: Callable[[int, FrameType | None], Any] | None = None
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether nobody has put a handler of his own into the place of this one."""
+        return self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler
+
+    @contextmanager
+    def watching(self) -> Generator[None, None, None]:
+        """Note that SIGINT came, in the thread that it reaches."""
+        before = signal.getsignal(signal.SIGINT)
+        # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield
+            return
+
+        def note(number: int, frame: FrameType | None) -> None:
+            __tracebackhide__ = True
+            self.seen = True
+            before(number, frame)
+
+        self._handler = note
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            # An agent that has set a handler of its own keeps it.
+            if self.is_watching:
+                signal.signal(signal.SIGINT, before)
 
 
 _standing: Interrupts | None = None
@@ -31,7 +60,7 @@ def standing_watch() -> Generator[None, None, None]:
     """Watch once for all runs inside: exchanging the handler for each costs more than the run."""
     global _standing  # noqa: PLW0603 - a process has one handler of a signal
     before, interrupts = _standing, Interrupts()
-    with _noting(interrupts):
+    with interrupts.watching():
         _standing = interrupts
         try:
             yield
@@ -44,36 +73,13 @@ def watched_interrupts() -> Generator[Interrupts, None, None]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield Interrupts()
-    elif _standing is not None:
+    elif _standing is not None and _standing.is_watching:
         _standing.seen = False
         yield _standing
     else:
         interrupts = Interrupts()
-        with _noting(interrupts):
+        with interrupts.watching():
             yield interrupts
-
-
-@contextmanager
-def _noting(interrupts: Interrupts) -> Generator[None, None, None]:
-    """Note that SIGINT came, in the thread that it reaches."""
-    before = signal.getsignal(signal.SIGINT)
-    # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        __tracebackhide__ = True
-        interrupts.seen = True
-        before(number, frame)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        # An agent that has set a handler of its own keeps it.
-        if signal.getsignal(signal.SIGINT) is note:
-            signal.signal(signal.SIGINT, before)
 
 
 class Deferral:
