@@ -8,7 +8,8 @@ import pytest
 
 from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_comparison
 from pytest_sopbench._core.compare_sessions import ComparedSession, SessionComparison, compare
-from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState
+from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, doubts_of
+from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunRecord
 from pytest_sopbench._core.verdicts import Outcome
 
@@ -105,8 +106,10 @@ def test_sessions_judged_by_other_rules_are_inconclusive_with_a_hint(name: str) 
 def test_more_unavailable_may_be_tolerated() -> None:
     compared = comparison(runs([RIGHT] * 100), runs([RIGHT] * 85 + [AWAY] * 15))
     spec = GateSpec(name="lost", value=0)
+    of = {"lab": Summary(runs=100, outcomes={Outcome.CORRECT: 85, Outcome.UNAVAILABLE: 15})}
+    tolerant = doubts_of([GateSpec(name="unavailable", value=0.2)], of)
 
-    (verdict,) = evaluate_comparison([spec], compared, unavailable=0.2)
+    (verdict,) = evaluate_comparison([spec], compared, tolerant)
 
     assert verdict.state is HOLDS
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.counts import ToolCounts
-from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, evaluate
+from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, doubts_of, evaluate
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.verdicts import Outcome
 
@@ -139,6 +139,72 @@ def test_a_gate_is_asked_of_every_domain_and_of_all_runs() -> None:
         ("b", GateState.FAILS),
         ("all", GateState.HOLDS),
     ] == [(verdict.where, verdict.state) for verdict in verdicts]
+
+
+def states(of: dict[str, Summary], *gates: GateSpec) -> dict[str, GateState]:
+    return {one.where: one.state for one in evaluate(gates, of) if one.asked.startswith("TSR")}
+
+
+TSR_AT_HALF = GateSpec(name="tsr", value=0.5)
+TOLERANT_OF_A = GateSpec(name="unavailable", value=0.9, domain="a")
+
+
+def test_what_one_domain_tolerates_is_not_tolerated_in_another() -> None:
+    of = {"a": summary(correct=10), "b": summary(correct=6, unavailable=4)}
+
+    assert {
+        "a": GateState.HOLDS,
+        "b": GateState.INCONCLUSIVE,
+        "all": GateState.INCONCLUSIVE,
+    } == states(of, TSR_AT_HALF, TOLERANT_OF_A)
+
+
+def test_what_a_domain_tolerates_leaves_its_gates_and_the_pooled_one_alone() -> None:
+    of = {"a": summary(correct=6, unavailable=4), "b": summary(correct=10)}
+
+    assert {GateState.HOLDS} == set(states(of, TSR_AT_HALF, TOLERANT_OF_A).values())
+
+
+def test_of_several_bounds_the_strictest_counts() -> None:
+    of = {"a": summary(correct=6, unavailable=4)}
+    strict = GateSpec(name="unavailable", value=0.01)
+
+    assert {"": GateState.INCONCLUSIVE} == states(of, TSR_AT_HALF, TOLERANT_OF_A, strict)
+
+
+def test_a_bound_on_all_runs_is_asked_of_them_together() -> None:
+    of = {"a": summary(correct=10), "b": summary(correct=10)}
+    strict = GateSpec(name="unavailable", value=0.0)
+
+    assert {GateState.HOLDS} == set(states(of, TSR_AT_HALF, strict).values())
+    of["b"] = summary(correct=999, unavailable=1)
+    assert GateState.INCONCLUSIVE is states(of, TSR_AT_HALF, strict)["all"]
+
+
+def test_a_run_that_never_started_leaves_the_gates_of_all_domains_open() -> None:
+    of = {"a": summary(correct=10), "b": summary(correct=9, not_run=1)}
+
+    (verdict,) = evaluate([GateSpec(name="tsr", value=0.5, domain="a")], of)
+
+    assert GateState.INCONCLUSIVE is verdict.state
+    assert "1 of 20 runs were never started" == verdict.why
+
+
+def test_a_run_that_never_started_counts_also_where_no_gate_is_asked_of_it() -> None:
+    asked = {"lab": summary(correct=9)}
+    doubts = doubts_of([TSR_AT_HALF], asked, {"lab": summary(correct=9, not_run=1)})
+
+    (verdict,) = evaluate([TSR_AT_HALF], asked, doubts)
+
+    assert GateState.INCONCLUSIVE is verdict.state
+
+
+@given(st.integers(1, 200), st.data())
+def test_a_share_is_not_more_than_itself(runs: int, data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, runs))
+    of = summary(correct=runs - count, unavailable=count)
+
+    assert GateState.HOLDS is state("unavailable", count / runs, of)
 
 
 def test_a_gate_on_a_domain_that_left_no_run_is_inconclusive() -> None:

@@ -8,12 +8,13 @@ from typing import Final
 from .compare_sessions import Comparison, SessionComparison, Tier
 from .gates import (
     POOLED,
-    UNAVAILABLE_SHARE,
+    Doubts,
     GateSpec,
     GateState,
     GateVerdict,
-    doubt,
+    doubts_of,
     is_of,
+    no_runs,
     percent,
 )
 from .metrics import Summary
@@ -34,22 +35,23 @@ RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
 def evaluate_comparison(
     specs: Sequence[GateSpec],
     comparison: SessionComparison | None,
-    *,
-    unavailable: float = UNAVAILABLE_SHARE,
+    doubts: Doubts | None = None,
 ) -> tuple[GateVerdict, ...]:
     """Ask every gate of the groups that it is meant for, and of all tasks pooled.
 
     Args:
         specs: gates on a comparison and no others.
         comparison: `None` where there is no baseline; then every gate is inconclusive.
-        unavailable: the share of unavailable runs of the current session that is tolerated.
+        doubts: of the current session; else those of the runs that were compared.
 
     Raises:
         KeyError: a gate is none of `COMPARISON_GATES`.
         ValueError: the bound of a gate `p` is not in (0, 1].
     """
+    groups = comparison.groups if comparison is not None else {}
+    found = doubts or doubts_of((), {name: _counted(one) for name, one in groups.items()})
     return tuple(
-        _verdict(spec, one, where=where, unavailable=unavailable)
+        _verdict(spec, one, where=where, doubts=found)
         for spec in specs
         for where, one in _asked_of(spec, comparison)
     )
@@ -68,8 +70,12 @@ def _asked_of(
     return [*comparison.groups.items(), (POOLED, comparison.pooled)]
 
 
+def _counted(comparison: Comparison) -> Summary:
+    return Summary(runs=sum(comparison.outcomes.values()), outcomes=comparison.outcomes)
+
+
 def _verdict(
-    spec: GateSpec, comparison: Comparison | None, *, where: str, unavailable: float
+    spec: GateSpec, comparison: Comparison | None, *, where: str, doubts: Doubts
 ) -> GateVerdict:
     asked = _ASKED[spec.name].format(bound=_bound(spec))
     if comparison is None:
@@ -78,9 +84,9 @@ def _verdict(
             asked=asked, got="n/a", state=GateState.INCONCLUSIVE, where=where, why=why
         )
     got, held, why = _FOUND[spec.name](comparison, spec.value)
-    doubts = _doubt(comparison, spec, unavailable)
-    if doubts:
-        state, why = GateState.INCONCLUSIVE, doubts
+    open_for = no_runs(_counted(comparison).runs) or doubts.of(where) or _doubt(comparison, spec)
+    if open_for:
+        state, why = GateState.INCONCLUSIVE, open_for
     elif held:
         state, why = GateState.HOLDS, ""
     else:
@@ -92,12 +98,8 @@ def _bound(spec: GateSpec) -> str:
     return percent(spec.value) if spec.name == DROP else f"{spec.value:g}"
 
 
-def _doubt(comparison: Comparison, spec: GateSpec, unavailable: float) -> str:
-    """Say why a gate cannot be decided, or nothing."""
-    runs = sum(comparison.outcomes.values())
-    why = doubt(Summary(runs=runs, outcomes=comparison.outcomes), unavailable)
-    if why:
-        return why
+def _doubt(comparison: Comparison, spec: GateSpec) -> str:
+    """Say why a gate cannot be decided by what was compared, or nothing."""
     if comparison.tier is Tier.NOT_COMPARABLE:
         return RESCORE
     paired, tasks = comparison.paired, comparison.tasks

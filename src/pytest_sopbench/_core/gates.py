@@ -95,29 +95,80 @@ GATE_NAMES: Final = (*METRICS, TASK, UNAVAILABLE)
 """The gates that are asked of summaries."""
 
 
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Why gates cannot be decided, whatever the runs that there are came to.
+
+    One run that was never started leaves every gate of its session open, also those of other
+    domains: something has ended the session early. Too many unavailable runs leave open what is
+    asked of their domain, and of all runs together. `bounds` are the gates that say how many of
+    these are too many; of several the strictest counts.
+    """
+
+    bounds: Sequence[GateSpec]
+    summaries: Mapping[str, Summary]
+    never: int = 0
+    planned: int = 0
+
+    def of(self, where: str) -> str:
+        """Say why nothing can be decided of a group of runs, or nothing."""
+        if self.never:
+            return f"{self.never} of {self.planned} runs were never started"
+        of_all = where in {"", POOLED}
+        for name, one in self.summaries.items():
+            if not (of_all or name == where):
+                continue
+            own = [gate for gate in self.bounds if not gate.domain or is_of(name, gate.domain)]
+            why = _too_many(one, min((gate.value for gate in own), default=UNAVAILABLE_SHARE))
+            if why:
+                return f"{name}: {why}" if where == POOLED else why
+        together = [gate.value for gate in self.bounds if not gate.domain]
+        if of_all and together:
+            return _too_many(sum(self.summaries.values(), EMPTY), min(together))
+        return ""
+
+
+def doubts_of(
+    specs: Sequence[GateSpec],
+    summaries: Mapping[str, Summary],
+    whole: Mapping[str, Summary] | None = None,
+) -> Doubts:
+    """Find out what gates cannot be decided by.
+
+    Args:
+        specs: the gates of the session.
+        summaries: of the runs that the gates are asked of, by domain.
+        whole: of all runs that were planned, where gates leave some of them out.
+    """
+    every = (summaries if whole is None else whole).values()
+    return Doubts(
+        bounds=[spec for spec in specs if spec.name == UNAVAILABLE],
+        summaries=summaries,
+        never=sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in every),
+        planned=sum(one.runs for one in every),
+    )
+
+
 def evaluate(
-    specs: Sequence[GateSpec], summaries: Mapping[str, Summary]
+    specs: Sequence[GateSpec],
+    summaries: Mapping[str, Summary],
+    doubts: Doubts | None = None,
 ) -> tuple[GateVerdict, ...]:
     """Ask every gate of the domains that it is meant for, and of the pooled total.
 
     `unavailable` bounds what the others tolerate, and is no gate that can hold by itself: the
-    share of unavailable runs says nothing of the agent.
+    share of unavailable runs says nothing of the agent. Without `doubts` these are those of the
+    summaries.
 
     Raises:
         KeyError: a gate names a metric that is not known.
     """
-    bound = unavailable_bound(specs)
+    found = doubts or doubts_of(specs, summaries)
     return tuple(
-        _verdict(spec, summary, where=where, unavailable=bound)
+        _verdict(spec, summary, where=where, doubts=found)
         for spec in specs
         for where, summary in _asked_of(spec, summaries)
     )
-
-
-def unavailable_bound(specs: Sequence[GateSpec]) -> float:
-    """Return the share of unavailable runs above which gates say nothing."""
-    set_to = (spec.value for spec in specs if spec.name == UNAVAILABLE)
-    return max(set_to, default=UNAVAILABLE_SHARE)
 
 
 def _asked_of(spec: GateSpec, summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Summary]]:
@@ -135,10 +186,10 @@ def is_of(name: str, domain: str) -> bool:
     return name == domain or name.startswith(f"{domain} (")
 
 
-def _verdict(spec: GateSpec, summary: Summary, *, where: str, unavailable: float) -> GateVerdict:
+def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) -> GateVerdict:
     asked, share, whole, least = _question(spec, summary)
     of_tasks = spec.name == TASK and whole > 0
-    why = doubt(summary, unavailable) or ("" if whole else "nothing to divide")
+    why = no_runs(summary.runs) or doubts.of(where) or ("" if whole else "nothing to divide")
     if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
         # Of one try nothing can be said but how often it was right, which TSR says.
         why = "each task was run once (--sop-trials)"
@@ -168,18 +219,18 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
     return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
 
 
-def doubt(summary: Summary, unavailable: float) -> str:
-    """Say why no gate can be decided, or nothing."""
-    if not summary.runs:
-        return "no run was planned"
-    not_run = summary.outcomes.get(Outcome.NOT_RUN, 0)
-    if not_run:
-        return f"{not_run} of {summary.runs} runs were never started"
+def no_runs(runs: int) -> str:
+    """Say that there is nothing to ask of, or nothing."""
+    return "" if runs else "no run was planned"
+
+
+def _too_many(summary: Summary, bound: float) -> str:
     count = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
-    if count > unavailable * summary.runs:
-        share = percent(count / summary.runs)
-        return f"{share} of the runs were unavailable, more than {percent(unavailable)}"
-    return ""
+    # 29 of 100 are not more than 0.29, whatever the fractions leave in the last digit.
+    if count <= bound * summary.runs + 1e-9:
+        return ""
+    share = percent(count / summary.runs)
+    return f"{share} of the runs were unavailable, more than {percent(bound)}"
 
 
 def percent(share: float) -> str:

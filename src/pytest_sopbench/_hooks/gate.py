@@ -8,7 +8,7 @@ import pytest
 
 from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_comparison
 from pytest_sopbench._core.compare_sessions import SessionComparison
-from pytest_sopbench._core.gates import GateState, GateVerdict, evaluate, unavailable_bound
+from pytest_sopbench._core.gates import GateState, GateVerdict, doubts_of, evaluate
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
 from pytest_sopbench._core.task_entries import TaskName
@@ -198,9 +198,11 @@ class Gate:
         of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
         of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
         enforce = self._sop.options.contract == "enforce"
-        summaries = self._ledger.close() if self.without is None else self.without
+        whole = self._ledger.close()
+        summaries = whole if self.without is None else self.without
+        doubts = doubts_of(gates, summaries, whole)
         asked = (
-            *evaluate(of_summary, summaries),
+            *evaluate(of_summary, summaries, doubts),
             *(must_verdicts(self._ledger.breaking, enforce=enforce) if gates else ()),
         )
         holds = all(one.state is GateState.HOLDS for one in asked)
@@ -213,8 +215,7 @@ class Gate:
         )
         if self.baseline.is_made:
             of_comparison = []
-        bound = unavailable_bound(of_summary)
-        return (*asked, *evaluate_comparison(of_comparison, self.comparison, unavailable=bound))
+        return (*asked, *evaluate_comparison(of_comparison, self.comparison, doubts))
 
     def _create_baseline(self, refused: str = "") -> None:
         if self.saved is not None:

@@ -13,8 +13,8 @@ from pytest_sopbench._core.gates import (
     GateSpec,
     GateState,
     GateVerdict,
+    doubts_of,
     evaluate,
-    unavailable_bound,
 )
 from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
 from pytest_sopbench._core.task_entries import (
@@ -118,12 +118,12 @@ def ask_gates(
     asked = [
         one for one in planned_records(saved) if TaskName(one.domain, one.task) not in left_out
     ]
+    summaries = summaries_of(saved, without=left_out)
+    doubts = doubts_of(gates, summaries, summaries_of(saved))
     return Gated(
         verdicts=(
-            *evaluate(of_summary, summaries_of(saved, without=left_out)),
-            *evaluate_comparison(
-                of_comparison, comparison, unavailable=unavailable_bound(of_summary)
-            ),
+            *evaluate(of_summary, summaries, doubts),
+            *evaluate_comparison(of_comparison, comparison, doubts),
             *entry_verdicts(recorded_entries(saved)),
             *must_verdicts(asked, enforce=saved.header.options.get("contract") == "enforce"),
         )
