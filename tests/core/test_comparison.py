@@ -217,3 +217,21 @@ def test_the_published_rules_take_a_part_for_the_whole(
     mismatch = compare(TEXT, expected, actual, Scoring.PUBLISHED)
 
     assert matches is (mismatch is None)
+
+
+class TestALabelThatSaysNone:
+    FIELD = field_of(FieldType.ENUM, values=("waive", "none"), declared=True)
+
+    @pytest.mark.parametrize("given", ["none", " None ", "NONE"])
+    def test_it_is_a_label_like_any_other(self, given: str) -> None:
+        assert compare(self.FIELD, "none", given) is None
+
+    @pytest.mark.parametrize("given", ["", None, "n/a", "null"])
+    def test_an_empty_answer_is_not_that_label(self, given: str | None) -> None:
+        assert compare(self.FIELD, "none", given) is not None
+        assert compare(self.FIELD, given, "none") is not None
+
+    def test_without_a_declaration_it_means_that_there_is_no_value(self) -> None:
+        inferred = field_of(FieldType.ENUM, values=("waive", "none"))
+
+        assert compare(inferred, "none", "") is None

@@ -28,12 +28,13 @@ _BULLET: Final = re.compile(r"^[ \t]*[-*\u2022][ \t]+")
 def value_key(field: OutputField, value: JsonValue) -> Key:
     """Read a value as the field's type says; what cannot be read so is a text.
 
-    Aliases are resolved first, then an explicit empty is recognised, whatever the type.
+    Aliases are resolved first, then an explicit empty is recognised, whatever the type; a word
+    such as `none` that is declared as a label is that label, and empty is something else.
     """
     if field.aliases and isinstance(value, str):
         value = _label_of(field.aliases, value)
     if is_empty(value):
-        return EMPTY
+        return ("text", fold(written(value))) if _is_declared(field, value) else EMPTY
     key = _READERS[field.type](field, value)
     return ("text", fold(written(value))) if key is None else key
 
@@ -70,6 +71,12 @@ def _parts(text: str) -> list[JsonValue]:
 def _label_of(aliases: Mapping[str, str], text: str) -> str:
     folded = fold(text)
     return next((label for alias, label in aliases.items() if fold(alias) == folded), text)
+
+
+def _is_declared(field: OutputField, value: JsonValue) -> bool:
+    if not field.declared or not isinstance(value, str):
+        return False
+    return fold(value) in map(fold, field.values)
 
 
 def _text(field: OutputField, value: JsonValue) -> Key | None:
