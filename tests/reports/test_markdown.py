@@ -177,3 +177,35 @@ def test_no_text_breaks_a_table(text: str) -> None:
     assert 3 == row.count("|")
     assert "`" not in row
     assert "<" not in row
+
+
+def tried(*right: int) -> list[RunRecord]:
+    """Four tasks a number of `right`, of whose two trials so many are right."""
+    return [
+        run(f"T{task}", Outcome.CORRECT if trial <= correct else Outcome.WRONG, trial=trial)
+        for task, correct in enumerate(right * 4)
+        for trial in (1, 2)
+    ]
+
+
+def test_with_one_trial_the_page_says_nothing_of_trials() -> None:
+    assert "## Trials" not in page_of(run("T1"), run("T2"))
+
+
+def test_pass_any_and_pass_all_stand_on_the_page_with_the_tasks_that_disagree() -> None:
+    found = lines_under("Trials", page_of(*tried(2, 1, 0)))
+
+    row = next(line for line in found if line.startswith("| lab |"))
+    assert ["lab", "2", "66.7%", "33.3%"] == [
+        cell.strip() for cell in row.strip("|").split("|") if "[" not in cell
+    ]
+    assert 4 == sum(line.endswith("| 1 of 2 |") for line in found)
+
+
+def test_the_interval_of_trials_is_one_over_tasks() -> None:
+    page = page_of(*tried(2, 0))
+
+    # Sixteen runs as if independent would give [28.0, 72.0].
+    row = next(line for line in page.splitlines() if line.startswith("| lab | 8 of 16 |"))
+    low, high = row.split("[")[1].split("]")[0].split(", ")
+    assert float(high) - float(low) > 50

@@ -9,7 +9,6 @@ from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._core.totals import total_of
 from pytest_sopbench._core.verdicts import Outcome
@@ -17,8 +16,10 @@ from pytest_sopbench._core.verdicts import Outcome
 from .escaping import escaped, table
 from .failure import headline
 from .markdown_comparison import comparison_block
+from .markdown_trials import trials_block
 from .numbers import amount, counted, interval, money, percent, seconds
 from .text import cut
+from .trials import tsr_bounds
 
 MISSES = 20
 SLOWEST = 5
@@ -66,6 +67,7 @@ def markdown(page: SessionPage) -> str:
         list(_verdict_lines(page)),
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
+        list(trials_block(page.summaries, page.records)),
         list(_outcome_lines(page.records)),
         list(_miss_lines("Not correct", page.asked)),
         list(_miss_lines("Not correct, and may fail", page.apart)),
@@ -134,7 +136,7 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
         name,
         f"{summary.correct} of {summary.runs}",
         percent(summary.tsr),
-        interval(wilson(summary.correct, summary.runs)),
+        interval(tsr_bounds(summary)),
         percent(summary.ecr),
         percent(summary.c_tsr),
         percent(summary.grounded_tsr),

@@ -16,7 +16,7 @@ from .numbers import amount, counted, interval, money, percent, seconds
 from .rules import contract_lines
 from .tables import table_lines
 from .text import WIDTH, cut, heading, one_line, packed
-from .trials import disagreement_lines, trial_lines
+from .trials import disagreement_lines, trial_lines, tsr_bounds
 from .wrong import with_commas, wrong_parts
 
 _LABEL = 7
@@ -75,7 +75,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0) -> Iterator[str
     several = counted(total.domains, "domain")
     pooled = total.pooled
     if verbosity < 0:
-        bounds = interval(_tsr_bounds(pooled))
+        bounds = interval(tsr_bounds(pooled))
         rates = f"mean {percent(total.means.get('tsr'))}, pooled {percent(pooled.tsr)} {bounds}"
         yield f"{several}: TSR {rates} {pooled.correct} of {pooled.runs}"
         return
@@ -103,7 +103,7 @@ def _rate_lines(summary: Summary, chance: float | None) -> Iterator[str]:
     # Two columns that stay under one another whatever the counts are.
     column = max(len(f"{n} of {n} completed"), len("000 of 000 completed"))
     tsr = f"{texts[0]:<{column}}{_GAP}chance {percent(chance)}"
-    yield _rate_line("TSR", (k, n), tsr, _tsr_bounds(summary))
+    yield _rate_line("TSR", (k, n), tsr, tsr_bounds(summary))
     if summary.disputed.counts.runs:
         text = f"{undisputed.correct} of {undisputed.runs} undisputed"
         counts = undisputed.correct, undisputed.runs
@@ -131,12 +131,6 @@ def _rate_line(label: str, counts: _Counts, text: str, bounds: _Bounds | None) -
     successes, n = counts
     rate = percent(successes / n if n else None)
     return f"{label:<6}{rate:>6} {interval(bounds):<13} {text}".rstrip()
-
-
-def _tsr_bounds(summary: Summary) -> _Bounds | None:
-    if summary.trials_by:
-        return summary.trials.bounds().tsr
-    return wilson(summary.correct, summary.runs)
 
 
 def _bounds(summary: Summary, counts: _Counts) -> _Bounds | None:
@@ -206,7 +200,7 @@ def _cost_lines(summary: Summary) -> Iterator[str]:
 
 
 def _short_line(name: str, summary: Summary, *, mark: str) -> str:
-    tsr = f"TSR {percent(summary.tsr)} {interval(_tsr_bounds(summary))}".rstrip()
+    tsr = f"TSR {percent(summary.tsr)} {interval(tsr_bounds(summary))}".rstrip()
     counts = f"{summary.correct} of {summary.runs}"
     if mark:
         # There completed means returned, so ECR gives way to what must be said.

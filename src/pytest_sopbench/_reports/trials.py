@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.metrics import Summary
+from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.trials import TaskTrials, TrialCounts
 
 from .numbers import counted, interval, percent
@@ -30,8 +31,15 @@ def trial_lines(summary: Summary) -> Iterator[str]:
     }
     parts = [f"{word} {percent(rate)} {interval(one)}" for word, (rate, one) in passes.items()]
     yield from packed(
-        f"{'trials':<{_LABEL}}{_number(trials)} per task", parts, gap=_GAP, indent=_LABEL
+        f"{'trials':<{_LABEL}}{trials_per_task(trials)} per task", parts, gap=_GAP, indent=_LABEL
     )
+
+
+def tsr_bounds(summary: Summary) -> tuple[float, float] | None:
+    """Return the 95 % interval of TSR; trials of a task are not independent of one another."""
+    if summary.trials_by:
+        return summary.trials.bounds().tsr
+    return wilson(summary.correct, summary.runs)
 
 
 def disagreement_lines(found: Sequence[TaskTrials], *, limit: int = LIMIT) -> Iterator[str]:
@@ -61,6 +69,7 @@ def _task(one: TaskTrials, *, domain: bool, agent: bool) -> str:
     return one_line(f"{name}{by} {one.correct} of {one.trials}{f' ({said})' if said else ''}")
 
 
-def _number(trials: TrialCounts) -> str:
+def trials_per_task(trials: TrialCounts) -> str:
+    """Say how many trials each task has."""
     least, most = trials.least, trials.most
     return f"{most}" if least == most else f"{least} to {most}"
