@@ -27,7 +27,7 @@ class Terminal:
     """As much of pytest's reporter as is written to."""
 
     def __init__(self, *, tty: bool, verbosity: int = 0) -> None:
-        self._tw = SimpleNamespace(fullwidth=100)
+        self._tw = SimpleNamespace(fullwidth=100, width_of_current_line=0)
         self.verbosity = verbosity
         self.live: list[str] = []
         self.said: list[str] = []
@@ -187,6 +187,7 @@ def test_a_session_in_ci_says_where_it_stands(
 
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["sop: * of 6 done, *TSR 100.0%, slowest *"])
+    result.stdout.no_re_match_line(r"\.+ *sop: ")
 
 
 @pytest.mark.usefixtures("lab")

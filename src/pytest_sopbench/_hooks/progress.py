@@ -102,6 +102,9 @@ class ProgressHooks:
             self._terminal.rewrite(line, erase=True)
         else:
             self._terminal.ensure_newline()
+            if self._terminal._tw.width_of_current_line:  # noqa: SLF001 - pytest has no public way
+                # Under xdist the letters of tests stand there, which pytest does not know of.
+                self._terminal.write_line("")
             self._terminal.write_line(line)
 
     def _clear(self) -> None:
