@@ -180,3 +180,11 @@ def test_junit_has_a_case_for_each_trial(pytester: pytest.Pytester) -> None:
     names = {one.get("name") for one in cases}
     assert 12 == len(names)
     assert {"T_01", "T_01/t2"} <= names
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_slip_of_some_zeros_is_no_session(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", "--sop-trials=100000")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-trials=100000: at most 1000 trials of each task *"])

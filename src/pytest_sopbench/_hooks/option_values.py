@@ -20,6 +20,9 @@ from pytest_sopbench._sessions.resuming import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 AUTO: Final = "auto"
 
+MOST_TRIALS: Final = 1_000
+"""More are a slip: each trial is an item, of which a session would have too many to begin."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -97,6 +100,15 @@ def read_count(name: str, value: str | None) -> int | None:
         msg = f"{name}={value}: a whole number of at least 1 expected"
         raise pytest.UsageError(msg)
     return int(value)
+
+
+def read_trials(name: str, value: str | None) -> int:
+    """Read how often each task is run; 1 where nothing is said of it."""
+    trials = read_count(name, value) or 1
+    if trials > MOST_TRIALS:
+        msg = f"{name}={value}: at most {MOST_TRIALS} trials of each task can be run in one session"
+        raise pytest.UsageError(msg)
+    return trials
 
 
 def read_concurrency(name: str, value: str | None) -> int | Literal["auto"] | None:

@@ -42,6 +42,7 @@ from .option_values import (
     read_shard,
     read_snapshot_rules,
     read_tags,
+    read_trials,
 )
 
 DEFAULT_PATHS = ("domains", "tests/domains")
@@ -131,7 +132,7 @@ def read_options(config: pytest.Config) -> Options:
         named=named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
         agent_args=read_agent_args(config.getoption("sop_agent_arg") or ()),
-        trials=read_count(*_set_by(config, "sop_trials")) or 1,
+        trials=read_trials(*_set_by(config, "sop_trials")),
         budget=read_budget(config.getoption("sop_budget") or ()),
         limit=read_count("--sop-limit", config.getoption("sop_limit")),
         sample=read_sample(config.getoption("sop_sample")),
