@@ -113,11 +113,13 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     check_shares(sop)
     check_budget(sop)
     if not (sop.options.typed_domains or sop.options.named):
+        raise_restart_limit(sop.config)
         return
     runs.prepare(sop.domains, sop.options.agent)
     _check_gates(sop)
     _check_tags(sop)
-    raise_restart_limit(sop)
+    runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials
+    raise_restart_limit(sop.config, runs_planned)
     _point_at_data(sop)
 
 

@@ -12,6 +12,9 @@ from .machines import check_came_up
 from .session import SopSession
 from .taken_over import RESUMED, taken_over_of
 
+RESTARTS = 10_000
+"""Deaths of workers that a session bears whose runs only the workers know."""
+
 
 class Workers:
     """The hooks of xdist in its controller."""
@@ -94,9 +97,10 @@ def check_shares(sop: SopSession) -> None:
         raise pytest.UsageError(msg)
 
 
-def raise_restart_limit(sop: SopSession) -> None:
-    """Let every run cost a worker: xdist's own limit would leave the rest of the tasks unrun."""
-    option = sop.config.option
-    if getattr(option, "maxworkerrestart", 0) is None:
-        runs = sum(len(active.positions) for active in sop.domains) * sop.options.trials
-        option.maxworkerrestart = str(runs)
+def raise_restart_limit(config: pytest.Config, runs: int = RESTARTS) -> None:
+    """Let every run cost a worker: xdist's own limit would leave the rest of the tasks unrun.
+
+    How many runs there are is known to the workers alone where tests name domains by a mark.
+    """
+    if getattr(config.option, "maxworkerrestart", 0) is None:
+        config.option.maxworkerrestart = str(runs)
