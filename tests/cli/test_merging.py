@@ -12,7 +12,7 @@ from click.testing import Result
 
 from pytest_sopbench._core.models import Domain
 from pytest_sopbench._sessions.git import GitState
-from pytest_sopbench._sessions.header import DomainHeader
+from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks
 from pytest_sopbench._sessions.reader import read_session
 
 Sopbench = Callable[..., Result]
@@ -170,11 +170,16 @@ def test_a_session_that_is_there_is_not_replaced(
 def test_a_domain_that_one_shard_has_no_task_of_is_merged(
     sopbench: Sopbench, shards: None, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
-    """A small domain may have tasks in some shards only; the others cannot hash its rules."""
+    """A small domain may have tasks in some shards only."""
+    none = {
+        "refunds": DomainHeader(sop="s", planned=("T3", "T1")),
+        "claims": DomainHeader(sop="c"),
+    }
     both = {
         "refunds": DomainHeader(sop="s", planned=("T2",)),
         "claims": DomainHeader(sop="c", planned=("C1",)),
     }
+    save_shard(save, run_of, 1, ("T3", "T1"), domains=none, judging="of both")
     path = save_shard(save, run_of, 2, ("T2",), domains=both, judging="of both")
     lines = path.read_text("ascii").splitlines()
     claim = json.loads(lines[1]) | {"domain": "claims", "task": "C1", "trace": ""}
@@ -195,10 +200,66 @@ def test_a_shard_without_a_task_is_a_part_like_any_other(
     sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
     """A matrix may have more jobs than tasks."""
-    save_shard(save, run_of, 2, (), domains={}, judging="of none")
+    save_shard(save, run_of, 2, ())
 
     result = sopbench("merge", "part1", "part2", "--out", "all")
 
     assert 0 == result.exit_code
     assert ["T3", "T1"] == [one.task for one in merged(tmp_path).records]
-    assert "j" == merged(tmp_path).header.judging
+
+
+@pytest.mark.usefixtures("shards")
+def test_a_shard_without_what_it_selected_is_refused(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    """Where `-k` takes tasks away, no other shard has them."""
+    away = {"not_evaluated": "-k took 1 of 2 selected tasks away"}
+    options = {"selection": ["--sop-tags=a", "--sop-shard=2/2"], "scoring": "exact", **away}
+    save_shard(save, run_of, 2, ("T2",), options=options)
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "part2.jsonl: shard 2/2 is not all of its part: -k took 1 of 2" in result.stderr
+
+
+@pytest.mark.usefixtures("shards")
+def test_shards_are_of_the_same_domains(sopbench: Sopbench, save: Save, run_of: Make) -> None:
+    """A domain that one shard was not run on lacks a part."""
+    one = DomainHeader(sop="s", planned=("T2", "T4"))
+    more = {"refunds": one, "claims": DomainHeader(sop="c")}
+    save_shard(save, run_of, 2, ("T2", "T4"), domains=more)
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "domains refunds and claims, refunds" in result.stderr
+
+
+def test_a_run_in_any_two_shards_is_refused(sopbench: Sopbench, save: Save, run_of: Make) -> None:
+    for number, tasks in ((1, ("T1",)), (2, ("T2",)), (3, ("T3", "T2"))):
+        options = {"selection": [f"--sop-shard={number}/3"]}
+        save(f"part{number}", [run_of(task) for task in tasks], options=options)
+
+    result = sopbench("merge", "part1", "part2", "part3", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "part2.jsonl and " in result.stderr
+    assert "both have the run of refunds/T2" in result.stderr
+
+
+def test_what_each_agent_had_planned_is_kept(
+    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    for number, task in ((1, "T1"), (2, "T2")):
+        both = PlannedTasks(planned=(task,))
+        domain = DomainHeader(sop="s", planned=(task,), agents={"a:b": both, "c:d": both})
+        options = {"selection": [f"--sop-shard={number}/2"]}
+        records = [run_of(task, agent=agent) for agent in ("a:b", "c:d")]
+        save(f"part{number}", records, options=options, domains={"refunds": domain})
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    whole = PlannedTasks(planned=("T1", "T2"))
+    assert 0 == result.exit_code, result.output
+    assert {"a:b": whole, "c:d": whole} == merged(tmp_path).header.domains["refunds"].agents

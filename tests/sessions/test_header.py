@@ -9,6 +9,7 @@ import pytest
 
 from pytest_sopbench._sessions.header import (
     DomainHeader,
+    PlannedTasks,
     SessionHeader,
     header_from_json,
     header_to_line,
@@ -89,3 +90,26 @@ def test_trials_come_back_from_a_line(header: SessionHeader) -> None:
     whole = replace(header, domains={"lab": domain})
 
     assert whole == header_from_json(json.loads(header_to_line(whole)))
+
+
+def test_a_trial_that_two_agents_have_is_one_trial_of_the_task() -> None:
+    assert (2, {"T2": (2,)}) == planned_trials({"T1": [1, 2, 1, 2], "T2": [2, 2]})
+
+
+def test_agents_come_back_from_a_line(header: SessionHeader) -> None:
+    agents = {
+        "ag:one": PlannedTasks(planned=("T1", "T2"), trials=2, some_trials={"T2": (2,)}),
+        "ag:two": PlannedTasks(planned=("T1",)),
+    }
+    domain = DomainHeader(planned=("T1", "T2"), trials=2, agents=agents)
+    whole = replace(header, domains={"lab": domain})
+
+    assert whole == header_from_json(json.loads(header_to_line(whole)))
+
+
+def test_a_header_without_agents_is_read(header: SessionHeader) -> None:
+    data = json.loads(header_to_line(header))
+    for domain in data["domains"].values():
+        del domain["agents"]
+
+    assert header == header_from_json(data)

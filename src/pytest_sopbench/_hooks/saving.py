@@ -13,15 +13,16 @@ from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._sessions.git import git_state
-from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_trials
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_tasks
 from pytest_sopbench._sessions.names import LAST, session_path
 from pytest_sopbench._sessions.start import start_to_line
 from pytest_sopbench._sessions.traces import TraceFolder
+from pytest_sopbench._sessions.whole import NOT_EVALUATED
 from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench.errors import SessionFileError
 
 from .journals import journals_of
-from .partial import taken_away
+from .partial import named_tasks, taken_away
 from .resuming import Resumption
 from .session import ActiveDomain, SopSession
 
@@ -116,12 +117,12 @@ def kept_path(sop: SopSession) -> Path | None:
 
 def session_header(sop: SopSession) -> SessionHeader:
     """Say what this session runs, and how it judges."""
-    planned: dict[str, dict[str, list[int]]] = {}
+    planned: dict[str, list[RunKey]] = {}
     for key in sop.plan.planned:
-        planned.setdefault(key.domain, {}).setdefault(key.task, []).append(key.trial)
+        planned.setdefault(key.domain, []).append(key)
     # A shard may have no task of a domain, which it has a part of nevertheless.
-    others = sop.actives if sop.options.shard is not None else ()
-    names = dict.fromkeys([*planned, *(one.domain.name for one in others)])
+    others = sop.plan.specs if sop.options.shard is not None else ()
+    names = dict.fromkeys([*planned, *others])
     actives = {name: sop.find_active(name) for name in names}
     return SessionHeader(
         plugin=version("pytest-sopbench"),
@@ -135,28 +136,44 @@ def session_header(sop: SopSession) -> SessionHeader:
         started=datetime.now(UTC).isoformat(timespec="seconds"),
         judging=judging_hash({name: active.rules for name, active in actives.items()}),
         domains={
-            name: _domain_header(active, planned.get(name, {})) for name, active in actives.items()
+            name: _domain_header(active, planned.get(name, ()), sop.agent_label)
+            for name, active in actives.items()
         },
     )
 
 
-def _domain_header(active: ActiveDomain, planned: Mapping[str, Sequence[int]]) -> DomainHeader:
-    """Describe a domain, given the numbers of the trials that are planned of each task."""
-    trials, some_trials = planned_trials(planned)
+def _domain_header(active: ActiveDomain, keys: Sequence[RunKey], usual: str) -> DomainHeader:
+    """Describe a domain, given its planned runs and the agent of most tests."""
+    whole = planned_tasks(_trials(keys))
+    agents = dict.fromkeys(key.agent for key in keys)
     return DomainHeader(
         **active.domain.hashes,
         judging=judging_hash({active.domain.name: active.rules}),
-        planned=tuple(planned),
-        trials=trials,
-        some_trials=some_trials,
+        planned=whole.planned,
+        trials=whole.trials,
+        some_trials=whole.some_trials,
+        # That all are of the session's agent goes without saying.
+        agents={
+            agent: planned_tasks(_trials(key for key in keys if key.agent == agent))
+            for agent in agents
+            if agents.keys() != {usual}
+        },
     )
+
+
+def _trials(keys: Iterable[RunKey]) -> Mapping[str, Sequence[int]]:
+    """Return the planned trials of each task."""
+    tasks: dict[str, list[int]] = {}
+    for key in keys:
+        tasks.setdefault(key.task, []).append(key.trial)
+    return tasks
 
 
 def _options(sop: SopSession) -> Mapping[str, JsonValue]:
     # By an allow-list: what is not named here may be secret, or only of this machine.
     options = sop.options
     return {
-        "selection": list(options.selection),
+        "selection": [*options.selection, *named_tasks(sop)],
         "trials": options.trials,
         "gates": [gate_text(gate) for gate in options.gates],
         "max_calls": options.max_calls,
@@ -172,8 +189,12 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
 def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
     """Return what `sopbench gate` needs to decide as the session itself did; empty is left out."""
     options = sop.options
-    why = taken_away(sop) if options.gates and options.shard is None else ""
     # A later session takes the name of the last one for its own.
     baseline = options.compare if options.compare != LAST else None
-    said: Mapping[str, JsonValue] = {"not_evaluated": why, "compare": baseline, **sop.recorded}
+    said: Mapping[str, JsonValue] = {
+        # Also of a session without gates, and of a shard: gates may be asked of the file later.
+        NOT_EVALUATED: taken_away(sop),
+        "compare": baseline,
+        **sop.recorded,
+    }
     return {name: value for name, value in said.items() if value}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,21 +16,14 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DomainHeader:
-    """One domain of a session: hashes of its content, and the ids of the planned tasks.
+class PlannedTasks:
+    """The ids of planned tasks, and how often each of them is run.
 
-    Each planned task has the trials 1 to `trials`, but those that `some_trials` names: these have
-    just the trials that stand there. `judging` is the `judging_hash` of this domain alone, which
-    tells whether sessions of different domains agree on the one they share; empty where it was not
-    recorded.
+    Each task has the trials 1 to `trials`, but those that `some_trials` names: these have just the
+    trials that stand there.
     """
 
-    sop: str = ""
-    specs: str = ""
-    tools: str = ""
-    data: str = ""
     planned: tuple[str, ...] = ()
-    judging: str = ""
     trials: int = 1
     some_trials: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
@@ -48,12 +41,37 @@ class DomainHeader:
                     yield task, trial
 
 
-def planned_trials(tasks: Mapping[str, Sequence[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainHeader(PlannedTasks):
+    """One domain of a session: hashes of its content, and the planned tasks of all its agents.
+
+    `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
+    domains agree on the one they share; empty where it was not recorded. `agents` are the planned
+    tasks of each agent by its name; empty where all are of the session's one agent, or where it was
+    not recorded.
+    """
+
+    sop: str = ""
+    specs: str = ""
+    tools: str = ""
+    data: str = ""
+    judging: str = ""
+    agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
+
+
+def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
     """Return `trials` and `some_trials` of a header, given the planned trials of each task."""
-    trials = max((max(numbers) for numbers in tasks.values()), default=1)
-    every = [*range(1, trials + 1)]
-    some = {task: tuple(sorted(one)) for task, one in tasks.items() if sorted(one) != every}
-    return trials, some
+    # Several agents may have the same trial of a task.
+    numbers = {task: tuple(sorted({*some})) for task, some in tasks.items()}
+    trials = max((one[-1] for one in numbers.values()), default=1)
+    every = (*range(1, trials + 1),)
+    return trials, {task: some for task, some in numbers.items() if some != every}
+
+
+def planned_tasks(tasks: Mapping[str, Iterable[int]]) -> PlannedTasks:
+    """Return what is planned, given the planned trials of each task in the order of the tasks."""
+    trials, some_trials = planned_trials(tasks)
+    return PlannedTasks(planned=tuple(tasks), trials=trials, some_trials=some_trials)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,17 +128,25 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
 
 
 def _domain(data: Mapping[str, Any]) -> DomainHeader:
+    agents: Mapping[str, Any] = data.get("agents", {})
     return DomainHeader(
         sop=data["sop"],
         specs=data["specs"],
         tools=data["tools"],
         data=data["data"],
-        planned=tuple(data["planned"]),
         judging=str(data.get("judging", "")),
+        agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
+        **_planned(data),
+    )
+
+
+def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "planned": tuple(data["planned"]),
         # Sessions that were saved before there were trials have one of each task.
-        trials=int(data.get("trials", 1)),
-        some_trials={
+        "trials": int(data.get("trials", 1)),
+        "some_trials": {
             task: tuple(int(one) for one in numbers)
             for task, numbers in data.get("some_trials", {}).items()
         },
-    )
+    }

@@ -12,10 +12,19 @@ from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench.errors import SessionFileError
 
-from .header import DomainHeader, SessionHeader, planned_trials
+from .header import DomainHeader, SessionHeader, planned_tasks
 from .reader import SavedSession
 from .resuming import PAST
-from .whole import SHARD, Shard, selection_of, shard_of, summarized
+from .whole import (
+    NOT_EVALUATED,
+    SHARD,
+    Shard,
+    never_started,
+    planned_keys,
+    selection_of,
+    shard_of,
+    summarized,
+)
 
 _SHOWN: Final = 3
 _CONTENT: Final = ("sop", "specs", "tools", "data")
@@ -41,16 +50,16 @@ def merge_shards(
             else the tasks of the first shard come first.
 
     Raises:
-        SessionFileError: one is no shard, was cut short, is there twice, or is missing; a run is
-            in two of them; or they differ in what was run, of whom, or how it was judged.
+        SessionFileError: one is no shard, was cut short, lacks tasks that it selected, is there
+            twice, or is missing; a run is in two of them; or they differ in what was selected and
+            run, of whom, or how it was judged.
     """
     parts = _parts(shards)
-    first = parts[0]
     for other in parts[1:]:
-        difference = next(_differences(first, other), "")
+        difference = next(_differences(parts[0], other), "")
         if difference:
-            msg = f"{first.path} and {other.path} are no parts of one session: {difference}"
-            raise SessionFileError(msg)
+            raise _no_parts(parts[0], other, difference)
+    _check_overlaps(parts)
     return Merged(
         header=_header(parts, order or {}),
         records=_records(parts, order or {}),
@@ -86,17 +95,15 @@ def _shard(saved: SavedSession) -> Shard:
     if shard is None:
         msg = f"{saved.path}: not a shard: it was made without --sop-shard"
         raise SessionFileError(msg, hint="merge puts the shards of one session together")
-    seen = {(record.domain, record.task, record.trial) for record in saved.records}
-    left = [
-        _name(RunKey(name, task, trial))
-        for name, domain in saved.header.domains.items()
-        for task, trial in sorted(domain.runs)
-        if (name, task, trial) not in seen
-    ]
-    if saved.summaries is None or left or saved.unfinished:
+    left = [_name(key) for key in (*saved.unfinished, *never_started(saved))]
+    if saved.summaries is None or left:
         lost = f": {_some(left)} did not come to an end" if left else ""
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
         raise SessionFileError(msg, hint="run that shard again")
+    away = saved.header.options.get(NOT_EVALUATED)
+    if away:
+        msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
+        raise SessionFileError(msg, hint="run that shard again without what took them away")
     return shard
 
 
@@ -108,19 +115,37 @@ def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
         ("agent arguments", dict(a.agent_args), dict(b.agent_args)),
         ("commit", a.git and a.git.commit, b.git and b.git.commit),
         ("version of pytest-sopbench", a.plugin, b.plugin),
-        ("options", _without_past(one), _without_past(other)),
+        ("options that select tasks", _selected_by(one), _selected_by(other)),
+        ("options", *_unlike(_without_past(one), _without_past(other))),
     ):
         if mine != its:
             yield f"{what} {mine!r} and {its!r}"
-    for name in sorted(a.domains.keys() & b.domains.keys()):
+    if a.domains.keys() != b.domains.keys():
+        yield f"domains {_domains_of(one)} and {_domains_of(other)}"
+        return
+    for name in sorted(a.domains):
         yield from _domain_differences(name, a.domains[name], b.domains[name])
-    # The judging hash is of all domains together, so it says nothing of a shard without one.
-    if a.domains.keys() == b.domains.keys() and a.judging != b.judging:
+    if a.judging != b.judging:
         yield "answers are judged by other rules"
-    keys = {record.key for record in one.records}
-    twice = [_name(record.key) for record in other.records if record.key in keys]
-    if twice:
-        yield f"both have the run of {_some(twice)}"
+
+
+def _domains_of(saved: SavedSession) -> str:
+    return ", ".join(sorted(saved.header.domains)) or "(none)"
+
+
+def _check_overlaps(parts: Sequence[SavedSession]) -> None:
+    holders: dict[RunKey, SavedSession] = {}
+    for one in parts:
+        twice = [record.key for record in one.records if record.key in holders]
+        if twice:
+            said = f"both have the run of {_some(list(map(_name, twice)))}"
+            raise _no_parts(holders[twice[0]], one, said)
+        holders.update((record.key, one) for record in one.records)
+
+
+def _no_parts(one: SavedSession, other: SavedSession, difference: str) -> SessionFileError:
+    msg = f"{one.path} and {other.path} are no parts of one session: {difference}"
+    return SessionFileError(msg)
 
 
 def _domain_differences(name: str, one: DomainHeader, other: DomainHeader) -> Iterator[str]:
@@ -140,6 +165,16 @@ def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
     return {name: one for name, one in _options(saved).items() if name not in PAST}
 
 
+def _unlike(
+    one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]
+) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
+    """Leave out what both have."""
+    return (
+        {name: value for name, value in one.items() if other.get(name) != value},
+        {name: value for name, value in other.items() if one.get(name) != value},
+    )
+
+
 def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
     """Return all that the shards go back to, and what differed there."""
     past: dict[str, list[JsonValue]] = {}
@@ -154,36 +189,54 @@ def _selection(saved: SavedSession) -> list[str]:
     return [option for option in selection_of(saved) if not option.startswith(SHARD)]
 
 
+def _selected_by(saved: SavedSession) -> str:
+    return " ".join(_selection(saved)) or "none"
+
+
 def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -> SessionHeader:
-    domains: dict[str, DomainHeader] = {}
-    for one in parts:
-        for name, domain in one.header.domains.items():
-            before = domains.get(name, replace(domain, planned=()))
-            planned = _ordered([*before.planned, *domain.planned], order.get(name, ()))
-            trials = {one: before.trials_of(one) for one in before.planned}
-            trials |= {one: domain.trials_of(one) for one in domain.planned}
-            most, some = planned_trials(trials)
-            domains[name] = replace(before, planned=tuple(planned), trials=most, some_trials=some)
-    widest = max(parts, key=lambda one: len(one.header.domains))
-    if widest.header.domains.keys() != domains.keys():
-        msg = "no shard has runs of every domain, so it is not known how all of them are judged"
-        raise SessionFileError(msg, hint="give each domain a session of its own, or fewer shards")
-    git = widest.header.git
+    first = parts[0].header
+    git = first.git
     if git is not None:
         git = replace(git, dirty=any(one.header.git and one.header.git.dirty for one in parts))
+    keys = [key for one in parts for key in planned_keys(one)]
     return replace(
-        widest.header,
+        first,
         identity="",
         started=min(one.header.started for one in parts),
-        options={**_options(widest), **_past(parts)},
+        options={**_options(parts[0]), **_past(parts)},
         git=git,
-        domains={name: domains[name] for name in widest.header.domains},
+        domains={
+            name: _domain(
+                domain,
+                [key for key in keys if key.domain == name],
+                order.get(name, ()),
+                has_agents=any(one.header.domains[name].agents for one in parts),
+            )
+            for name, domain in first.domains.items()
+        },
     )
 
 
-def _ordered(tasks: Sequence[str], order: Sequence[str]) -> Sequence[str]:
+def _domain(
+    domain: DomainHeader, keys: Sequence[RunKey], order: Sequence[str], *, has_agents: bool
+) -> DomainHeader:
+    """Return a domain with all these runs planned."""
     places = {task: place for place, task in enumerate(order)}
-    return sorted(tasks, key=lambda task: places.get(task, len(places)))
+    of_all: dict[str, list[int]] = {}
+    of_agents: dict[str, dict[str, list[int]]] = {}
+    for key in sorted(keys, key=lambda one: places.get(one.task, len(places))):
+        of_all.setdefault(key.task, []).append(key.trial)
+        tasks = of_agents.setdefault(key.agent, {})
+        tasks.setdefault(key.task, []).append(key.trial)
+    whole = planned_tasks(of_all)
+    agents = {name: planned_tasks(one) for name, one in of_agents.items()}
+    return replace(
+        domain,
+        planned=whole.planned,
+        trials=whole.trials,
+        some_trials=whole.some_trials,
+        agents=agents if has_agents else {},
+    )
 
 
 def _records(

@@ -18,6 +18,9 @@ from .reader import SavedSession
 SHARD = "--sop-shard="
 """How the option of a shard begins, among what selected the tasks of a session."""
 
+NOT_EVALUATED = "not_evaluated"
+"""Among the options of a header: what took selected tasks away, where something did."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
@@ -93,18 +96,38 @@ def _title(group: tuple[str, str], groups: Collection[tuple[str, str]]) -> str:
     return domain if sum(one == domain for one, _ in groups) == 1 else f"{domain} ({agent})"
 
 
+def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the planned runs, by domain and agent.
+
+    Where the header does not tell agents, they are of the one that runs of the domain tell first.
+    """
+    told = {one.domain: one.agent for one in reversed(saved.records)}
+    for name, domain in saved.header.domains.items():
+        agents = domain.agents or {told.get(name, saved.header.agent): domain}
+        for agent, planned in agents.items():
+            for task, trial in planned.runs:
+                yield RunKey(name, task, trial, agent)
+
+
+def never_started(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the planned runs of which the file has no sign."""
+    seen = {*(one.key for one in saved.records), *saved.unfinished}
+    of_anyone = {key._replace(agent="") for key in seen}
+    for key in planned_keys(saved):
+        if saved.header.domains[key.domain].agents:
+            found = key in seen
+        else:
+            # Which agent the others had is a guess, which must not make up a run.
+            found = key._replace(agent="") in of_anyone
+        if not found:
+            yield key
+
+
 def _missing(saved: SavedSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
-    seen = {(one.domain, one.task, one.trial) for one in saved.records}
-    seen |= {(key.domain, key.task, key.trial) for key in saved.unfinished}
-    agents = {one.domain: one.agent for one in reversed(saved.records)}
-    for domain, planned in saved.header.domains.items():
-        agent = agents.get(domain, saved.header.agent)
-        for task, trial in planned.runs:
-            if (domain, task, trial) not in seen:
-                key = RunKey(domain, task, trial, agent)
-                yield _unseen(key, Outcome.NOT_RUN, "it was never started")
+    for key in never_started(saved):
+        yield _unseen(key, Outcome.NOT_RUN, "it was never started")
 
 
 def _unseen(key: RunKey, outcome: Outcome, reason: str) -> RunRecord:
