@@ -10,7 +10,13 @@ import pytest
 
 from pytest_sopbench._sessions.last import LastSession, read_last
 
-HEADER = {"type": "header", "agent": "ag:flaky", "domains": {"lab": {}}}
+HEADER: dict[str, Any] = {
+    "type": "header",
+    "agent": "ag:flaky",
+    "options": {"concurrency": 24},
+    "domains": {"lab": {}},
+}
+RESUMED = {**HEADER, "options": {"concurrency": 24, "resumed": [{"session": "last", "runs": 2}]}}
 
 
 def summary(**changes: Any) -> dict[str, Any]:
@@ -38,7 +44,12 @@ def test_both_ends_are_read_whatever_lies_between(path: Path, size: int) -> None
     written(path, HEADER, {"type": "run", "text": "x" * size}, summary(more="y" * size))
 
     expected = LastSession(
-        agent="ag:flaky", domains=frozenset({"lab"}), runs=3, duration_s=660.0, cost_usd=3.2
+        agent="ag:flaky",
+        domains=frozenset({"lab"}),
+        runs=3,
+        duration_s=660.0,
+        concurrency=24,
+        cost_usd=3.2,
     )
     assert expected == read_last(path)
 
@@ -68,8 +79,9 @@ def test_a_part_of_the_cost_is_no_cost(path: Path) -> None:
         pytest.param([HEADER], id="a header alone"),
         pytest.param([HEADER, {"type": "run"}], id="cut short"),
         pytest.param([HEADER, summary(duration_s=None)], id="made of others"),
+        pytest.param([RESUMED, summary()], id="timed in a part"),
         pytest.param([HEADER, {**summary(), "type": "run"}], id="another line"),
-        pytest.param([[], summary()], id="no header"),
+        pytest.param([["header"], summary()], id="no header"),
         pytest.param([], id="empty"),
     ],
 )

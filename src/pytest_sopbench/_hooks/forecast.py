@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator
 
 from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._reports.numbers import counted, minutes, money
-from pytest_sopbench._sessions.last import read_last
+from pytest_sopbench._sessions.last import LastSession, read_last
 from pytest_sopbench._sessions.names import LAST
 
 from .concurrency import needs_main_thread
 from .option_values import AUTO
+from .partial import is_narrowed
 from .session import SopSession
+from .taken_over import taken_over_of
 
 IN_MAIN = "sop: runs are made one at a time in the main thread, without a limit of time"
 SHORT = 1.0
@@ -19,10 +21,11 @@ SHORT = 1.0
 
 
 def forecast_of_plan(sop: SopSession) -> Iterator[str]:
-    """Say what is planned, once items are collected."""
-    keys = sop.plan.planned
+    """Say what is planned and not taken over, once items are collected."""
+    planned, taken = sop.plan.planned, taken_over_of(sop)
+    keys = [key for key in planned if not taken.needs_nothing(key)]
     if keys:
-        yield from _lines(sop, keys, {key.domain for key in keys})
+        yield from _lines(sop, keys, {key.domain for key in planned})
 
 
 def forecast_of_options(sop: SopSession) -> Iterator[str]:
@@ -33,19 +36,28 @@ def forecast_of_options(sop: SopSession) -> Iterator[str]:
         for position in active.positions
         for trial in range(1, sop.options.trials + 1)
     ]
-    yield from _lines(sop, keys, {active.domain.name for active in sop.domains})
+    # What is taken away or taken over, the workers find out.
+    at_most = is_narrowed(sop.config) or sop.options.resume is not None
+    domains = {active.domain.name for active in sop.domains}
+    yield from _lines(sop, keys, domains, at_most=at_most)
 
 
-def _lines(sop: SopSession, keys: Collection[RunKey], domains: Collection[str]) -> Iterator[str]:
+def _lines(
+    sop: SopSession,
+    keys: Collection[RunKey],
+    domains: Collection[str],
+    *,
+    at_most: bool = False,
+) -> Iterator[str]:
     if needs_main_thread(sop.config):
         yield IN_MAIN
     tasks = len({(key.domain, key.task) for key in keys})
     most = max(key.trial for key in keys) if keys else 1
     in_flight = _in_flight(sop)
-    before = _last_time(sop, len(keys), domains)
+    before = _last_time(sop, None if at_most else len(keys), domains)
     if most > 1 or in_flight or before:
         runs = _runs(tasks, most, len(keys))
-        yield f"sop: {runs}{in_flight}{before}"
+        yield f"sop: {'up to ' if at_most else ''}{runs}{in_flight}{before}"
 
 
 def _runs(tasks: int, trials: int, runs: int) -> str:
@@ -65,7 +77,7 @@ def _in_flight(sop: SopSession) -> str:
     return f", {options.concurrency} in flight"
 
 
-def _last_time(sop: SopSession, runs: int, domains: Collection[str]) -> str:
+def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> str:
     last = read_last(sop.options.sessions_dir / f"{LAST}.jsonl")
     if last is None or last.agent != sop.agent_shown or last.domains != frozenset(domains):
         return ""
@@ -73,4 +85,16 @@ def _last_time(sop: SopSession, runs: int, domains: Collection[str]) -> str:
         return ""
     made = "" if last.runs == runs else f"{counted(last.runs, 'run')} in "
     cost = "" if last.cost_usd is None else f", {money(last.cost_usd)}"
-    return f"; last time {made}{minutes(last.duration_s)}{cost}"
+    return f"; last time {made}{minutes(last.duration_s)}{_other_pace(sop, last)}{cost}"
+
+
+def _other_pace(sop: SopSession, last: LastSession) -> str:
+    """Say how many runs were in flight last time, where that is not as many as now."""
+    now = 1 if needs_main_thread(sop.config) else sop.options.concurrency
+    if (last.concurrency or 1) == (now or 1):
+        return ""
+    if last.concurrency is None:
+        return " without --sop-concurrency"
+    if last.concurrency == AUTO:
+        return f" with --sop-concurrency={AUTO}"
+    return f" with {last.concurrency} in flight"

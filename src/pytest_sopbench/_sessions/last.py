@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .resuming import RECORDED
+
 _BLOCK = 65_536
 
 
@@ -15,13 +17,15 @@ _BLOCK = 65_536
 class LastSession:
     """Of whom and of what the session was, and what it took.
 
-    `cost_usd` is `None` where some run did not tell its cost: a part of it would mislead.
+    `concurrency` is how many runs were in flight: a number, `auto`, or `None` for one in each
+    process. `cost_usd` is `None` where some run did not tell its cost: a part of it would mislead.
     """
 
     agent: str
     domains: frozenset[str]
     runs: int
     duration_s: float
+    concurrency: int | str | None = None
     cost_usd: float | None = None
 
 
@@ -30,13 +34,14 @@ def read_last(path: Path) -> LastSession | None:
 
     Returns:
         `None` where there is no such file, or where it does not tell: it was cut short, its
-        duration was not recorded, or it holds something else.
+        duration was not recorded or is that of a part of its runs, or it holds something else.
     """
     try:
         with path.open("rb") as file:
             header, summary = json.loads(file.readline()), json.loads(_last_line(file))
         pooled: dict[str, Any] = summary["total"]["pooled"]
-        if summary["type"] != "summary" or summary["duration_s"] is None:
+        options: dict[str, Any] = header["options"]
+        if summary["type"] != "summary" or summary["duration_s"] is None or RECORDED in options:
             return None
         # A run that was never started has cost nothing.
         started = pooled["runs"] - pooled["outcomes"].get("not_run", 0)
@@ -46,6 +51,7 @@ def read_last(path: Path) -> LastSession | None:
             domains=frozenset(header["domains"]),
             runs=started,
             duration_s=summary["duration_s"],
+            concurrency=options["concurrency"],
             cost_usd=cost["total"] if cost and cost["known"] == started else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
