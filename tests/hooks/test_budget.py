@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from .conftest import ReadSaved
 
 AGENTS = """
+import os
 import time
 
 def right(inputs, tools):
@@ -17,6 +19,8 @@ def right(inputs, tools):
     return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
 
 def priced(inputs, tools):
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        time.sleep(0.03)  # Longer than it takes to tell of a run.
     with open("calls.txt", "a") as file:
         file.write(inputs["sample_id"] + "\\n")
     tools.report(usage={"cost_usd": 0.1})
@@ -184,7 +188,18 @@ def test_tests_without_runs_go_on(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=8)
 
 
-def test_a_fixture_that_fails_to_close_is_reported(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param((), id="alone"),
+        pytest.param(("-p", "rerunfailures"), id="with rerunfailures"),
+        pytest.param(("-p", "rerunfailures", "-n1"), id="in a worker"),
+    ],
+)
+def test_a_fixture_that_fails_to_close_is_reported(
+    pytester: pytest.Pytester, how: tuple[str, ...]
+) -> None:
+    """Its test was passed over, and never set up."""
     pytester.makepyfile(
         test_a="""
         import pytest
@@ -199,10 +214,39 @@ def test_a_fixture_that_fails_to_close_is_reported(pytester: pytest.Pytester) ->
         """
     )
 
-    result = pytester.runpytest("test_a.py", *COMMON, "--agent=purse:priced", "--sop-budget=0.3usd")
+    result = pytester.runpytest(
+        "test_a.py", *COMMON, "--agent=purse:priced", "--sop-budget=0.3usd", *how
+    )
 
-    result.assert_outcomes(passed=3, errors=1)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    assert 1 == result.parseoutcomes()["errors"]
     result.stdout.fnmatch_lines(["*RuntimeError: cannot close"])
+
+
+def test_a_run_that_is_asked_for_by_name_does_not_begin(
+    pytester: pytest.Pytester, saved: ReadSaved, workers: tuple[str, ...]
+) -> None:
+    """Nobody had planned it, and so it has to be counted when it is refused."""
+    pytester.makepyfile(
+        test_a="""
+        def test_late(request, sop_task):
+            request.getfixturevalue("sop_run").assert_correct()
+        """
+    )
+
+    result = pytester.runpytest(
+        *("test_a.py", *COMMON, "--agent=purse:priced", "--sop-budget=0.3usd"),
+        *("--sop-gate=tsr=0.5", *workers),
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    runs = made(pytester)
+    assert 3 <= runs < 60
+    result.assert_outcomes(passed=runs, skipped=60 - runs)
+    assert Counter(correct=runs, not_run=60 - runs) == Counter(
+        one["outcome"] for one in saved().runs
+    )
+    result.stdout.fnmatch_lines(["gate   TSR >= 50% inconclusive*"])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -19,7 +20,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.budget import Spending, reaches_time
-from pytest_sopbench._core.records import RunRecord
+from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.budget import budget_lines
 
@@ -27,8 +28,9 @@ from .asks import Done
 from .flights import Flights
 from .journals import JOURNALS, journals_of
 from .ledger import Ledger
-from .runs import asks_for_run
-from .session import REF, SopSession
+from .passing_over import PLAN, enter_not_begun, leave_plan, tear_down
+from .runs import RUNS, asks_for_run
+from .session import REF, SopSession, TaskRef
 
 ELAPSED: Final = "sop_elapsed"
 """What a worker is told: the seconds of the session that are over when it is started."""
@@ -64,6 +66,7 @@ class BudgetBooks:
         self._began: float | None = None
         self._took: float | None = None
         self._is_flagged = False
+        ledger.tell_again(self._count)
 
     @property
     def seconds(self) -> float:
@@ -88,11 +91,8 @@ class BudgetBooks:
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
-        made = run.outcome is not Outcome.NOT_RUN and not self._ledger.resumption.took(run.key)
-        if self._has_workers and made:
-            self._add(run.outcome, run.usage.cost_usd)
-            if self._spending.reaches_money(self._budget):
-                self._flag()
+        if not self._ledger.resumption.took(run.key):
+            self._count(run)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -126,15 +126,33 @@ class BudgetBooks:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[ELAPSED] = self.seconds
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Learn the plan of a worker that was told nothing but to pass over its tests."""
+        plan: str | None = getattr(node, "workeroutput", {}).get(PLAN)
+        if plan and not self._sop.plan.tests.keys:
+            self._ledger.learn(plan, node)
+
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
+        # What was in flight in a dead worker was paid for, too, where it was made again.
+        unpriced = self._spending.unpriced + self._ledger.crashes.made_again
         lines = budget_lines(
             self._budget,
-            self._spending,
+            replace(self._spending, unpriced=unpriced),
             seconds=self.seconds,
             not_started=self._not_started(),
         )
         return [*lines]
+
+    def _count(self, run: RunRecord) -> None:
+        """Count a run that a worker has made, as often as workers make it."""
+        if not self._has_workers or run.outcome is Outcome.NOT_RUN:
+            # In one process each run is counted as it ends.
+            return
+        self._add(run.outcome, run.usage.cost_usd)
+        if self._spending.reaches_money(self._budget):
+            self._flag()
 
     def _add(self, outcome: Outcome, cost_usd: float | None) -> None:
         with self._lock:
@@ -166,20 +184,45 @@ class Brake:
         self._flights = flights
         self._is_spent = is_spent
         self._is_pulled = False
+        self._is_plan_told = False
+        self._refused: set[RunKey] = set()
         flights.watch(self._look)
+
+    @pytest.hookimpl
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        session.config.stash[RUNS].guard(self.ask_leave)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
         ref = item.stash.get(REF, None)
-        if ref is None or not asks_for_run(item):
+        if ref is None or not asks_for_run(item) or self._may_begin(ref.key):
+            # Its report tells the plan.
+            self._is_plan_told = True
             return None
-        self._look()
-        if not self._is_pulled or self._flights.is_begun(ref.key):
-            return None
-        _tear_down(item, nextitem)
+        if not self._is_plan_told:
+            self._is_plan_told = True
+            leave_plan(item)
+        tear_down(item, nextitem)
         return True
+
+    def ask_leave(self, ref: TaskRef, item: pytest.Item) -> None:
+        """Skip a test that asks for its run by name, which only now is known to be wanted.
+
+        Raises:
+            pytest.skip.Exception: the run would have to begin.
+        """
+        if asks_for_run(item) or self._may_begin(ref.key):
+            return
+        if ref.key not in self._refused:
+            self._refused.add(ref.key)
+            enter_not_begun(item)
+        pytest.skip("--sop-budget: it is spent, and the run of this test had not begun")
+
+    def _may_begin(self, key: RunKey) -> bool:
+        self._look()
+        return not self._is_pulled or self._flights.is_begun(key)
 
     def _look(self) -> None:
         if not self._is_pulled and self._is_spent():
@@ -227,21 +270,3 @@ def check_budget(sop: SopSession) -> None:
                 "bound the time instead, such as --sop-budget=14m, or run on this machine"
             )
             raise pytest.UsageError(msg)
-
-
-def _tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Tear down what the item before this one has left for it, and the next one does not need."""
-    # pytest has no public way to pass over an item; what fixtures raise here is reported as usual.
-    state: Any = item.session._setupstate  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
-
-    def tear_down() -> None:
-        state.teardown_exact(nextitem)
-
-    call: Any = pytest.CallInfo.from_call(  # pyright: ignore[reportUnknownVariableType] - pytest leaves it generic
-        tear_down,
-        when="teardown",
-        reraise=(KeyboardInterrupt, pytest.exit.Exception),
-    )
-    if call.excinfo is not None:
-        report = item.ihook.pytest_runtest_makereport(item=item, call=call)
-        item.ihook.pytest_runtest_logreport(report=report)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from pytest_sopbench._sessions.journal import clear_journals, journals_folder
+from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._sessions.journal import (
+    FinishedRun,
+    clear_journals,
+    journals_folder,
+    read_journals,
+)
 from pytest_sopbench._sessions.leftovers import mark_journals
 from pytest_sopbench._sessions.names import LAST
 from pytest_sopbench._sessions.resuming import bring_in_leftovers
@@ -58,3 +65,15 @@ def journals_of(sop: SopSession) -> Journals:
     if _JOURNALS not in stash:
         stash[_JOURNALS] = Journals(sop.options.sessions_dir / f"{LAST}.jsonl")
     return stash[_JOURNALS]
+
+
+def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey, FinishedRun]:
+    """Return the runs that ended, as the journals have them; what cannot be read is a problem."""
+    journals = journals_of(sop)
+    if not journals.begun:
+        return {}
+    try:
+        return read_journals(journals.folder).finished
+    except SessionFileError as error:
+        problems.append(str(error))
+        return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,15 +19,14 @@ from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.misses import LIMIT
 from pytest_sopbench._reports.special import Special
 from pytest_sopbench._running.interrupt import Deferral
-from pytest_sopbench._sessions.journal import FinishedRun, read_journals
 from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
+from .builtin_ids import learn_ids
 from .crashes import Crashes, give_back, leave_out
 from .first_runs import FirstRuns
 from .flights import Flights
-from .identity import item_name, may_be_row
-from .journals import journals_of
+from .journals import finished_in_journals, journals_of
 from .keeping import safe_record
 from .machines import check_alike
 from .resuming import Resumption
@@ -43,8 +42,8 @@ class Ledger:
     def __init__(self, sop: SopSession, flights: Flights) -> None:
         self._sop = sop
         self._flights = flights
-        self.crashes = Crashes(sop)
         self._outcomes: dict[RunKey, Outcome] = {}
+        self.crashes = Crashes(sop, self._outcomes)
         self._tallies: dict[tuple[str, str], Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
@@ -57,6 +56,7 @@ class Ledger:
         self.missed = 0
         self.breaking: list[RunRecord] = []
         self.special = Special()
+        self._tell_again: Callable[[RunRecord], None] | None = None
 
     @property
     def has_runs(self) -> bool:
@@ -92,11 +92,8 @@ class Ledger:
         events: str = report.__dict__.pop("sop_events", "")
         taken_over: bool = report.__dict__.pop("sop_taken_over", False)
         inherited: bool = report.__dict__.pop("sop_inherited", False)
-        if plan:
-            check_alike(self._sop, self._sop.plan.add_json(plan), report)
         if plan is not None:
-            self.resumption.check_plan()
-            self._enter_early_crashes()
+            self._learn(plan, getattr(report, "node", None))
         if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
@@ -111,6 +108,27 @@ class Ledger:
             if not taken_over:
                 self._first_runs.watch(record)
 
+    def learn(self, plan: str, node: Any) -> None:
+        """Take over the plan that a worker has sent at its end.
+
+        Raises:
+            pytest.UsageError: the worker read something else than lies here, or the runs are not
+                those of the session that is resumed.
+        """
+        with self._interrupts:
+            self._learn(plan, node)
+
+    def _learn(self, plan: str, node: Any) -> None:
+        if plan:
+            check_alike(self._sop, self._sop.plan.add_json(plan), node)
+        # In the process that makes the runs the plan is known, and an empty one is sent.
+        self.resumption.check_plan()
+        self._enter_early_crashes()
+
+    def tell_again(self, told: Callable[[RunRecord], None]) -> None:
+        """Have something called for each run that was made although it had been made before."""
+        self._tell_again = told
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         key = self._sop.plan.key(nodeid)
@@ -119,20 +137,8 @@ class Ledger:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Learn which built-in items the workers collected; ids are computed, never parsed."""
-        plan = self._sop.plan
-        if plan.builtin.keys or not (self._sop.has_domains and any(map(may_be_row, ids))):
-            return
-        known: dict[str, RunKey] = {}
-        for active in self._sop.domains:
-            for ref in active.refs(self._sop.agent_label, self._sop.options.trials):
-                if not ref.selected:
-                    continue
-                known[f"{active.nodeid}::{item_name(ref.key)}"] = ref.key
-        found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
-        if found:
-            plan.builtin.keys.update(found)
-            plan.builtin.selected.update(dict.fromkeys(known.values()))
+        """Learn which built-in items the workers collected."""
+        learn_ids(self._sop, ids)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
@@ -172,9 +178,10 @@ class Ledger:
         if self._closed is None:
             planned = self._sop.plan.planned
             self._enter_unasked(planned)
+            unmade = self.crashes.unmade()
             for key in planned:
                 if key not in self._outcomes:
-                    self._enter(self._without_report(key, None))
+                    self._enter(self._without_report(key, unmade.get(key)))
             self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
             self._closed = {self._title(*group): one for group, one in self.groups.items()}
             self._saving.finish(planned, self._closed)
@@ -212,20 +219,10 @@ class Ledger:
         for record, line in self.resumption.unasked():
             if record.key not in self._outcomes and record.key in planned:
                 self._enter(record, line, taken_over=True)
-        for key, run in self._read_journals().items():
+        for key, run in finished_in_journals(self._sop, self._flights.problems).items():
             if key not in self._outcomes and key in planned:
                 self._enter(run.record, run.line, run.events)
                 self.special.unasked += 1
-
-    def _read_journals(self) -> Mapping[RunKey, FinishedRun]:
-        journals = journals_of(self._sop)
-        if not journals.begun:
-            return {}
-        try:
-            return read_journals(journals.folder).finished
-        except SessionFileError as error:
-            self._flights.problems.append(str(error))
-            return {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -251,6 +248,8 @@ class Ledger:
         if record.key in self._outcomes:
             # Made again by a worker that took over from a dead one; the first verdict counts.
             tally.add_rerun()
+            if self._tell_again is not None and not taken_over:
+                self._tell_again(record)
             return
         self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[record.key] = record.outcome

@@ -30,10 +30,8 @@ def contents_of(active: ActiveDomain) -> dict[str, str]:
     }
 
 
-def check_alike(
-    sop: SopSession, contents: Mapping[str, Mapping[str, str]], report: pytest.TestReport
-) -> None:
-    """Compare what the process of this report read with what lies here.
+def check_alike(sop: SopSession, contents: Mapping[str, Mapping[str, str]], node: Any) -> None:
+    """Compare what a worker read, or this process where `node` is `None`, with what lies here.
 
     Raises:
         pytest.UsageError: it would judge by something else; with the worker and what differs.
@@ -43,7 +41,7 @@ def check_alike(
         differing = [part for part in {**ours, **theirs} if ours.get(part) != theirs.get(part)]
         if differing:
             msg = (
-                f"{worker_shown(getattr(report, 'node', None))}: domain {name} is not the one"
+                f"{worker_shown(node)}: domain {name} is not the one"
                 f" that lies here; its {', '.join(differing)} differ\n"
                 "every machine needs the same domain folders and the same pytest-sopbench"
             )

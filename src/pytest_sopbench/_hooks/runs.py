@@ -66,6 +66,7 @@ class Runs:
         self._made: dict[RunKey, _Made] = {}
         self._asking: Counter[RunKey] = Counter()
         self._raised: dict[RunKey, BaseException] = {}
+        self._ask_leave: Callable[[TaskRef, pytest.Item], None] | None = None
         self.flights = Flights(
             sop,
             Makings(
@@ -80,8 +81,14 @@ class Runs:
         """Count one more item that will ask for a run."""
         self._asking[key] += 1
 
+    def guard(self, ask_leave: Callable[[TaskRef, pytest.Item], None]) -> None:
+        """Have something called before an item is given a run, which raises to prevent that."""
+        self._ask_leave = ask_leave
+
     def run(self, ref: TaskRef, task: Task, agent: object, item: pytest.Item) -> Run:
         """Return the run of this agent on this task; the first that asks makes it."""
+        if self._ask_leave is not None:
+            self._ask_leave(ref, item)
         if ASKED in item.stash:
             item.stash[RERUN] = True
         item.stash[ASKED] = True
