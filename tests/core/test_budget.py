@@ -83,6 +83,13 @@ def test_an_agent_that_returns_without_a_cost_tells_none() -> None:
     assert 1 == spending.unpriced
 
 
+def test_nothing_more_starts_where_nobody_can_say_what_is_spent() -> None:
+    spending = Spending(unpriced_first=True)
+
+    assert spending.reaches_money(Budget(usd=5))
+    assert not spending.reaches_money(Budget(seconds=5))
+
+
 def test_a_run_that_was_cut_short_need_not_tell_its_cost() -> None:
     spending = Spending()
 

@@ -46,3 +46,11 @@ def test_runs_of_unknown_cost_are_told() -> None:
 
 def test_without_a_budget_nothing_is_said() -> None:
     assert [] == [*budget_lines(Budget(), Spending(usd=1), seconds=1, not_started=0)]
+
+
+def test_a_cost_that_nobody_knows_is_no_money_spent() -> None:
+    spending = Spending(unpriced=1, unpriced_first=True)
+
+    (*_, last) = budget_lines(Budget(usd=5), spending, seconds=1, not_started=3)
+
+    assert last.endswith("since nobody could say what is spent")

@@ -86,7 +86,9 @@ class Spending:
         return self.reaches_money(budget) or reaches_time(budget, seconds)
 
     def reaches_money(self, budget: Budget) -> bool:
-        return budget.usd is not None and self.usd + _TOLERANCE >= budget.usd
+        """Tell whether the money is spent, or whether nobody will ever know that it is."""
+        spent = self.unpriced_first or self.usd + _TOLERANCE >= (budget.usd or 0)
+        return budget.usd is not None and spent
 
 
 def reaches_time(budget: Budget, seconds: float) -> bool:

@@ -95,16 +95,6 @@ class BudgetBooks:
             self._count(run)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Stop where the cost of runs cannot be known.
-
-        Raises:
-            pytest.UsageError: the agent tells no cost, and money is bounded.
-        """
-        if report.when == "teardown" and self._spending.unpriced_first and self._budget.usd:
-            raise pytest.UsageError(NO_COST.format(f"{self._budget.usd:g}"))
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
         if self._began is None:
             # Not before: workers take their time to come up, and spend nothing in it.
@@ -112,10 +102,18 @@ class BudgetBooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Fail a session whose budget has kept runs from starting.
+
+        Raises:
+            pytest.UsageError: the agent tells no cost, and money is bounded. What was in flight
+                when that was seen has ended, and is counted.
+        """
         try:
             result = yield
         finally:
             self._took = self.seconds
+        if self._spending.unpriced_first and self._budget.usd is not None:
+            raise pytest.UsageError(NO_COST.format(f"{self._budget.usd:g}"))
         if self._sop.makes_runs and self._not_started():
             # Also without a gate: what was not run has not passed. Whether the budget is to blame
             # is not asked, since the clocks of workers and of this process are not one.

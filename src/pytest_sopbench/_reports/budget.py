@@ -40,6 +40,8 @@ def budget_lines(
     if not_started:
         runs = counted(not_started, "run was", "runs were")
         why = f", since the {' and the '.join(reached)} had been spent" if reached else ""
+        if spending.unpriced_first and budget.usd is not None:
+            why = ", since nobody could say what is spent"
         parts.append(f"{runs} not started{why}")
     if parts:
         yield from packed("budget", ", ".join(parts).split(), gap=" ", indent=7)
