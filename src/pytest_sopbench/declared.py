@@ -102,8 +102,9 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         default=None,
         metavar="[DOMAIN:]NAME=VALUE",
-        help="any other gate: at least tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr, with "
-        "trials task, pass_any, pass_all; at most unavailable, with --sop-compare lost, drop, p",
+        help="any other gate: at least tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
+        "with trials task, pass_any, pass_all; at most unavailable; with --sop-compare lost, "
+        "drop, p",
     )
     group.addoption(
         "--sop-tags", default=None, metavar="TAG,...", help="run only tasks that have one of these"

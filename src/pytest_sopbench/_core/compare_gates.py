@@ -48,8 +48,8 @@ def evaluate_comparison(
         KeyError: a gate is none of `COMPARISON_GATES`.
         ValueError: the bound of a gate `p` is not in (0, 1].
     """
-    groups = comparison.groups if comparison is not None else {}
-    found = doubts or doubts_of((), {name: _counted(one) for name, one in groups.items()})
+    groups = comparison.groups.items() if comparison is not None else ()
+    found = doubts or doubts_of((), {name: _counted(one) for name, one in groups})
     return tuple(
         _verdict(spec, one, where=where, doubts=found)
         for spec in specs

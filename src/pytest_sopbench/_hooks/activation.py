@@ -17,7 +17,7 @@ from .giving import Giving
 from .identity import read_task_id
 from .junit import JunitMisses
 from .ledger import Ledger
-from .machines import check_distribution
+from .machines import check_distribution, has_workers
 from .options import read_options
 from .pages import check_reports
 from .progress import ProgressHooks
@@ -52,16 +52,16 @@ def activate(config: pytest.Config) -> SopSession:
     register(Transport(sop, runs), "sop-transport")
     register(Giving(), "sop-giving")
     is_worker = hasattr(config, "workerinput")
-    # xdist makes its controller after us; the option tells it apart before.
-    has_workers = config.getoption("dist", "no") != "no" and not is_worker
-    if not has_workers:
+    # xdist makes its controller after us; the options tell it apart before.
+    is_controller = has_workers(config) and not is_worker
+    if not is_controller:
         register(runs.flights, "sop-flights")
     if is_worker:
         register(Scrubber(), "sop-scrubber")
         if sop.options.budget:
             register(Brake(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
     else:
-        gate = _register_books(sop, runs, has_workers=has_workers)
+        gate = _register_books(sop, runs, is_controller=is_controller)
         gate.prepare()
         check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
@@ -74,7 +74,7 @@ def activate(config: pytest.Config) -> SopSession:
     return sop
 
 
-def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> Gate:
+def _register_books(sop: SopSession, runs: Runs, *, is_controller: bool) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
     ledger = Ledger(sop, runs.flights)
@@ -89,18 +89,18 @@ def _register_books(sop: SopSession, runs: Runs, *, has_workers: bool) -> Gate:
     if sop.options.junit_misses == "skipped":
         register(JunitMisses(config, gate), "sop-junit")
     if sop.options.budget:
-        _register_budget(sop, runs, ledger, has_workers=has_workers)
-    if has_workers:
+        _register_budget(sop, runs, ledger, is_controller=is_controller)
+    if is_controller:
         register(Workers(sop), "sop-workers")
         register(ledger.crashes, "sop-crashes")
     return gate
 
 
-def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, has_workers: bool) -> None:
+def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, is_controller: bool) -> None:
     register = sop.config.pluginmanager.register
-    books = BudgetBooks(sop, ledger, has_workers=has_workers)
+    books = BudgetBooks(sop, ledger, has_workers=is_controller)
     register(books, "sop-budget")
-    if not has_workers:
+    if not is_controller:
         books.follow(runs.flights)
         register(Brake(runs.flights, lambda: books.is_spent), "sop-brake")
 

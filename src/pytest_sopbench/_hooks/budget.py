@@ -28,6 +28,7 @@ from .asks import Done
 from .flights import Flights
 from .journals import JOURNALS, journals_of
 from .ledger import Ledger
+from .machines import has_workers
 from .passing_over import PLAN, enter_not_begun, leave_plan, tear_down
 from .runs import RUNS, asks_for_run
 from .session import REF, SopSession, TaskRef
@@ -255,7 +256,7 @@ def check_budget(sop: SopSession) -> None:
     Raises:
         pytest.UsageError: a worker is on another machine.
     """
-    if sop.options.budget.usd is None or sop.config.getoption("dist", "no") == "no":
+    if sop.options.budget.usd is None or not has_workers(sop.config):
         return
     from execnet import XSpec  # noqa: PLC0415 - xdist is an extra
     from xdist.workermanage import parse_tx_spec_config  # type: ignore[import-untyped]  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - xdist is an extra without types

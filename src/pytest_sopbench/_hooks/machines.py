@@ -48,6 +48,11 @@ def check_alike(sop: SopSession, contents: Mapping[str, Mapping[str, str]], node
             raise pytest.UsageError(msg)
 
 
+def has_workers(config: pytest.Config) -> bool:
+    """Tell whether workers of xdist run the tests; nothing is distributed to nobody."""
+    return config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+
+
 def check_distribution(config: pytest.Config) -> None:
     """Stop where machines are named and none of them would be used.
 

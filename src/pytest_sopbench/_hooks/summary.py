@@ -22,6 +22,7 @@ from pytest_sopbench._reports.terminal import domain_lines, total_lines
 from .forecast import forecast_of_options, forecast_of_plan
 from .gate import Gate
 from .ledger import Ledger
+from .machines import has_workers
 from .pages import write_reports
 from .session import SopSession
 
@@ -154,6 +155,6 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         if active.domain.warnings:
             told = counted(len(active.domain.warnings), "warning")
             yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
-    if sop.config.getoption("dist", "no") != "no" and sop.makes_runs:
+    if has_workers(sop.config) and sop.makes_runs:
         # The controller of xdist collects nothing.
         yield from forecast_of_options(sop)

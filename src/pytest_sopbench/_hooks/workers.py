@@ -8,7 +8,7 @@ import pytest
 
 from .concurrency import SHARE, pace_of, shares
 from .journals import JOURNALS, journals_of
-from .machines import check_came_up
+from .machines import check_came_up, has_workers
 from .session import SopSession
 from .taken_over import RESUMED, taken_over_of
 
@@ -86,7 +86,7 @@ def check_shares(sop: SopSession) -> None:
         pytest.UsageError: there are more.
     """
     total = sop.options.concurrency
-    if not isinstance(total, int) or sop.config.getoption("dist", "no") == "no":
+    if not isinstance(total, int) or not has_workers(sop.config):
         return
     workers = count_workers(sop.config)
     if workers > total:
