@@ -199,6 +199,22 @@ def test_a_run_that_never_started_counts_also_where_no_gate_is_asked_of_it() -> 
     assert GateState.INCONCLUSIVE is verdict.state
 
 
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        pytest.param("lab", "lab (m:x)", id="the comparison tells agents apart"),
+        pytest.param("lab (m:x)", "lab", id="the session does"),
+    ],
+)
+def test_a_group_is_known_by_its_domain_whether_or_not_the_agent_is_told(
+    name: str, where: str
+) -> None:
+    doubts = doubts_of([], {name: summary(correct=6, unavailable=4), "labs": summary(correct=1)})
+
+    assert doubts.of(where)
+    assert not doubts.of("labs")
+
+
 @given(st.integers(1, 200), st.data())
 def test_a_share_is_not_more_than_itself(runs: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, runs))

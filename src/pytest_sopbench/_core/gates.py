@@ -116,7 +116,8 @@ class Doubts:
             return f"{self.never} of {self.planned} runs were never started"
         of_all = where in {"", POOLED}
         for name, one in self.summaries.items():
-            if not (of_all or name == where):
+            # A comparison may tell agents apart where the session has one, and the other way round.
+            if not (of_all or is_of(name, where) or is_of(where, name)):
                 continue
             own = [gate for gate in self.bounds if not gate.domain or is_of(name, gate.domain)]
             why = _too_many(one, min((gate.value for gate in own), default=UNAVAILABLE_SHARE))
