@@ -87,8 +87,9 @@ class Spending:
 
     def reaches_money(self, budget: Budget) -> bool:
         """Tell whether the money is spent, or whether nobody will ever know that it is."""
-        spent = self.unpriced_first or self.usd + _TOLERANCE >= (budget.usd or 0)
-        return budget.usd is not None and spent
+        if budget.usd is None:
+            return False
+        return self.unpriced_first or self.usd + _TOLERANCE >= budget.usd
 
 
 def reaches_time(budget: Budget, seconds: float) -> bool:

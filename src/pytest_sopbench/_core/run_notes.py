@@ -9,3 +9,9 @@ GOES_ON: Final = "abandoned: its thread cannot be stopped, and may go on calling
 
 ATTEMPT: Final = "attempt"
 """How the note of a run begins that was made again."""
+
+NOBODY_KNOWS: Final = (
+    "its worker died with others in flight, and it was not made again: "
+    "whether it ended the worker is unknown"
+)
+"""Of a run that may have ended its worker, or may have gone down with it."""

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._core.run_notes import NOBODY_KNOWS
 from pytest_sopbench._core.traces import Ending, Trace
-from pytest_sopbench._reports.deaths import NOBODY_KNOWS, death_lines, untold_lines
+from pytest_sopbench._reports.deaths import death_lines, untold_lines
 from pytest_sopbench._sessions.deaths import mark_dead
 from pytest_sopbench._sessions.journal import ReadJournal, journal_path, read_journal
 from pytest_sopbench.errors import SessionFileError

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from pytest_sopbench._core.records import RunKey
 
 from .numbers import counted
 from .text import one_line, packed
 from .wrong import with_commas
-
-NOBODY_KNOWS: Final = (
-    "its worker died with others in flight, and it was not made again: "
-    "whether it ended the worker is unknown"
-)
-"""The note of a run that may have ended its worker, or may have gone down with it."""
 
 NAMED = 5
 """Runs that are named; of the rest the number is told."""

@@ -27,7 +27,7 @@ from pytest_sopbench._core.task_entries import (
 from pytest_sopbench.errors import SessionFileError
 
 from .reader import SavedSession
-from .whole import planned_records, shard_of, summaries_of
+from .whole import NOT_EVALUATED, planned_records, shard_of, summaries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def ask_gates(
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds outcomes alone, and cannot be gated"
         raise SessionFileError(msg, hint="ask the gates of the session it was made of")
-    why = saved.header.options.get("not_evaluated")
+    why = saved.header.options.get(NOT_EVALUATED)
     if why:
         return Gated(not_evaluated=str(why))
     left_out = quarantined(saved)
