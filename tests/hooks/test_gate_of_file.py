@@ -41,10 +41,14 @@ def test_the_gate_of_a_file_is_that_of_its_session(
     assert said == again.stdout.splitlines()
 
 
-def test_a_broken_must_rule_fails_both(pytester: pytest.Pytester, lab: Path) -> None:
+def require_measure(lab: Path) -> None:
     path = lab / "metadata.json"
     rule = {"id": "measured", "severity": "must", "requires": {"all_of": ["measure"]}}
     path.write_text(json.dumps({**json.loads(path.read_text()), "contract": {"rules": [rule]}}))
+
+
+def test_a_broken_must_rule_fails_both(pytester: pytest.Pytester, lab: Path) -> None:
+    require_measure(lab)
 
     result = pytester.runpytest(
         "--sop-domain=lab", "--sop-agent=habits:always_pass", "--sop-fail-under=0"
@@ -55,6 +59,31 @@ def test_a_broken_must_rule_fails_both(pytester: pytest.Pytester, lab: Path) -> 
     assert 1 == result.ret
     assert FAILS == again.exit_code
     assert "must rule" in again.stdout
+
+
+def test_both_name_the_same_runs_in_whatever_order_they_ended(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    require_measure(lab)
+    pytester.makepyfile(
+        last_first="""
+        import time
+
+        def agent(task_id):
+            time.sleep(0.5 if task_id == "T_01" else 0)
+            return {"grade": "pass"}
+        """
+    )
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--sop-agent=last_first:agent", "--sop-fail-under=0", "-n2"
+    )
+
+    again = CliRunner().invoke(main, ["gate", "last"], catch_exceptions=False)
+
+    named = again.stdout[again.stdout.index("gate   runs that break") :]
+    assert "lab/T_01" in named
+    assert named in result.stdout.str()
 
 
 @pytest.mark.parametrize("ends", [["-x"], ["--maxfail=2"]], ids=["first", "second"])

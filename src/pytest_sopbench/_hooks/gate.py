@@ -11,6 +11,7 @@ from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState, GateVerdict, doubts_of, evaluate
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
+from pytest_sopbench._core.records import RunRecord
 from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._sessions.reader import SavedSession
 from pytest_sopbench._sessions.whole import planned_records, summaries_of
@@ -203,7 +204,7 @@ class Gate:
         doubts = doubts_of(gates, summaries, whole)
         asked = (
             *evaluate(of_summary, summaries, doubts),
-            *(must_verdicts(self._ledger.breaking, enforce=enforce) if gates else ()),
+            *(must_verdicts(self._breaking(), enforce=enforce) if gates else ()),
         )
         holds = all(one.state is GateState.HOLDS for one in asked)
         self._create_baseline(
@@ -216,6 +217,12 @@ class Gate:
         if self.baseline.is_made:
             of_comparison = []
         return (*asked, *evaluate_comparison(of_comparison, self.comparison, doubts))
+
+    def _breaking(self) -> Sequence[RunRecord]:
+        """Return the runs that broke a rule in the order of the plan, as the saved session does."""
+        places = {key: place for place, key in enumerate(self._sop.plan.planned)}
+        found = self._ledger.breaking
+        return sorted(found, key=lambda one: places.get(one.key, len(places)))
 
     def _create_baseline(self, refused: str = "") -> None:
         if self.saved is not None:
