@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import cProfile
 import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import settings
@@ -20,3 +24,49 @@ def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a session inside a worker of ours takes itself for that worker."""
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
+
+
+CountSteps = Callable[[Callable[[], object]], int]
+
+# Far beyond what any test needs: a pattern that goes back over its text takes hours.
+PATIENCE_SECONDS = 300
+
+
+@pytest.fixture(scope="session")
+def count_steps() -> CountSteps:
+    """Count the calls of functions, built-in ones included, that a function makes.
+
+    The number is the same on every machine, however loaded it is. What happens inside one call,
+    such as a regular expression that goes back over its text, is one step: `no_hang` stops that.
+    """
+
+    def count(function: Callable[[], object]) -> int:
+        profile = cProfile.Profile()
+        profile.runcall(function)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    return count
+
+
+@pytest.fixture
+def no_hang() -> Iterator[None]:
+    """Stop a test that would go on for hours; no test is right or wrong by how long it takes."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with _alarm():
+        yield
+
+
+@contextmanager
+def _alarm() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        pytest.fail(f"it was still running after {PATIENCE_SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(PATIENCE_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
 
+from pytest_sopbench._cli import flaky as flaky_command
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._loading.tasks_file import read_tasks_file
 
@@ -20,14 +21,14 @@ Make = Callable[..., Any]
 
 
 def test_trials_that_disagree_are_proposed(
-    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
+    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes = (Outcome.CORRECT, Outcome.WRONG, Outcome.TIMEOUT)
     flaky = [run_of("T1", one, trial=trial) for trial, one in enumerate(outcomes, start=1)]
     steady = [run_of("T2", trial=trial) for trial in (1, 2, 3)]
     failing = [run_of("T3", Outcome.WRONG, trial=trial) for trial in (1, 2, 3)]
     save("s", [*flaky, *steady, *failing])
-    today = datetime.now(UTC).date()
+    monkeypatch.setattr(flaky_command, "today", lambda: date(2026, 2, 25))
 
     result = sopbench("flaky", "s", "--days", "7")
 
@@ -37,7 +38,7 @@ def test_trials_that_disagree_are_proposed(
     assert result.stdout.startswith("# runs disagree on 1 of 3 repeated tasks\n")
     assert "refunds/T1" == str(entry.name)
     assert "1 of 3 runs correct, 1 wrong, 1 timeout" == entry.may_fail
-    assert entry.until in {today + timedelta(days=7), today + timedelta(days=8)}
+    assert date(2026, 3, 4) == entry.until
 
 
 def test_sessions_that_disagree_are_proposed(sopbench: Sopbench, save: Save, runs: Make) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_sopbench._running.alarms import Alarms
 
-SOON = 10.0
+SOON = 60.0
 """Seconds of real time that a test waits at most for what is sure to come."""
 
 

@@ -17,7 +17,7 @@ from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._running import workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
-SOON = 20.0
+SOON = 60.0
 """Seconds that a test waits at most for what is sure to come."""
 
 

@@ -111,9 +111,8 @@ print("ready", flush=True)
 try:
     engine.wait(0)
 except KeyboardInterrupt:
-    began = time.perf_counter()
     engine.stop()
-    print("interrupted", engine.wait("ended").returned.text, time.perf_counter() - began < 5)
+    print("interrupted", engine.wait("ended").returned.text)
 """
     process = subprocess.Popen(script(tmp_path, body), stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -124,4 +123,4 @@ except KeyboardInterrupt:
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=PATIENCE)
 
-    assert (0, "interrupted kept True\n") == (process.returncode, said)
+    assert (0, "interrupted kept\n") == (process.returncode, said)

@@ -20,7 +20,7 @@ from pytest_sopbench._running.settling import Settling
 from pytest_sopbench._running.shared_loop import SharedLoop
 from pytest_sopbench.errors import ToolError, Unavailable
 
-SOON = 20.0
+SOON = 60.0
 """Seconds that a test waits at most for what is sure to come."""
 AT_ONCE = Backoff(random=lambda: 0.0)
 

@@ -50,7 +50,7 @@ def say(name: str) -> None:
 
 def sync_agent(name: str, together: threading.Barrier) -> Callable[[], None]:
     def agent() -> None:
-        together.wait(20)
+        together.wait(60)
         for _ in range(LINES):
             say(name)
         thread = threading.Thread(target=contextvars.copy_context().run, args=(say, name))

@@ -6,7 +6,7 @@ import threading
 
 from pytest_sopbench._running.latch import Latch
 
-SOON = 20.0
+SOON = 60.0
 
 
 def test_a_wait_ends_without_it_being_open() -> None:

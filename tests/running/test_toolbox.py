@@ -121,7 +121,7 @@ class ParcelManager:
     entered, go_on = entered, go_on
     def process_tool_call(self, name, arguments):
         entered.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return 'late'
 """
     toolbox = bench.toolbox(bench.coded(source))
@@ -129,10 +129,10 @@ class ParcelManager:
     thread = threading.Thread(target=toolbox.tools.call, args=("send_letter",), daemon=True)
 
     thread.start()
-    assert manager.entered.wait(10)
+    assert manager.entered.wait(60)
     toolbox.close()
     manager.go_on.set()
-    thread.join(10)
+    thread.join(60)
 
     (call,) = toolbox.calls
     assert "the call had not ended when the run did" == call.error

@@ -69,7 +69,7 @@ import threading
 class ParcelManager:
     go_on = threading.Event()
     def process_tool_call(self, name, arguments):
-        if not self.go_on.wait(10):
+        if not self.go_on.wait(60):
             raise ValueError('the loop stood still')
         return 'ok'
 """
@@ -91,7 +91,7 @@ import threading
 class ParcelManager:
     go_on = threading.Event()
     def process_tool_call(self, name, arguments):
-        self.go_on.wait(10)
+        self.go_on.wait(60)
 """
     toolbox = bench.toolbox(bench.coded(source))
     manager: Any = toolbox._desk._manager
@@ -104,7 +104,7 @@ class ParcelManager:
     manager.go_on.set()
     for thread in threading.enumerate():
         if thread.name == "sopbench-thread":
-            thread.join(10)
+            thread.join(60)
 
     assert 1 == len(toolbox.calls)
 

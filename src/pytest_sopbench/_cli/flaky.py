@@ -10,6 +10,8 @@ import click
 from .front import project, refuse, saved_session
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from pytest_sopbench._core.task_entries import TaskEntries
     from pytest_sopbench._sessions.reader import SavedSession
 
@@ -26,7 +28,7 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     judging; one is enough where it has trials. The entries are printed to be read, given a
     better reason, and pasted. Nothing is written.
     """
-    from datetime import UTC, datetime, timedelta
+    from datetime import timedelta
 
     from pytest_sopbench._core.flaky import flaky_tasks
     from pytest_sopbench._reports.flaky import proposal_lines
@@ -39,9 +41,16 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
         refuse("no task was run twice", "name sessions with trials, or several of them")
     entries = _entries()
     proposed = [one for one in found.flaky if one.name not in entries.entries]
-    until = datetime.now(UTC).date() + timedelta(days=days)
+    until = today() + timedelta(days=days)
     for line in proposal_lines(found, proposed, until):
         click.echo(line)
+
+
+def today() -> date:
+    """Return the date that proposals count from, in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC).date()
 
 
 def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
