@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-OTHERS = (
-    "asyncio",
-    "flaky",
-    "html",
-    "pytest-split",
-    "pytest_cov",
-    "pytest_github_actions_annotate_failures",
-    "randomly",
-    "rerunfailures",
-    "timeout",
-)
-
 
 @pytest.fixture(autouse=True)
 def as_a_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,4 +11,5 @@ def as_a_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if "pytester" in request.fixturenames:
         # It clears the variable when it is made.
         request.getfixturevalue("pytester")
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in OTHERS))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench -pxdist -psyrupy")
