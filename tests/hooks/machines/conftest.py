@@ -20,7 +20,8 @@ import pytest
 SSH = """#!/bin/sh
 for command; do :; done
 # A login shell has its own environment; the plugins have to be those of the controller.
-exec env -i PATH="$PATH" PYTEST_ADDOPTS="$PYTEST_ADDOPTS" PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 sh -c "$command"
+exec env -i PATH="$PATH" PYTEST_ADDOPTS="$PYTEST_ADDOPTS" PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 \\
+  sh -c "$command"
 """
 
 Machine = Callable[..., tuple[str, ...]]
