@@ -3,6 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST ?= pytest
+# Empty for one process; TESTS names a part of the suite.
+WORKERS ?= --numprocesses=auto --maxprocesses=4 --dist=worksteal
+TESTS ?=
 BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
@@ -13,7 +16,7 @@ demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
 
 test: $(VENV)/.test
-	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST)
+	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
