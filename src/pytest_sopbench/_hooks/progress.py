@@ -76,7 +76,7 @@ class ProgressHooks:
             and not self._sop.plan.tests.keys
             and terminal is not None
             and terminal.verbosity == 0
-            and terminal.isatty()
+            and _is_tty(terminal)
             and os.environ.get("TERM") != "dumb"
         )
 
@@ -131,3 +131,9 @@ class ProgressHooks:
             slowest=max(slowest, self._slowest),
             elapsed=now - self._began,
         )
+
+
+def _is_tty(terminal: Any) -> bool:
+    # Up to pytest 8.4 it is a property.
+    isatty: Any = terminal.isatty
+    return bool(isatty() if callable(isatty) else isatty)
