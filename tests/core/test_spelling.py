@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.spelling import fold, is_empty
+from pytest_sopbench._core.spelling import fold, is_empty, normal_form
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,137 @@ from pytest_sopbench._core.spelling import fold, is_empty
 )
 def test_spellings_fold(text: str, folded: str) -> None:
     assert folded == fold(text)
+
+
+ALIKE = [
+    ("hazard_class-d", "Hazard Class D"),
+    ("tier-2", "Tier 2"),
+    ("2_nd", "2 nd"),
+    ("10-20", "10 20"),
+    ("10 - 20", "10-20"),
+    ("10\u201320", "10-20"),
+    ("2024-01-02", "2024\u201101\u201102"),
+    ("North - Quay", "north_quay"),
+    ("North \u2014 Quay", "North-Quay"),
+    ("a--b", "a b"),
+    ("a-_-b", "a b"),
+    ("a-b-c", "a b c"),
+    ("\u00c5-\u00e9", "\u00e5 \u00c9"),
+    ("\u0915\u0940-\u090f", "\u0915\u0940 \u090f"),
+    ("\u22127", "-7"),
+    ("\u20137", "-7"),
+    ("\uff0d7", "-7"),
+    ("A\u2212", "a-"),
+    ("A\u2013", "A-"),
+    ("\uff37\uff4f\uff52\uff44\uff3f\uff11", "word 1"),
+    ("\ufb01le", "file"),
+    ("\u2160V", "iv"),
+    ("\U0001d7d5", "7"),
+    ("\u33cf", "kt"),
+    ("\u1e9b", "\u1e61"),
+    ("\u1112\u1161\u11ab", "\ud55c"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_these_are_one_word(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
+
+
+APART = [
+    ("-7", "7"),
+    ("\u22127", "7"),
+    ("- 7", "7"),
+    ("-1200.50", "1200.50"),
+    ("-20 C", "20 C"),
+    ("-.5", ".5"),
+    ("+7", "7"),
+    ("+7", "-7"),
+    ("-$7", "$7"),
+    ("$-7", "$7"),
+    ("(-7)", "(7)"),
+    ("5 -3", "5 3"),
+    ("temp - 7", "temp 7"),
+    ("5 usd - 7 usd", "5 usd 7 usd"),
+    ("-5--3", "-5-3-"),
+    ("A-", "A"),
+    ("A-", "A+"),
+    ("A\u2013", "A"),
+    ("O-", "O"),
+    ("O- negative", "O negative"),
+    ("AB-, B+", "AB, B+"),
+    ("7-", "7"),
+    ("7 -", "7"),
+    ("-a", "a"),
+    ("- x", "x"),
+    ("-- x", "x"),
+    ("_id", "id"),
+    ("-", ""),
+    ("--", "-"),
+    ("B-12", "B12"),
+    ("e-mail", "email"),
+    ("10\u00b2", "102"),
+    ("10\u00b2", "10^2"),
+    ("m\u00b3", "m3"),
+    ("\u33a1", "m2"),
+    ("H\u2082O", "H2O"),
+    ("10\u207b\u00b2", "10-2"),
+    ("1\u00bd", "11/2"),
+    ("\u00bd", "1\u20442"),
+    ("\u2460", "1"),
+    ("\u2468", "9"),
+    ("\u24b6", "A"),
+    ("1.10", "1.1"),
+    ("007", "7"),
+    ("1E5", "100000"),
+    ("1,000", "1000"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_these_are_two_words(one: str, other: str) -> None:
+    assert fold(one) != fold(other)
+
+
+WORDS = st.text(
+    st.sampled_from("aZ7 _-\u2212\u2013+.\u00b2\u00bd\u2460\uff21\u00e9\u200b"), max_size=8
+)
+
+
+@given(WORDS)
+def test_a_fold_of_a_fold_is_itself(text: str) -> None:
+    assert fold(text) == fold(fold(text))
+
+
+@given(WORDS, st.sampled_from("-\u2212\u2013\uff0d"), st.integers(0, 10**6))
+def test_a_sign_that_stands_before_a_number_is_never_lost(
+    before: str, sign: str, number: int
+) -> None:
+    # After a letter or a digit it is a hyphen: `tier-2`, `10-20`.
+    words = f"{before} ("
+
+    assert fold(f"{words}{sign}{number})") != fold(f"{words}{number})")
+    assert fold(f"{sign}{number}") != fold(str(number))
+
+
+@given(st.text(min_size=1), st.sampled_from("-\u2212"))
+def test_a_trailing_sign_is_never_lost(text: str, sign: str) -> None:
+    assert fold(f"{text}{sign}") != fold(text)
+
+
+@given(st.text())
+def test_all_else_of_the_normal_form_is_unicodes_own(text: str) -> None:
+    assume(not any(map(_holds_a_kept_one, unicodedata.normalize("NFD", text))))
+
+    assert unicodedata.normalize("NFKC", text) == normal_form(text)
+
+
+def _holds_a_kept_one(character: str) -> bool:
+    """Whether a superscript or the like is in what a character is made of: `m\u00b2` in one sign."""
+    tag, *codes = unicodedata.decomposition(character).split() or ("",)
+    if tag in {"<super>", "<sub>", "<fraction>", "<circle>"}:
+        return True
+    return any(_holds_a_kept_one(chr(int(code, 16))) for code in codes)
 
 
 @given(st.text())
