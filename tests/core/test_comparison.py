@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -60,7 +61,21 @@ EVERY_TYPE = [field_of(kind) for kind in FieldType] + [ORDERED, NEAR, ENUM]
         pytest.param(LIST, ["007", None], ["007", "none"], id="names-and-empties"),
         pytest.param(LIST, "[]", [], id="empty-list"),
         pytest.param(ORDERED, "['a', 'b']", "(\"a\", 'b')", id="ordered"),
-        pytest.param(TEXT, "12.50", 12.5, id="json-has-no-trailing-zero"),
+        pytest.param(TEXT, "12.5", 12.5, id="number-as-it-is-spelled"),
+        pytest.param(TEXT, "7", 7, id="whole-number-as-it-is-spelled"),
+        pytest.param(TEXT, "7", 7.0, id="json-has-one-number-for-both"),
+        pytest.param(TEXT, "7.0", 7.0, id="float-as-it-is-spelled"),
+        pytest.param(TEXT, "-7", "\u22127", id="minus-sign"),
+        pytest.param(TEXT, "-7", -7, id="negative-number"),
+        pytest.param(TEXT, "100000", 1e5, id="number-without-exponent"),
+        pytest.param(NUMBER, "-7", "\u20137", id="dash-as-minus"),
+        pytest.param(NUMBER, "7", "\uff17", id="full-width-number"),
+        pytest.param(NUMBER, "100000", "1E5", id="numbers-are-equal-by-value"),
+        pytest.param(LIST, ["7", "1.5"], [7, 1.5], id="items-as-they-are-spelled"),
+        pytest.param(LIST, ["1.0", "2.0"], "1.0, 2.0", id="texts-in-a-text-with-commas"),
+        pytest.param(LIST, [1.0, 2.0], "1.0, 2.0", id="numbers-in-a-text-with-commas"),
+        pytest.param(LIST, ["1.10", "007"], "1.10, 007", id="names-in-a-text-with-commas"),
+        pytest.param(LIST, [1], [1.0], id="items-by-value"),
         pytest.param(TEXT, {"a": 1, "b": 2}, {"b": 2, "a": 1}, id="objects"),
         pytest.param(TEXT, "", "null", id="empty"),
         pytest.param(TEXT, "None", None, id="none"),
@@ -113,6 +128,37 @@ def test_equal_values_match(field: OutputField, expected: Any, actual: Any) -> N
         pytest.param(ORDERED, ["a", "b"], ["b", "a"], "near: order", id="order"),
         pytest.param(TEXT, "1.10", "1.1", "near: part of the expected value", id="versions"),
         pytest.param(TEXT, "007", "7", "near: part of the expected value", id="names"),
+        pytest.param(TEXT, "007", 7, "near: part of the expected value", id="name-by-number"),
+        pytest.param(TEXT, "1.10", 1.1, "near: part of the expected value", id="version-by-number"),
+        pytest.param(TEXT, "1.0", 1, "near: part of the expected value", id="version-by-integer"),
+        pytest.param(TEXT, "1E5", 100000, "different", id="exponent-by-number"),
+        pytest.param(TEXT, "12.50", 12.5, "near: part of the expected value", id="trailing-zero"),
+        pytest.param(TEXT, "+7", 7, "near: sign", id="plus-by-number"),
+        pytest.param(ENUM, "007", 7, "other known label", id="label-by-number"),
+        pytest.param(TEXT, "-7", "7", "near: sign", id="minus"),
+        pytest.param(TEXT, "-7", 7, "near: sign", id="minus-by-number"),
+        pytest.param(TEXT, "-1200.50", "1200.50", "near: sign", id="amount"),
+        pytest.param(TEXT, "-20 C", "20 C", "near: sign", id="temperature"),
+        pytest.param(TEXT, "A-", "A", "near: sign", id="grade"),
+        pytest.param(TEXT, "O-", "O+", "near: sign", id="blood-type"),
+        pytest.param(TEXT, "- approve", "approve", "near: punctuation", id="bullet"),
+        pytest.param(LIST, ["A-"], ["A"], "list lacks 1, has 1 too many", id="grades"),
+        pytest.param(LIST, [-7], [7], "list lacks 1, has 1 too many", id="negative-item"),
+        pytest.param(LIST, ["-7 C"], "7 C", "list lacks 1, has 1 too many", id="negative-part"),
+        pytest.param(LIST, ["007"], [7], "list lacks 1, has 1 too many", id="item-name"),
+        pytest.param(LIST, ["1.10"], [1.1], "list lacks 1, has 1 too many", id="item-version"),
+        pytest.param(LIST, "1.10, 2", [1.1, 2], "list lacks 1, has 1 too many", id="part-version"),
+        pytest.param(LIST, ["1.0"], [1], "list lacks 1, has 1 too many", id="item-integer"),
+        pytest.param(LIST, ["1.0"], ["1"], "list lacks 1, has 1 too many", id="item-texts"),
+        pytest.param(LIST, ["1E5"], [100000], "list lacks 1, has 1 too many", id="item-exponent"),
+        pytest.param(LIST, [10**500], [2 * 10**500], "list lacks 1, has 1 too many", id="huge"),
+        pytest.param(
+            LIST, [{"a": "1.10"}], [{"a": 1.1}], "list lacks 1, has 1 too many", id="item-inside"
+        ),
+        pytest.param(TEXT, "10\u00b2", "102", "different", id="superscript"),
+        pytest.param(TEXT, "10\u00b2", 102, "different", id="superscript-by-number"),
+        pytest.param(NUMBER, 102, "10\u00b2", "not a number", id="superscript-is-no-digit"),
+        pytest.param(NUMBER, 1, "\u2460", "not a number", id="circled-digit-is-no-digit"),
         pytest.param(TEXT, "valid", "invalid", "near: more than the expected value", id="in"),
         pytest.param(TEXT, "yes", True, "different", id="no-boolean-declared"),
         pytest.param(TEXT, "abc", 5, "different", id="number-for-a-text"),
@@ -153,6 +199,7 @@ def test_an_ignored_field_never_differs() -> None:
 
 SCALARS = (
     st.none()
+    | st.sampled_from(["1.10", 1.1, "1.0", 1.0, "1.0, 2", "007", "-7", "\u22127", "7", "1E5", 1e5])
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
@@ -177,6 +224,18 @@ def test_a_value_matches_itself(field: OutputField, value: Any) -> None:
 @given(FIELDS, VALUES, VALUES)
 def test_matching_is_symmetric(field: OutputField, one: Any, other: Any) -> None:
     assert (compare(field, one, other) is None) == (compare(field, other, one) is None)
+
+
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False), st.data())
+def test_a_text_is_a_number_only_as_it_is_spelled(number: float, data: st.DataObject) -> None:
+    spelled = json.dumps(number)
+    other = data.draw(
+        st.sampled_from([f"0{spelled}", f"+{spelled}", f"{spelled}0e0", f"-{spelled}"])
+    )
+
+    assert compare(TEXT, spelled, number) is None
+    assert compare(TEXT, other, number) is not None
+    assert compare(LIST, [other], [number]) is not None
 
 
 @given(st.text(min_size=1), st.text(min_size=1))

@@ -156,7 +156,7 @@ def test_all_else_of_the_normal_form_is_unicodes_own(text: str) -> None:
 
 
 def _holds_a_kept_one(character: str) -> bool:
-    """Whether a superscript or the like is in what a character is made of: `m\u00b2` in one sign."""
+    """Whether a superscript or the like is in what a character is made of."""
     tag, *codes = unicodedata.decomposition(character).split() or ("",)
     if tag in {"<super>", "<sub>", "<fraction>", "<circle>"}:
         return True

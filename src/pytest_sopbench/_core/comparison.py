@@ -13,16 +13,17 @@ from typing import Final
 
 from .models import Compare, FieldType, JsonValue, OutputField, Scoring
 from .published import matches_as_published
-from .quantities import as_words, distance, read_number
+from .quantities import as_words, distance
 from .spelling import fold, is_empty
-from .values import EMPTY, Key, item_key, read_items, value_key, written
+from .values import EMPTY, Key, equal_values, item_key, read_items, value_key, written
 from .verdicts import Mismatch
 
 DIFFERENT: Final = "different"
 OTHER_LABEL: Final = "other known label"
 UNKNOWN_LABEL: Final = "not a known label"
 
-_PUNCTUATION: Final = re.compile(r"[^\w\s]+")
+_SIGN: Final = re.compile(r"[+-](?=\.?\d)|(?<=\w)[+-](?!\w)")
+_PUNCTUATION: Final = re.compile(rf"(?!{_SIGN.pattern})[^\w\s]")
 _ASKED_FOR: Final[Mapping[FieldType, str]] = {
     FieldType.BOOLEAN: "not true or false",
     FieldType.INTEGER: "not a number",
@@ -59,9 +60,9 @@ def compare(
 
 
 def _difference(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
-    wanted, given = value_key(field, expected), value_key(field, actual)
-    if wanted == given or _same_number(expected, actual, wanted, given):
+    if equal_values(field, expected, actual):
         return ""
+    wanted, given = value_key(field, expected), value_key(field, actual)
     if EMPTY in (wanted, given):
         return _emptiness(field, wanted, actual)
     if isinstance(wanted[1], Decimal) and isinstance(given[1], Decimal):
@@ -69,16 +70,6 @@ def _difference(field: OutputField, expected: JsonValue, actual: JsonValue) -> s
     if wanted[0] != "text" and given[0] == "text":
         return _ASKED_FOR[field.type]
     return _REASONS.get(field.type, _other_text)(field, expected, actual)
-
-
-def _same_number(expected: JsonValue, actual: JsonValue, wanted: Key, given: Key) -> bool:
-    """Whether a JSON number is answered where a text says the same: JSON has no `12.50`."""
-    if wanted[0] != "text" or given[0] != "text":
-        return False
-    if isinstance(expected, str) == isinstance(actual, str):
-        return False
-    number = read_number(expected)
-    return number is not None and number == read_number(actual)
 
 
 def _emptiness(field: OutputField, wanted: Key, actual: JsonValue) -> str:
@@ -100,6 +91,8 @@ def _other_text(field: OutputField, expected: JsonValue, actual: JsonValue) -> s
     wanted, given = fold(written(expected)), fold(written(actual))
     if _bare(wanted) == _bare(given) != "":
         return "near: punctuation"
+    if _unsigned(wanted) == _unsigned(given) != "":
+        return "near: sign"
     if wanted in given:
         return "near: more than the expected value"
     if given in wanted:
@@ -109,6 +102,10 @@ def _other_text(field: OutputField, expected: JsonValue, actual: JsonValue) -> s
 
 def _bare(folded: str) -> str:
     return " ".join(_PUNCTUATION.sub(" ", folded).split())
+
+
+def _unsigned(folded: str) -> str:
+    return " ".join(_SIGN.sub(" ", folded).split())
 
 
 def _is_known(field: OutputField, text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from .contracts import Rule
 from .models import OutputField, Rules
 
-VERSION = 1
+VERSION = 2
 """Counts up when the judge itself decides otherwise than before for the same rules."""
 
 

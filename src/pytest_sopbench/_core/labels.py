@@ -13,10 +13,10 @@ from decimal import Decimal
 from hashlib import blake2b
 
 from .models import Compare, FieldType, JsonValue, OutputField
-from .quantities import as_words, is_json_number, read_number
+from .quantities import as_words, read_as_json_writes
 from .records import MASK
 from .spelling import fold, is_empty
-from .values import read_items, value_key, written
+from .values import read_items, readings, written
 
 LABEL_LIMIT = 40
 """Characters up to which a value is a label; a longer one is a text, and only its field counts."""
@@ -71,9 +71,13 @@ class FieldLabels:
     def _label(self, value: JsonValue) -> str:
         if self._field is None:
             return NO_VALUE if is_empty(value) else " ".join(written(value).split())
-        kind, key = value_key(self._field, value)
+        keys = readings(self._field, value)
+        known = (
+            self._spelled[key] for kind, key in keys if kind == "text" and key in self._spelled
+        )
+        kind, key = keys[-1]
         if kind == "text" and isinstance(key, str):
-            return self._spelled.get(key, key)
+            return next(known, key)
         if isinstance(key, bool):
             return "true" if key else "false"
         if isinstance(key, Decimal):
@@ -114,7 +118,7 @@ def answer_label(
 
 def _item(item: JsonValue) -> str:
     text = written(item).strip()
-    number = read_number(text) if is_json_number(text) else None
+    number = read_as_json_writes(text)
     return fold(text) if number is None else as_words(number)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Final
 
 from .models import JsonValue
+from .spelling import normal_form, plain_dashes
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?")
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -16,7 +16,9 @@ _MOMENT: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2})?)?",
     re.ASCII | re.IGNORECASE,
 )
-_LONGEST_NUMBER: Final = 400
+LONGEST_NUMBER: Final = 400
+"""Digits of a number that is read; a longer one is a text."""
+
 _SAID_IN_FULL: Final = range(-12, 13)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -29,15 +31,28 @@ def is_json_number(text: str) -> bool:
     return _JSON_NUMBER.fullmatch(text) is not None
 
 
+def read_as_json_writes(text: str) -> Decimal | None:
+    """Read a number only where it has the spelling that JSON gives it: `1`, `1.0`, `-2.5`.
+
+    `007`, `1.10` and `1E5` are the names of something, which a number does not have.
+    """
+    stripped = plain_dashes(text.strip())
+    if len(stripped) > LONGEST_NUMBER or not is_json_number(stripped):
+        return None
+    whole = stripped.lstrip("-").isdigit()
+    usual = str(int(stripped)) if whole else repr(float(stripped))
+    return Decimal(stripped) if usual == stripped else None
+
+
 def read_number(value: JsonValue) -> Decimal | None:
     """Read a number by value: `12.50` is `12.5`. A boolean is no number, nor is `1,000`."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return Decimal(repr(value)) if abs(value) < 10**_LONGEST_NUMBER else None
-    if not isinstance(value, str) or len(value) > _LONGEST_NUMBER:
+        return Decimal(repr(value)) if abs(value) < 10**LONGEST_NUMBER else None
+    if not isinstance(value, str) or len(value) > LONGEST_NUMBER:
         return None
-    text = unicodedata.normalize("NFKC", value).strip().replace("\u2212", "-")
+    text = plain_dashes(normal_form(value)).strip()
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 

@@ -40,7 +40,10 @@ def is_empty(value: JsonValue) -> bool:
 
 
 def normal_form(text: str) -> str:
-    """Return the text in Unicode NFKC, but keep what would change its meaning: `10\u00b2` is not 102."""
+    """Return the text in Unicode NFKC, but for what would change its meaning.
+
+    `10` with a superscript 2 is not 102, and a half is not 1 and 2.
+    """
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFD", text)

@@ -6,16 +6,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from decimal import Decimal
 from typing import Final
 
 from .literals import read_list
 from .models import FieldType, JsonValue, OutputField
-from .quantities import is_json_number, read_moment, read_number
+from .quantities import (
+    read_as_json_writes,
+    read_moment,
+    read_number,
+)
 from .spelling import fold, is_empty
 
 Key = tuple[str, Hashable]
-"""What was read, and as what: two values of a field are equal exactly if their keys are."""
+"""What was read, and as what: values of a field with equal keys are equal."""
 
 EMPTY: Final[Key] = ("empty", None)
 
@@ -37,6 +40,25 @@ def value_key(field: OutputField, value: JsonValue) -> Key:
         return ("text", fold(written(value))) if _is_declared(field, value) else EMPTY
     key = _READERS[field.type](field, value)
     return ("text", fold(written(value))) if key is None else key
+
+
+def equal_values(field: OutputField, one: JsonValue, other: JsonValue) -> bool:
+    """Whether two values of a field are equal, in any of their readings."""
+    return not set(readings(field, one)).isdisjoint(readings(field, other))
+
+
+def readings(field: OutputField, value: JsonValue) -> tuple[Key, ...]:
+    """Return the keys of a value, which are two where its spelling leaves something open.
+
+    JSON has one number for `7` and `7.0`. A text with commas does not say whether `1.0` in it is
+    a number or a text.
+    """
+    key = value_key(field, value)
+    if isinstance(value, float) and value.is_integer():
+        return key, value_key(field, int(value))
+    if field.type is FieldType.LIST and isinstance(value, str) and key[0] == "list":
+        return key, ("list", _together(_with_numbers(value), ordered=field.ordered))
+    return (key,)
 
 
 def written(value: JsonValue) -> str:
@@ -107,13 +129,28 @@ def _list(field: OutputField, value: JsonValue) -> Key | None:
     return None if items is None else ("list", _together(items, ordered=field.ordered))
 
 
+def _with_numbers(text: str) -> Sequence[JsonValue]:
+    """Read a list; in a text with commas, what JSON may write as a number is one."""
+    literal = read_list(text)
+    return literal if literal is not None else [_bare_number(part) for part in _parts(text)]
+
+
+def _bare_number(part: JsonValue) -> JsonValue:
+    number = read_as_json_writes(part) if isinstance(part, str) else None
+    return part if number is None else float(number)
+
+
 def _together(items: Sequence[JsonValue], *, ordered: bool) -> Hashable:
     keys = [item_key(item, ordered=ordered) for item in items]
     return tuple(keys) if ordered else frozenset(Counter(keys).items())
 
 
 def item_key(item: JsonValue, *, ordered: bool) -> Key:
-    """Read an item of a list, which has no declared type: `"1"` in a text is `1` in JSON."""
+    """Read an item of a list, which has no declared type.
+
+    A text is a number only where it is spelled as the number is: `"1"` is `1`, but `"1.0"`,
+    `"1.10"` and `"1E5"` are the names of something.
+    """
     if is_empty(item):
         return EMPTY
     if isinstance(item, str):
@@ -125,14 +162,14 @@ def item_key(item: JsonValue, *, ordered: bool) -> Key:
         return "object", frozenset(pairs)
     if isinstance(item, Sequence):
         return "list", _together(item, ordered=ordered)
-    return "number", read_number(item)
+    number = read_number(item)
+    return ("text", written(item)) if number is None else ("number", number)
 
 
 def _word_key(word: str) -> Key:
-    stripped = word.strip()
-    if is_json_number(stripped):
-        number: Decimal | None = read_number(stripped)
-        return ("number", number) if number is not None else ("text", fold(word))
+    number = read_as_json_writes(word)
+    if number is not None and not word.rstrip().endswith(".0"):
+        return "number", number
     folded = fold(word)
     return ("boolean", folded == "true") if folded in ("true", "false") else ("text", folded)
 
