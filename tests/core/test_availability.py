@@ -122,20 +122,36 @@ def test_any_other_error_is_the_agents_own(make: Make) -> None:
     assert not is_unavailable(make())
 
 
-def test_an_error_while_handling_unavailability_is_unavailable() -> None:
-    error = RuntimeError("gave up")
-    error.__context__ = RuntimeError("retry")
-    error.__context__.__context__ = Unavailable()
+def test_a_bug_in_the_handler_of_unavailability_is_a_bug() -> None:
+    with pytest.raises(KeyError) as caught:
+        _look_up_after_trying(Unavailable())
 
-    assert is_unavailable(error)
+    assert isinstance(caught.value.__context__, Unavailable)
+    assert not is_unavailable(caught.value)
 
 
-def test_a_chain_that_was_cut_is_not_followed() -> None:
-    error = RuntimeError("gave up")
-    error.__context__ = Unavailable()
-    error.__suppress_context__ = True
+def _look_up_after_trying(error: BaseException) -> None:
+    try:
+        raise error
+    except Unavailable:
+        {}["cached answer"]
+
+
+def test_a_bug_behind_an_explicit_cause_is_a_bug() -> None:
+    with pytest.raises(KeyError) as caught:
+        _look_up_after_trying(Unavailable())
+    error = RuntimeError("the agent gave up")
+    error.__cause__ = caught.value
 
     assert not is_unavailable(error)
+
+
+def test_every_explicit_cause_is_followed() -> None:
+    error = RuntimeError("gave up")
+    error.__cause__ = RuntimeError("retry")
+    error.__cause__.__cause__ = Unavailable()
+
+    assert is_unavailable(error)
 
 
 def test_a_chain_that_is_a_ring_ends() -> None:

@@ -165,6 +165,12 @@ def test_an_object_that_wraps_itself_is_unusable() -> None:
         pytest.param(Result(None, error="no key"), "no key", id="error-without-output"),
         pytest.param(Result("x", error=ValueError("bad")), "ValueError: bad", id="exception"),
         pytest.param(Result("x", error={"code": 3}), "{'code': 3}", id="error-mapping"),
+        pytest.param(Result("x", error="none found"), "none found", id="more-than-none"),
+        pytest.param(Result("x", error=ValueError("none")), "ValueError: none", id="raised-none"),
+        pytest.param(
+            Result("x", success=False, error="none"), "success is False", id="failed-without-error"
+        ),
+        pytest.param({"output": "x", "error": "boom"}, "boom", id="mapping-with-output"),
         pytest.param({"output": "x", "success": False}, "success is False", id="mapping"),
         pytest.param({"success": False, "error": "boom"}, "boom", id="mapping-without-output"),
         pytest.param(SimpleNamespace(error="boom"), "boom", id="object-without-output"),
@@ -182,6 +188,16 @@ def test_an_object_may_say_that_it_failed(value: object, error: str) -> None:
     [
         pytest.param(Result("x", success=None, error=""), id="empty-error"),
         pytest.param(Result("x", error=[]), id="no-errors"),
+        pytest.param(Result("x", error="none"), id="none-as-a-word"),
+        pytest.param(Result("x", error=False), id="false"),
+        pytest.param({"output": "x", "error": "none"}, id="mapping-with-none"),
+        pytest.param({"output": "x", "success": True, "error": " N/A "}, id="not-applicable"),
+        pytest.param({"output": "x", "error": "Null"}, id="null-as-a-word"),
+        pytest.param({"output": "x", "error": "false"}, id="false-as-a-word"),
+        pytest.param({"berth": "N", "error": "None"}, id="fields-beside-none"),
+        pytest.param({"output": "x", "error": 0}, id="code-zero"),
+        pytest.param({"output": "x", "error": {"code": 0, "message": ""}}, id="empty-mapping"),
+        pytest.param({"output": "x", "error": [None, ""]}, id="list-of-nothing"),
         pytest.param({"berth": "N", "success": True, "error": ""}, id="fields-beside-an-answer"),
     ],
 )

@@ -1,7 +1,7 @@
 """Tell whether an exception means that a provider could not be reached.
 
-Exceptions are known by their qualified names, along the MRO and along the chain of causes, and by
-the status that they carry. No provider's package is imported for it.
+Exceptions are known by their qualified names, along the MRO and along the chain of explicit causes,
+and by the status that they carry. No provider's package is imported for it.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ _CODES: Final = frozenset(
 
 
 def is_unavailable(error: BaseException, names: frozenset[str] = frozenset()) -> bool:
-    """Whether the error, or one that it was raised from or while handling, means unavailability.
+    """Whether the error, or one that it was raised from (`raise ... from`), means unavailability.
 
-    A group of errors means it only if each of its members does, so that no bug hides among them.
+    What was raised while such an error was handled is a fault of the handler. A group of errors means it only if each of its members does, so that no bug hides among them.
 
     Args:
         error: what the agent raised.
@@ -86,14 +86,13 @@ def is_unavailable(error: BaseException, names: frozenset[str] = frozenset()) ->
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """Return the error and what it came from; `raise ... from None` ends the chain."""
+    """Return the error and what it was raised from, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        hidden = current.__suppress_context__
-        current = current.__cause__ or (None if hidden else current.__context__)
+        current = current.__cause__
 
 
 def _means_it(error: BaseException, known: frozenset[str], names: frozenset[str]) -> bool:

@@ -8,9 +8,11 @@ from typing import Any, Final, cast
 from .messages import are_messages, last_assistant_text, text_of
 from .models import JsonValue
 from .plain import plain
+from .spelling import is_empty
 from .traces import Returned, ReturnedKind
 from .unusual import attempt, said, shown, type_name
 from .usage import read_usage
+from .values import read_boolean
 
 _ENVELOPE: Final = frozenset({"output", "success", "error", "usage", "messages", "metadata"})
 """What an object may say of a run beside its output."""
@@ -135,9 +137,20 @@ def _failure(success: object, error: object) -> str | None:
     if isinstance(error, BaseException):
         return f"{type_name(error)}: {attempt(lambda: str(error), '')}"[:_WORDS_LIMIT]
     words = plain(error)
-    if words:
+    if not _says_nothing(words):
         return (words if isinstance(words, str) else shown(words))[:_WORDS_LIMIT]
     return "success is False" if plain(success) is False else None
+
+
+def _says_nothing(words: JsonValue) -> bool:
+    """Whether what is said of an error is that there is none: `none`, `false`, `{"code": 0}`."""
+    if isinstance(words, str):
+        return is_empty(words) or read_boolean(words) is False
+    if isinstance(words, Mapping):
+        return all(map(_says_nothing, words.values()))
+    if isinstance(words, Sequence):
+        return all(map(_says_nothing, words))
+    return not words
 
 
 def _unusable(value: object, notes: list[str]) -> Returned:
