@@ -75,7 +75,8 @@ _CODES: Final = frozenset(
 def is_unavailable(error: BaseException, names: frozenset[str] = frozenset()) -> bool:
     """Whether the error, or one that it was raised from (`raise ... from`), means unavailability.
 
-    What was raised while such an error was handled is a fault of the handler. A group of errors means it only if each of its members does, so that no bug hides among them.
+    What was raised while such an error was handled is a fault of the handler. A group of errors
+    means it only if each of its members does, so that no bug hides among them.
 
     Args:
         error: what the agent raised.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 from pytest_sopbench._core.arguments_match import ArgumentMode
 from pytest_sopbench._core.called import CallDemand, Unmet, unmet_call, unwanted_call
@@ -15,11 +14,15 @@ from pytest_sopbench._core.rule_state import RuleState
 from pytest_sopbench._core.traces import ToolCall, Trace
 from pytest_sopbench._core.trajectory import CallForm, expected_calls, trajectory_of
 from pytest_sopbench._core.trajectory_match import match_trajectory
+from pytest_sopbench._loading.suggestions import did_you_mean, listed
 from pytest_sopbench._reports.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
 from pytest_sopbench._reports.text import cut, one_line
 from pytest_sopbench._reports.trajectory_text import departure_lines
 
 NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' in its metadata"
+NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
+{hint}
+calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
 NO_CALL = "no tool was called\nso the run has shown nothing of the contract"
 
 
@@ -53,16 +56,39 @@ class Calls:
         return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
 
     def called(self, demand: CallDemand) -> str:
-        """Return why the demand is not met, or nothing."""
+        """Return why the demand is not met, or nothing.
+
+        Raises:
+            ValueError: it names what is no tool.
+        """
+        __tracebackhide__ = True
+        self._check_tools((demand.name, *demand.before, *demand.after))
         return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
 
     def not_called(self, name: str) -> str:
-        """Return where the tool was called, or nothing."""
-        near = [] if name in self._tools else get_close_matches(name, self._tools, n=1, cutoff=0.8)
-        if near:
-            # A slip would hold on every run, and show nothing.
-            return f"the domain has no tool {name}; is {near[0]} meant?"
+        """Return where the tool was called, or nothing.
+
+        Raises:
+            ValueError: the name is that of no tool.
+        """
+        __tracebackhide__ = True
+        self._check_tools((name,))
         return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
+
+    def _check_tools(self, asked: Iterable[str]) -> None:
+        """Refuse names of no tool: what is said of them would hold, or fail, on every run."""
+        __tracebackhide__ = True
+        stranger = next((name for name in asked if name not in self._tools), None)
+        if stranger is not None:
+            known = f"its tools are {listed(self._tools)}" if self._tools else "it has no tools"
+            near = did_you_mean(stranger, self._tools)
+            raise ValueError(
+                NO_TOOL.format(
+                    domain=self._task.domain,
+                    name=stranger,
+                    hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
+                )
+            )
 
     def contract(self, contract: Contract | None) -> str:
         """Return which rules are broken, or nothing where all that apply hold."""

@@ -163,6 +163,7 @@ class Run:
 
         Raises:
             AssertionError: with the reason, and the calls that were made.
+            ValueError: the domain has no tool of one of these names.
         """
         __tracebackhide__ = True
         demand = CallDemand(
@@ -180,6 +181,7 @@ class Run:
 
         Raises:
             AssertionError: with the step, and the calls that were made.
+            ValueError: the domain has no tool of this name, so that the test would always pass.
         """
         __tracebackhide__ = True
         _fail(self._calls.not_called(name))
