@@ -7,6 +7,7 @@ backed by the data file, because editors and `--lf` need a real path.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .agents import check_agent_given, overriding_fixture
 from .failures import ContractBroken, TaskFailed
 from .identity import item_name
 from .marks import marked_agent
+from .packages import PackageAboveData, package_above_data
 from .run import Run
 from .runs import Runs, asks_for_run
 from .session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
@@ -92,6 +94,27 @@ class Collection:
     def __init__(self, sop: SopSession, runs: Runs) -> None:
         self._sop = sop
         self._runs = runs
+
+    @cached_property
+    def _above(self) -> frozenset[Path]:
+        """The folders above the domains' data files."""
+        domains = self._sop.domains if self._sop.has_domains else ()
+        return frozenset(above for one in domains for above in one.domain.data_file.parents)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_directory(
+        self, path: Path, parent: pytest.Collector
+    ) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
+        node = yield
+        if type(node) is pytest.Package and path in self._above:
+            return package_above_data(path, parent)
+        return node
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        for node in item.listchain():
+            if isinstance(node, PackageAboveData):
+                node.enter(needed=not isinstance(item, SopItem))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SopDomain | None:
