@@ -13,15 +13,13 @@ from pathlib import Path
 from pytest_sopbench._core.models import ToolSpec
 from pytest_sopbench.errors import LoadingError
 
-from .identity import inferred_id_column
+from .identity import inferred_id_column, tells_rows_apart, unique_column
 from .metadata import Described
+from .published_layout import DATA_FILE as PUBLISHED_DATA
 from .schemas import Metadata
 from .suggestions import did_you_mean, listed
 from .table import Table
 from .toolspecs import parameter_names
-
-PUBLISHED_DATA = "test_set_with_outputs.csv"
-"""The data file of SOP-Bench; only beside it may `input_columns` be missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +64,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     else:
         private = set(metadata.private_columns)
         inputs = tuple(name for name in metadata.input_columns if name not in private)
+    if id_column is None and table.path.name == PUBLISHED_DATA:
+        id_column = _instead_of_inputs(table, inputs, withheld)
     if id_column is None:
         warnings = (*warnings, _no_ids(table))
     taken = {*inputs, *metadata.output_columns, *labels}
@@ -80,6 +80,13 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         disagreement=metadata.known_disagreement_column,
         warnings=warnings,
     )
+
+
+def _instead_of_inputs(table: Table, inputs: Sequence[str], withheld: set[str]) -> str | None:
+    """The column that names the tasks of a published folder where inputs cannot."""
+    if tells_rows_apart(table, inputs):
+        return None
+    return unique_column(table, but=withheld)
 
 
 def _no_ids(table: Table) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -161,8 +162,8 @@ def _inside(value: JsonValue) -> Iterable[JsonValue]:
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         msg = f"key {twice!r} stands twice in one object"
         raise _RefusedError(msg)
     return found

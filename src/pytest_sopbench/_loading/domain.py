@@ -10,7 +10,7 @@ from pytest_sopbench._core.models import Domain, JsonValue, LookupTool, ToolSpec
 from pytest_sopbench.errors import LoadingError
 
 from .cells import ColumnType, infer_type
-from .columns import PUBLISHED_DATA, Layout, lay_out
+from .columns import Layout, lay_out
 from .digest import digest, text_digest, unordered_digest
 from .document import read_text
 from .identity import task_ids
@@ -19,6 +19,7 @@ from .metadata import Described, read_metadata
 from .names import NAME_RULE, is_domain_name
 from .outputs import label_warnings, output_fields
 from .procedure import domain_contract, domain_expected_calls
+from .published_layout import DATA_FILE as PUBLISHED_DATA
 from .rows import TaskRows
 from .table import Table, read_table, rename
 from .toolspecs import FILE_NAME as SPECS_FILE

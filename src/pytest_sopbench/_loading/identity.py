@@ -23,6 +23,22 @@ def inferred_id_column(table: Table, *, but: Collection[str]) -> str | None:
     return None
 
 
+def unique_column(table: Table, *, but: Collection[str]) -> str | None:
+    """The first column with another value in each row that does not only count the rows."""
+    for column in table.columns:
+        ids = [] if column in but else [id_text(cell) for cell in table.cells(column)]
+        counted = [[str(place) for place in range(first, first + len(ids))] for first in (0, 1)]
+        if ids and all(ids) and len(set(ids)) == len(ids) and ids not in counted:
+            return column
+    return None
+
+
+def tells_rows_apart(table: Table, columns: Sequence[str]) -> bool:
+    """Whether no two rows have the same cells in all of these columns."""
+    places = [table.columns.index(name) for name in columns]
+    return len({repr([row[place] for place in places]) for row in table.rows}) == len(table.rows)
+
+
 def task_ids(table: Table, id_column: str | None, inputs: Sequence[str]) -> tuple[str, ...]:
     """The id of each row: its cell in the id column, else a hash of its inputs as written.
 

@@ -24,10 +24,12 @@ def _names_a_domain(name: str) -> str:
 
 
 def _once_each(names: list[str]) -> list[str]:
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
             kind = "twice"
             raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(name)})
+        seen.add(name)
     return names
 
 

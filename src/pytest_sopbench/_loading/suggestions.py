@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 
 SHOWN = 12
 """How many names a message lists before it stops."""
@@ -12,9 +13,19 @@ SHOWN_LENGTH = 60
 """Characters of a value that a message shows."""
 
 
+COMPARED = 1_000
+"""Known names that a wrong one is compared with; among more of them a guess says little."""
+
+COMPARED_LENGTH = 100
+"""Characters from which on a name is none that somebody misspelled."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most like this one, or an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    if len(name) > COMPARED_LENGTH:
+        return ""
+    short = (one for one in known if len(one) <= COMPARED_LENGTH)
+    close = difflib.get_close_matches(name, islice(short, COMPARED), n=1, cutoff=0.6)
     return close[0] if close else ""
 
 
@@ -27,7 +38,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """The names with commas between them; a long list is cut, and says by how many."""
     every = list(names)
-    shown = ", ".join(every[:SHOWN])
+    shown = ", ".join(
+        name if len(name) <= COMPARED_LENGTH else f"{name[:57]}..." for name in every[:SHOWN]
+    )
     return f"{shown} and {len(every) - SHOWN} more" if len(every) > SHOWN else shown
 
 

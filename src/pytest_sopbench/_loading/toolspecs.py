@@ -38,17 +38,17 @@ def read_tool_specs(path: Path) -> tuple[ToolSpec, ...]:
         content = content["tools"]
     if not isinstance(content, list):
         raise ToolSpecError(path, "not a list of tool specs", hint=_SHAPES)
-    specs: list[ToolSpec] = []
+    specs: dict[str, ToolSpec] = {}
     for place, entry in enumerate(content, 1):
         spec = _spec(path, place, entry)
-        if any(spec.name == other.name for other in specs):
+        if spec.name in specs:
             raise ToolSpecError(
                 path,
                 f"tool {place} is called {spec.name!r}, and so is one before it",
                 hint="give each tool a name of its own",
             )
-        specs.append(spec)
-    return tuple(specs)
+        specs[spec.name] = spec
+    return tuple(specs.values())
 
 
 def parameter_names(spec: ToolSpec) -> tuple[str, ...]:
