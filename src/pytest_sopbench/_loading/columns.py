@@ -17,7 +17,7 @@ from .identity import inferred_id_column, tells_rows_apart, unique_column
 from .metadata import Described
 from .published_layout import DATA_FILE as PUBLISHED_DATA
 from .schemas import Metadata
-from .suggestions import did_you_mean, listed
+from .suggestions import did_you_mean, listed, shown
 from .table import Table
 from .toolspecs import parameter_names
 
@@ -64,6 +64,7 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
     else:
         private = set(metadata.private_columns)
         inputs = tuple(name for name in metadata.input_columns if name not in private)
+        warnings = _kept_back(path, metadata.input_columns, private)
     if id_column is None and table.path.name == PUBLISHED_DATA:
         id_column = _instead_of_inputs(table, inputs, withheld)
     if id_column is None:
@@ -80,6 +81,14 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         disagreement=metadata.known_disagreement_column,
         warnings=warnings,
     )
+
+
+def _kept_back(path: Path, named: Sequence[str], private: set[str]) -> tuple[str, ...]:
+    both = [name for name in named if name in private]
+    if not both:
+        return ()
+    where = "in 'input_columns' and in 'private_columns'"
+    return (f"{path.name}: {listed(map(repr, both))} {where}: no agent is given what is private",)
 
 
 def _instead_of_inputs(table: Table, inputs: Sequence[str], withheld: set[str]) -> str | None:
@@ -122,7 +131,7 @@ def _check_names(path: Path, metadata: Metadata, table: Table) -> None:
             if name not in table.columns:
                 raise LoadingError(
                     path,
-                    f"key {key!r}: {table.path.name} has no column {name!r}",
+                    f"key {key!r}: {table.path.name} has no column {shown(name)}",
                     hint=did_you_mean(name, table.columns) or _separator_hint(table),
                 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import NoReturn
 
 from pytest_sopbench._core.conditions import Source
 from pytest_sopbench.errors import LoadingError
+
+from .suggestions import listed, nearest_few
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +31,9 @@ class RulePlace:
 
     def known(self, key: str, kind: str, name: str, names: Collection[str]) -> str:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {_listed(names)}"
+            near = nearest_few(name, names)
+            known = listed(sorted(names)) or "none"
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {known}"
             self.refuse(key, f"no {kind} is called {name!r}", hint)
         return name
 
@@ -38,8 +41,8 @@ class RulePlace:
         return self.known(key, "tool", name, self.tools)
 
     def tool_list(self, key: str, names: Sequence[str]) -> tuple[str, ...]:
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(names).items():
+            if count > 1:
                 self.refuse(key, f"tool {name!r} is named twice", "name it once")
         return tuple(self.tool(key, name) for name in names)
 
@@ -52,7 +55,3 @@ class RulePlace:
             return self.known(key, "tool result", name, self.results)
         self.tool(key, tool)
         return self.known(key, "tool result", column, self.results)
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(sorted(names)) or "none"

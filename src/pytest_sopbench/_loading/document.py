@@ -42,6 +42,18 @@ def read_text(path: Path) -> str:
         raise not_utf8(path) from fault
 
 
+def is_a_file(path: Path) -> bool:
+    """Whether there is a file of this name.
+
+    Raises:
+        LoadingError: there is something else, which would be passed over in silence.
+    """
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise LoadingError(path, f"is {what}, and must be a file", hint="remove or rename it")
+    return path.is_file()
+
+
 def unreadable(path: Path, fault: OSError) -> LoadingError:
     """The error for a file that the system does not let us read."""
     return LoadingError(path, f"cannot be read: {fault.strerror or fault}")

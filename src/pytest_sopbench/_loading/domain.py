@@ -12,7 +12,7 @@ from pytest_sopbench.errors import LoadingError
 from .cells import ColumnType, infer_type
 from .columns import Layout, lay_out
 from .digest import digest, text_digest, unordered_digest
-from .document import read_text
+from .document import is_a_file, read_text
 from .identity import task_ids
 from .lookups import lookup_tools, unserved
 from .metadata import Described, read_metadata
@@ -100,7 +100,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
 
 
 def _sop(folder: Path) -> str:
-    found = [folder / name for name in SOP_FILES if (folder / name).is_file()]
+    found = [folder / name for name in SOP_FILES if is_a_file(folder / name)]
     if not found:
         raise LoadingError(
             folder, "no sop.txt and no sop.md", hint="the procedure stands in one of them"
@@ -114,7 +114,7 @@ def _sop(folder: Path) -> str:
 
 
 def _data_file(folder: Path) -> tuple[Path, tuple[str, ...]]:
-    found = [name for name in DATA_FILES if (folder / name).is_file()]
+    found = [name for name in DATA_FILES if is_a_file(folder / name)]
     if not found:
         raise LoadingError(
             folder,
@@ -131,8 +131,9 @@ def _data_file(folder: Path) -> tuple[Path, tuple[str, ...]]:
 
 def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tuple[str, ...]]:
     path = folder / SPECS_FILE
-    if path.is_file():
-        return read_tool_specs(path), ()
+    if is_a_file(path):
+        specs = read_tool_specs(path)
+        return specs, () if specs else (f"{SPECS_FILE} lists no tool: the agent has no tools",)
     if described.metadata.tools or (folder / TOOLS_FILE).is_file():
         raise LoadingError(
             folder,
@@ -159,7 +160,7 @@ def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, C
 
 
 def _optional(path: Path) -> Path | None:
-    return path if path.is_file() else None
+    return path if is_a_file(path) else None
 
 
 def _tool_warnings(

@@ -31,7 +31,8 @@ def lookup_tools(
             raise ToolSpecError(
                 described.path,
                 f"key 'tools.{name}': no tool spec has this name",
-                hint=did_you_mean(name, by_name) or f"toolspecs.json has {listed(by_name)}",
+                hint=did_you_mean(name, by_name)
+                or f"toolspecs.json has {listed(by_name) or 'no tool'}",
             )
         _Entry(described, layout, by_name[name], entry).check()
         tools[name] = LookupTool(

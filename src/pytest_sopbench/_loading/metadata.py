@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from pytest_sopbench.errors import LoadingError
 
-from .document import read_json, read_toml
+from .document import read_json, read_toml, unreadable
 from .published_layout import adapted, is_published
 from .schemas import Metadata
 from .suggestions import nearest, shown
@@ -33,8 +34,12 @@ class Described:
 
 
 def is_domain_folder(folder: Path) -> bool:
-    """Whether a folder says that it is a domain."""
-    return any((folder / name).is_file() for name in FILE_NAMES)
+    """Whether a folder says that it is a domain, or does not let us see whether it does."""
+    try:
+        return bool(_described_in(folder))
+    except PermissionError:
+        # Told when it is loaded; a listing has it among the broken ones.
+        return True
 
 
 def read_metadata(folder: Path) -> Described:
@@ -43,7 +48,10 @@ def read_metadata(folder: Path) -> Described:
     Raises:
         LoadingError: there is neither, or both; it cannot be read; a key is missing or wrong.
     """
-    found = [folder / name for name in FILE_NAMES if (folder / name).is_file()]
+    try:
+        found = _described_in(folder)
+    except PermissionError as fault:
+        raise unreadable(folder, fault) from fault
     if not found:
         raise LoadingError(
             folder,
@@ -66,6 +74,21 @@ def read_metadata(folder: Path) -> Described:
         refuse_slips(path, metadata)
     warnings = tuple(f"{path.name}: {text}" for text in (*notes, *unknown_keys(metadata)))
     return Described(path=path, metadata=metadata, warnings=warnings)
+
+
+def _described_in(folder: Path) -> list[Path]:
+    """The files that describe a domain; not `Path.is_file`, which hides a refusal since 3.14."""
+    found: list[Path] = []
+    for path in (folder / name for name in FILE_NAMES):
+        try:
+            mode = path.stat().st_mode
+        except PermissionError:
+            raise
+        except OSError:
+            continue
+        if stat.S_ISREG(mode):
+            found.append(path)
+    return found
 
 
 def _problems(fault: ValidationError) -> str:

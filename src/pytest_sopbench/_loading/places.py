@@ -115,7 +115,7 @@ def project_candidates(where: SearchPaths) -> tuple[Candidate, ...]:
     folders: dict[Path, None] = {}
     for path in where.sop_paths:
         top = absolute(path, where.rootdir)
-        folders.update(dict.fromkeys([top] if is_domain_folder(top) else domains_in(top)))
+        folders.update(dict.fromkeys([top] if is_domain_folder(top) else _readable_in(top)))
     return tuple(_candidate(folder, Origin.PROJECT) for folder in folders)
 
 
@@ -129,6 +129,14 @@ def domains_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(child for child in folder.iterdir() if is_domain_folder(child))
+
+
+def _readable_in(top: Path) -> list[Path]:
+    try:
+        return domains_in(top)
+    except PermissionError:
+        # Listed as one that cannot be read; the domains elsewhere are found all the same.
+        return [top]
 
 
 def absolute(path: Path, start: Path) -> Path:

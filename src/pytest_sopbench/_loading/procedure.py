@@ -11,6 +11,7 @@ from pytest_sopbench.errors import RowError
 
 from .columns import Layout
 from .contract_schema import read_contract
+from .document import is_a_file
 from .expectations import FILE_NAME, read_expected_calls
 from .metadata import Described
 from .rows import TaskRows
@@ -49,7 +50,7 @@ def domain_expected_calls(
         LoadingError: a line of it cannot be used.
     """
     path = described.path.parent / FILE_NAME
-    if not path.is_file():
+    if not is_a_file(path):
         return {}
     return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])
 

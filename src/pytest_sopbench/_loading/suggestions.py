@@ -13,6 +13,9 @@ SHOWN_LENGTH = 60
 """Characters of a value that a message shows."""
 
 
+CUT_LENGTH = 200
+"""Characters of somebody else's words that a message repeats."""
+
 COMPARED = 1_000
 """Known names that a wrong one is compared with; among more of them a guess says little."""
 
@@ -22,11 +25,15 @@ COMPARED_LENGTH = 100
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name that is most like this one, or an empty string."""
+    return next(iter(nearest_few(name, known)), "")
+
+
+def nearest_few(name: str, known: Iterable[str]) -> list[str]:
+    """Up to three known names that are like this one, the nearest first."""
     if len(name) > COMPARED_LENGTH:
-        return ""
+        return []
     short = (one for one in known if len(one) <= COMPARED_LENGTH)
-    close = difflib.get_close_matches(name, islice(short, COMPARED), n=1, cutoff=0.6)
-    return close[0] if close else ""
+    return difflib.get_close_matches(name, islice(short, COMPARED), n=3, cutoff=0.6)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -38,9 +45,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """The names with commas between them; a long list is cut, and says by how many."""
     every = list(names)
-    shown = ", ".join(
-        name if len(name) <= COMPARED_LENGTH else f"{name[:57]}..." for name in every[:SHOWN]
-    )
+    shown = ", ".join(cut(name) for name in every[:SHOWN])
     return f"{shown} and {len(every) - SHOWN} more" if len(every) > SHOWN else shown
 
 
@@ -48,3 +53,12 @@ def shown(value: object) -> str:
     """The `repr` of a value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
+
+
+def cut(text: str) -> str:
+    """The text, without its middle where it is long."""
+    return (
+        text
+        if len(text) <= CUT_LENGTH
+        else f"{text[: CUT_LENGTH // 2]} ... {text[-CUT_LENGTH // 2 :]}"
+    )

@@ -12,6 +12,7 @@ from pytest_sopbench._core.models import JsonValue, ToolSpec
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 from .document import read_json
+from .suggestions import cut
 
 FILE_NAME = "toolspecs.json"
 
@@ -141,7 +142,7 @@ def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> No
         place = "/".join(str(part) for part in fault.instance_path)
         where = f" at {place!r}" if place else ""
         raise ToolSpecError(
-            path, f"{label}: not a valid JSON schema{where}: {fault.message}"
+            path, f"{label}: not a valid JSON schema{where}: {cut(fault.message)}"
         ) from fault
 
 

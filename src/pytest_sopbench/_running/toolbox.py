@@ -5,8 +5,9 @@ A toolbox is safe to use from many threads, and knows nothing of the thread it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from threading import Lock
 from typing import TypeAlias, cast
 
@@ -33,6 +34,12 @@ Clock: TypeAlias = Callable[[], float]
 """Seconds from any fixed point; never goes back."""
 
 
+TOOLS_LISTED = 50
+TOOLS_COMPARED = 1_000
+NAME_COMPARED = 100
+"""Characters from which on a name is none that somebody misspelled."""
+
+
 class ToolboxFactory:
     """Opens the toolboxes of one domain; made once, so that schemas are compiled once.
 
@@ -50,7 +57,7 @@ class ToolboxFactory:
         if idle and manager_factory is None:
             raise ToolSpecError(
                 domain.folder,
-                f"nothing serves the tools {', '.join(idle)}",
+                f"nothing serves the tools {_listed(idle)}",
                 hint="add a tools.py with a manager, or name them under 'tools' in metadata.json",
             )
 
@@ -209,8 +216,13 @@ class _Desk:
             raise ToolArgumentError(msg)
 
     def _nearest(self, entry: Entry) -> str:
-        near = get_close_matches(entry.name, self._checks, n=3, cutoff=0.5)
-        return f"did you mean {' or '.join(near)}?" if near else f"tools: {', '.join(self._checks)}"
+        # Comparing names takes time, which a long name or thousands of tools would add up.
+        known = list(islice(self._checks, TOOLS_COMPARED))
+        comparable = len(entry.name) <= NAME_COMPARED
+        near = get_close_matches(entry.name, known, n=3, cutoff=0.5) if comparable else []
+        if near:
+            return f"did you mean {' or '.join(near)}?"
+        return f"tools: {_listed(tuple(self._checks))}"
 
     def _answer(self, name: str, given: JsonValue) -> object:
         arguments = cast("dict[str, JsonValue]", given)
@@ -247,3 +259,8 @@ def _failed(error: ToolError | RunOverError) -> Served:
     # Its traceback, and what it came from, have frames whose locals hold the row.
     error.__cause__ = error.__context__ = None
     return Served(None, error.with_traceback(None))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - TOOLS_LISTED
+    return ", ".join(names[:TOOLS_LISTED]) + (f" and {more} more" if more > 0 else "")
