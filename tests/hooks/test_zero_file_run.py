@@ -250,3 +250,15 @@ def test_a_table_of_right_answers_scores_everything(pytester: pytest.Pytester, l
     result = pytester.runpytest("--sop-domain=lab", "--agent=table:agent")
 
     result.stdout.fnmatch_lines(["TSR   100.0%*", "*no tool was called*"])
+
+
+def test_a_folder_that_pytest_takes_for_a_parameter_is_told(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    lab.rename(lab.with_name("lab[1]"))
+
+    result = pytester.runpytest(*RIGHT)
+
+    assert 4 == result.ret
+    line = "ERROR: *lab[[]1]/data.csv: pytest takes '[[]' in a path for a parameter; rename*"
+    result.stderr.fnmatch_lines([line])

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from .arguments_match import same_json
 from .models import JsonValue, Task
+from .patterns import linear_pattern
 
 
 class Operator(StrEnum):
@@ -155,7 +156,7 @@ def _bound_holds(operator: Operator, value: JsonValue, bound: JsonValue) -> bool
         case Operator.IN:
             return isinstance(bound, list | tuple) and any(reads_same(value, one) for one in bound)
         case Operator.MATCHES:
-            return isinstance(value, str) and re.fullmatch(str(bound), value) is not None
+            return isinstance(value, str) and linear_pattern(str(bound)).fullmatch(value)
         case Operator.PRESENT | Operator.EMPTY:
             return is_empty(value) is ((operator is Operator.EMPTY) == bound)
         case _:

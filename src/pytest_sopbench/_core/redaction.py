@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .models import JsonValue
+from .patterns import Pattern
 from .records import MASK, CallRecord, RunRecord
 from .traces import Problem, ToolCall
 from .verdicts import Mismatch
@@ -20,7 +21,7 @@ class Redaction:
     a run this run: its domain, task, trial and agent.
     """
 
-    patterns: tuple[re.Pattern[str], ...] = ()
+    patterns: tuple[re.Pattern[str] | Pattern, ...] = ()
     private: frozenset[str] = frozenset()
 
     def of(self, private: Collection[str]) -> Redaction:

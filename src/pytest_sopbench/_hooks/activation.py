@@ -25,7 +25,7 @@ from .resuming import Resumption
 from .rootdir import check_rootdir
 from .runs import RUNS, Runs
 from .saving import kept_path
-from .session import SESSION, SopSession
+from .session import SESSION, ActiveDomain, SopSession
 from .snapshot_books import SnapshotBooks, SnapshotWatch
 from .snapshots import PLUGIN as SYRUPY
 from .summary import SummaryHooks
@@ -159,10 +159,19 @@ def _point_at_data(sop: SopSession) -> None:
     config = sop.config
     actives = {active.domain.name: active for active in sop.domains}
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args[:] = [str(active.domain.data_file) for active in actives.values()]
+        config.args[:] = [_as_argument(active) for active in actives.values()]
         return
     for place, arg in enumerate(config.args):
         found = read_task_id(arg)
         if found is not None and found.domain in actives:
             task = f"::{found.name}" if found.task else ""
-            config.args[place] = f"{actives[found.domain].domain.data_file}{task}"
+            config.args[place] = f"{_as_argument(actives[found.domain])}{task}"
+
+
+def _as_argument(active: ActiveDomain) -> str:
+    path = str(active.domain.data_file)
+    if "[" in path:
+        # pytest would look for a file whose name ends there.
+        msg = f"{path}: pytest takes '[' in a path for a parameter; rename the folder"
+        raise pytest.UsageError(msg)
+    return path

@@ -13,6 +13,7 @@ import pytest
 from pytest_sopbench._core import budget, gate_text
 from pytest_sopbench._core.gates import GateSpec
 from pytest_sopbench._core.models import Scoring
+from pytest_sopbench._core.patterns import Pattern, PatternError, linear_pattern
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.snapshot_rules import SnapshotRules, read_rules
 from pytest_sopbench._core.verdicts import Outcome
@@ -219,7 +220,7 @@ def read_choice(name: str, value: str | None, choices: Sequence[str]) -> str:
 
 def read_redact(values: Sequence[str], environment: Mapping[str, str]) -> Redaction:
     """Read regular expressions, and `env:NAME` for what a variable of the environment holds."""
-    patterns: list[re.Pattern[str]] = []
+    patterns: list[re.Pattern[str] | Pattern] = []
     for value in values:
         name = value.removeprefix("env:")
         if name != value:
@@ -230,9 +231,9 @@ def read_redact(values: Sequence[str], environment: Mapping[str, str]) -> Redact
             patterns += [re.compile(re.escape(secret))] if secret else []
             continue
         try:
-            pattern = re.compile(value)
-        except re.error as fault:
-            msg = f"sop_redact={value}: not a regular expression: {fault}"
+            pattern = linear_pattern(value)
+        except PatternError as fault:
+            msg = f"sop_redact={value}: not a regular expression that can be used: {fault}"
             raise pytest.UsageError(msg) from None
         if value[0] == value[-1] and value[0] in "'\"" and len(value) > 1:
             # Quotes would be part of the pattern, and the secret would stay.

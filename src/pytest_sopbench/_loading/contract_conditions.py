@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -16,8 +15,10 @@ from pytest_sopbench._core.conditions import (
     Operator,
     Source,
 )
+from pytest_sopbench._core.patterns import PatternError, linear_pattern
 
 from .contract_place import RulePlace
+from .suggestions import shown
 
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 Names: TypeAlias = Annotated[list[Name], Field(min_length=1)]
@@ -97,9 +98,9 @@ def _comparison(model: ConditionModel, key: str, place: RulePlace) -> Comparison
 
 def _check_pattern(pattern: str, key: str, place: RulePlace) -> None:
     try:
-        re.compile(pattern)
-    except re.error as fault:
-        place.refuse(key, f"{pattern!r} is no regular expression: {fault}")
+        linear_pattern(pattern)
+    except PatternError as fault:
+        place.refuse(key, f"{shown(pattern)} is no regular expression that can be used: {fault}")
 
 
 def _given(model: ConditionModel) -> set[str]:
