@@ -72,12 +72,10 @@ class FieldLabels:
         if self._field is None:
             return NO_VALUE if is_empty(value) else " ".join(written(value).split())
         keys = readings(self._field, value)
-        known = (
-            self._spelled[key] for kind, key in keys if kind == "text" and key in self._spelled
-        )
         kind, key = keys[-1]
         if kind == "text" and isinstance(key, str):
-            return next(known, key)
+            texts = [one for _, one in keys if isinstance(one, str)]
+            return next((self._spelled[one] for one in texts if one in self._spelled), key)
         if isinstance(key, bool):
             return "true" if key else "false"
         if isinstance(key, Decimal):

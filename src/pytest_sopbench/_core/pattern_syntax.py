@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from re import _constants as constants  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - no public parser
-from re import _parser as parser  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue] - no public parser
+from importlib import import_module
 from typing import Any, Final
 
-from .patterns import PatternError
+# Python has no public parser of patterns; this one is in every version since 3.11.
+_PARSER: Final[Any] = import_module("re._parser")
 
 _UNICODE: Final = {
     "DIGIT": r"\p{Nd}",
@@ -40,14 +40,18 @@ _REFUSED: Final = {
 }
 
 
+class PatternError(ValueError):
+    """A pattern is no regular expression, or none that can be matched in linear time."""
+
+
 def translated(source: str) -> str:
     """Return the pattern as RE2 writes it.
 
     Raises:
-        PatternError: as `linear_pattern`.
+        PatternError: it is no regular expression, or RE2 cannot express it.
     """
     try:
-        tree = parser.parse(source)
+        tree: Any = _PARSER.parse(source)
         ascii_only = bool(tree.state.flags & re.ASCII)
         written = _with_flags(tree.state.flags, _sequence(tree, ascii_only=ascii_only))
     except re.error as fault:
@@ -123,7 +127,7 @@ def _united(positive: list[str], others: list[str], *, negated: bool) -> str:
 def _repeat(lazy: str) -> Callable[[Any, bool], str]:
     def write(value: Any, ascii_only: bool) -> str:
         least, most, items = value
-        bounds = f"{least}," if most is constants.MAXREPEAT else f"{least},{most}"
+        bounds = f"{least}," if most is _PARSER.MAXREPEAT else f"{least},{most}"
         return f"(?:{_sequence(items, ascii_only=ascii_only)}){{{bounds}}}{lazy}"
 
     return write
@@ -147,7 +151,7 @@ def _branches(value: Any, ascii_only: bool) -> str:
 _WRITERS: Final[Mapping[str, Callable[[Any, bool], str]]] = {
     "LITERAL": lambda value, _: _character(value),
     "NOT_LITERAL": lambda value, _: f"[^{_character(value)}]",
-    "ANY": lambda *_: ".",
+    "ANY": lambda _, __: ".",
     "AT": lambda value, _: _PLACES[str(value)],
     "IN": _class,
     "MAX_REPEAT": _repeat(""),

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final
+
+from .pattern_syntax import PatternError, translated
+
+__all__ = ["LONGEST", "Pattern", "PatternError", "linear_pattern"]
 
 LONGEST: Final = 10_000
 """Characters up to which a pattern is read."""
-
-_REPLACEMENT: Final = "\ufffd"
-
-
-class PatternError(ValueError):
-    """A pattern is no regular expression, or none that can be matched in linear time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,11 @@ class Pattern:
         """Return the text with the replacement, word for word, in place of every match."""
         if self.engine.search(_encodable(text)) is None:
             return text
-        replaced: str = self.engine.sub(lambda _: replacement, _encodable(text))
+
+        def word_for_word(_: object) -> str:
+            return replacement
+
+        replaced: str = self.engine.sub(word_for_word, _encodable(text))
         return replaced
 
 
@@ -48,9 +51,7 @@ def linear_pattern(source: str) -> Pattern:
             looks around or refers back.
     """
     # Heavy, and most sessions have no pattern.
-    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType] - it has no types
-
-    from .pattern_syntax import translated  # noqa: PLC0415
+    re2: Any = import_module("re2")
 
     if len(source) > LONGEST:
         msg = f"it has more than {LONGEST:,} characters"
@@ -60,8 +61,9 @@ def linear_pattern(source: str) -> Pattern:
     try:
         return Pattern(source, re2.compile(translated(source), options))
     except re2.error as fault:
-        words = fault.args[0].decode() if isinstance(fault.args[0], bytes) else str(fault)
-        raise PatternError(words) from None
+        words: object = fault.args[0]
+        msg = words.decode() if isinstance(words, bytes) else str(words)
+        raise PatternError(msg) from None
 
 
 def _encodable(text: str) -> str:
