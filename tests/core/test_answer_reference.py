@@ -10,7 +10,7 @@ import ast
 import io
 import json
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import chain, pairwise, product
 from typing import Any
@@ -20,10 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.answers import find_answer
+from pytest_sopbench._core.bare_words import bare_dicts
 from pytest_sopbench._core.grammars import Dialect
 from pytest_sopbench._core.literals import last_object, read_list
 from pytest_sopbench._core.models import FieldType, OutputField
 from pytest_sopbench._core.traces import Returned, ReturnedKind
+from pytest_sopbench._core.values import value_key
 from pytest_sopbench._core.verdicts import AnswerForm
 
 PAIR = (
@@ -33,15 +35,23 @@ PAIR = (
 NAMES = tuple(field.name for field in PAIR)
 
 Hit = tuple[AnswerForm, Mapping[str, Any]] | None
+Part = tuple[AnswerForm, int, int, Mapping[str, Any]]
 
 
 def _object(text: str, dialect: Dialect) -> dict[str, Any] | None:
+    found = _last_object(text, dialect, lambda value: not NAMES_SET.isdisjoint(value))
+    return found and found[2]
+
+
+def _last_object(
+    text: str, dialect: Dialect, wanted: Callable[[dict[str, Any]], bool]
+) -> tuple[int, int, dict[str, Any]] | None:
     ends = [place for place, mark in enumerate(text) if mark == "}"]
     for end in reversed(ends):
         for start in (place for place in range(end) if text[place] == "{"):
             found = _read(text[start : end + 1], dialect)
-            if isinstance(found, dict) and not NAMES_SET.isdisjoint(found):
-                return found
+            if isinstance(found, dict) and wanted(found):
+                return start, end + 1, found
     return None
 
 
@@ -72,26 +82,48 @@ def _is_data(text: str) -> bool:
     return not side_by_side and not any(isinstance(one, ast.Set | ast.BinOp) for one in nodes)
 
 
-def _element(text: str, name: str, tags: list[str]) -> str | None:
-    """The inside of the last tag of that name that holds anything."""
-    before, opening, after = text.rpartition(f"<{name}>")
-    if not opening:
-        return None
-    inside, closing, _ = after.partition(f"</{name}>")
-    if closing:
-        return inside
-    cut = min((after.find(tag) for tag in tags if tag in after), default=len(after))
-    line = after[:cut].lstrip().split("\n")[0].strip()
-    return line or _element(before, name, [*tags, f"<{name}>"])
+def _elements(text: str, name: str) -> list[tuple[int, int, str]]:
+    """The elements of that name with where they start and end; each ends before the next."""
+    opening, closing = f"<{name}>", f"</{name}>"
+    found: list[tuple[int, int, str]] = []
+    starts = [place for place in range(len(text)) if text.startswith(opening, place)]
+    for start, following in pairwise([*starts, len(text)]):
+        inner = start + len(opening)
+        if closing in text[inner:following]:
+            end = text.index(closing, inner)
+            found.append((start, end + len(closing), text[inner:end]))
+            continue
+        after = text[inner:]
+        cut = min((after.find(tag) for tag in TAGS if tag in after), default=len(after))
+        line = after[:cut].lstrip().split("\n")[0]
+        if line.strip():
+            found.append((start, text.index(line, inner) + len(line), line))
+    return found
 
 
 TAGS = [f"<{slash}{name}>" for name in (*NAMES, "final_output") for slash in ("", "/")]
 
 
-def _tag_values(text: str) -> dict[str, str]:
-    # The cut ends where the next tag begins, which may be one of the same name.
-    found = {name: _element(text, name, TAGS) for name in NAMES}
-    return {name: _bare(value) for name, value in found.items() if value is not None}
+def _tag_values(text: str) -> list[Part]:
+    last = {name: _elements(text, name)[-1:] for name in NAMES}
+    hits = {name: several[0] for name, several in last.items() if several}
+    if not hits:
+        return []
+    alone = [
+        (AnswerForm.FIELD_TAGS, start, end, {name: _tag_value(name, inside)})
+        for name, (start, end, inside) in hits.items()
+    ]
+    together = {name: _tag_value(name, inside) for name, (_, _, inside) in hits.items()}
+    start = min(start for start, _, _ in hits.values())
+    end = max(end for _, end, _ in hits.values())
+    return [(AnswerForm.FIELD_TAGS, start, end, together), *alone]
+
+
+def _tag_value(name: str, inside: str) -> Any:
+    value = _bare(inside)
+    several = [values for _, _, _, values in _objects(value)] if value.startswith("{") else []
+    best = [*filter(_is_whole, several), *several]
+    return best[0][name] if best and name in best[0] else value
 
 
 def _bare(value: str) -> str:
@@ -111,19 +143,72 @@ def _line_values(text: str) -> dict[str, str]:
     return values
 
 
+def _is_whole(values: Mapping[str, Any]) -> bool:
+    return values.keys() >= NAMES_SET
+
+
+def _is_part(values: Mapping[str, Any]) -> bool:
+    return not _is_whole(values) and not NAMES_SET.isdisjoint(values)
+
+
+def _objects(text: str) -> list[Part]:
+    forms = ((AnswerForm.JSON, Dialect.JSON), (AnswerForm.PYTHON, Dialect.PYTHON))
+    found = [
+        (form, *last)
+        for form, dialect in forms
+        for wanted in (_is_whole, _is_part)
+        if (last := _last_object(text, dialect, wanted)) is not None
+    ]
+    # Dicts of bare words have a table of their own; here every word would have to be quoted.
+    bare = [one for one in bare_dicts(text) if NAMES_SET.isdisjoint(one.bare)]
+    for wanted in (_is_whole, _is_part):
+        several = [(one.start, one.end, one.value) for one in bare if wanted(one.value)]
+        found += [(AnswerForm.PYTHON, *one) for one in several[-1:]]
+    return found
+
+
+def _final_outputs(text: str) -> list[Part]:
+    found: list[Part] = []
+    for start, end, inside in _elements(text, "final_output"):
+        several = [values for _, _, _, values in _objects(inside)]
+        best = [*filter(_is_whole, several), *several]
+        found += [(AnswerForm.FINAL_OUTPUT, start, end, values) for values in best[:1]]
+    whole = [one for one in found if _is_whole(one[3])]
+    return [*whole[-1:], *[one for one in found if one not in whole][-1:]]
+
+
+def _differs(one: Any, other: Any) -> bool:
+    return value_key(PAIR[0], one) != value_key(PAIR[0], other)
+
+
 def _reference(text: str) -> Hit:
-    output = _element(text, "final_output", TAGS)
-    found = {
-        AnswerForm.FINAL_OUTPUT: _object(output, Dialect.JSON) if output else None,
-        AnswerForm.FIELD_TAGS: _tag_values(text),
-        AnswerForm.JSON: _object(text, Dialect.JSON),
-        AnswerForm.PYTHON: _object(text, Dialect.PYTHON),
-        AnswerForm.FIELD_LINES: _line_values(text),
-    }
-    for form, values in found.items():
-        if values is not None and NAMES_SET <= values.keys():
-            return form, {name: values[name] for name in NAMES}
-    return None
+    """The last whole answer, unless a later part of one says otherwise; lines come after all."""
+    marked = [*_final_outputs(text), *_tag_values(text), *_objects(text)]
+    whole = [one for one in marked if _is_whole(one[3])]
+    lines = _line_values(text)
+    if whole:
+        form, _, end, values = max(whole, key=lambda one: one[2])
+    elif _is_whole(lines):
+        form, end, values = AnswerForm.FIELD_LINES, _end_of_lines(text), lines
+    else:
+        return None
+    for _, start, _, said in marked:
+        if start >= end and any(_differs(said[name], values[name]) for name in NAMES_SET & {*said}):
+            return None
+    return form, {name: values[name] for name in NAMES}
+
+
+def _end_of_lines(text: str) -> int:
+    """Where the last line ends that gives a field its value."""
+    ends: dict[str, int] = {}
+    end = 0
+    for line in text.split("\n"):
+        name, _, value = line.partition(":")
+        end += len(line)
+        if name.strip() in NAMES and value.strip():
+            ends[name.strip()] = end
+        end += 1
+    return max(ends.values())
 
 
 PIECES = st.sampled_from(

@@ -79,6 +79,7 @@ FOUND: tuple[Row, ...] = (
      GRANT),
     ("final-output-without-every-field-is-passed-over",
      f'<final_output>{{"decision": "grant"}}</final_output>\n{THREE_LINES}', THREE, LINES, GRANT),
+    ("final-output-label", "<final_output>North Quay</final_output>", ONE, OUTPUT, NORTH),
     # 2. one tag per field
     ("tag", "<berth>North Quay</berth>", ONE, TAGS, NORTH),
     ("tags-of-three", THREE_TAGS, THREE, TAGS, GRANT),
@@ -237,6 +238,8 @@ FOUND: tuple[Row, ...] = (
     ("whole-text-in-fence", "```\nNorth Quay\n```", ONE, WHOLE, NORTH),
     ("whole-text-alias", "NQ", ONE, WHOLE, {"berth": "NQ"}),
     ("whole-text-after-reasoning", "<think>South Quay?</think>\nNorth Quay", ONE, WHOLE, NORTH),
+    ("whole-text-with-full-stop", "North Quay.", ONE, WHOLE, NORTH),
+    ("whole-text-number", "12.5", AMOUNT, WHOLE, {"amount": "12.5"}),
     ("whole-text-yes", "Yes", FLAG, WHOLE, {"cleared": "Yes"}),
 )  # fmt: skip
 

@@ -1,95 +1,121 @@
 """Find the answer in what an agent returned.
 
-The forms are tried in the order of `AnswerForm`; in each the last occurrence wins, and one that
-does not yield every field is passed over. Forms are never combined.
+A mapping is the answer. In a text the last whole answer wins, whatever its form; forms are never
+combined.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
-from .answer_forms import FORMS, Candidate, Search
+from .answer_forms import marked_candidates
+from .answer_search import Candidate, Search
 from .field_names import FieldNames, field_names
 from .models import Compare, JsonValue, OutputField
 from .plain import encodable, plain
+from .plain_values import settled
+from .precedence import choose
 from .search_text import search_text
 from .traces import Returned, ReturnedKind
 from .verdicts import Answer, AnswerForm
-
-_Hit = tuple[AnswerForm, Candidate]
+from .weak_forms import weak_candidates
 
 _IN_WORDS: Final[Mapping[AnswerForm, str]] = {
     AnswerForm.MAPPING: "the mapping that was returned",
     AnswerForm.FINAL_OUTPUT: "the JSON in <final_output>",
     AnswerForm.FIELD_TAGS: "the tags",
+    AnswerForm.FINAL_DECISION: "the JSON in <final_decision>",
     AnswerForm.JSON: "the last JSON object",
     AnswerForm.PYTHON: "the last Python dict",
     AnswerForm.FIELD_LINES: "the `Field: value` lines",
 }
 
 
-def find_answer(returned: Returned, fields: tuple[OutputField, ...]) -> Answer:
-    """Return the answer, or why there is none; a field that is to be ignored is never missing."""
+def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = "") -> Answer:
+    """Return the answer, or why there is none; a field that is to be ignored is never missing.
+
+    What merely echoes a passage of the SOP is no answer.
+    """
     names = field_names(tuple(field.name for field in fields))
     required = [field for field in fields if field.compare is not Compare.IGNORE]
-    best: _Hit | None = None
-    for hit in _hits(returned, names, required):
-        missing = _missing(hit[1], required)
+    best: Candidate | None = None
+    for hit in _hits(returned, names, required, sop):
+        missing = _missing(hit, required)
         if not missing:
-            return _answer(hit)
-        if best is None or len(missing) < len(_missing(best[1], required)):
+            return _answer(hit, required)
+        if best is None or len(missing) < len(_missing(best, required)):
             best = hit
     return _no_answer(returned, best, required)
 
 
-def _hits(returned: Returned, names: FieldNames, required: Sequence[OutputField]) -> Iterator[_Hit]:
+def _hits(
+    returned: Returned, names: FieldNames, required: Sequence[OutputField], sop: str
+) -> Iterator[Candidate]:
     # A mapping is the answer, but where it wraps a text, that text is.
     if returned.kind is ReturnedKind.MAPPING:
         yield from _in_mapping(returned.mapping, names)
     if returned.text:
-        yield from _in_text(returned.text, names, required)
+        yield from _in_text(_unwrapped(returned.text), names, required, sop)
     if returned.kind is ReturnedKind.TEXT:
         yield from _in_mapping(returned.mapping, names)
 
 
-def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[_Hit]:
+def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[Candidate]:
     values, extra = names.split(mapping)
     if values:
-        yield AnswerForm.MAPPING, Candidate(values=values, position=-1, extra=extra)
+        yield Candidate(form=AnswerForm.MAPPING, values=values, start=-1, end=-1, extra=extra)
 
 
-def _in_text(text: str, names: FieldNames, required: Sequence[OutputField]) -> Iterator[_Hit]:
+def _in_text(
+    text: str, names: FieldNames, required: Sequence[OutputField], sop: str
+) -> Iterator[Candidate]:
     searched = search_text(text, names.folded)
-    search = Search(searched.text, names, required)
-    for form, find in FORMS:
-        candidate = find(search)
-        if candidate is not None:
-            yield (
-                form,
-                Candidate(
-                    values=cast("Mapping[str, JsonValue]", plain(candidate.values)),
-                    position=searched.original(candidate.position),
-                    extra=tuple(map(encodable, candidate.extra)),
-                ),
-            )
+    search = Search(searched.text, names, required, sop)
+    choice = choose(search, [*marked_candidates(search)], [*weak_candidates(search)])
+    found = choice.answer
+    if found is None and (found := choice.short) is None:
+        return
+    yield Candidate(
+        form=found.form,
+        values=cast("Mapping[str, JsonValue]", plain(found.values)),
+        start=searched.original(found.start),
+        end=found.end,
+        extra=tuple(map(encodable, found.extra)),
+    )
+
+
+def _unwrapped(text: str) -> str:
+    """Return the text that stands in a text which is one JSON string, as frameworks hand it on."""
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped.startswith('"') and stripped.endswith('"'):
+        try:
+            inside = json.loads(stripped)
+        except ValueError:
+            return text
+        if "{" in inside or "<" in inside:
+            return cast("str", inside)
+    return text
 
 
 def _missing(candidate: Candidate, required: Sequence[OutputField]) -> tuple[str, ...]:
     return tuple(field.name for field in required if field.name not in candidate.values)
 
 
-def _answer(hit: _Hit) -> Answer:
-    form, candidate = hit
+def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
+    told = {field.name: settled(field, hit.values[field.name]) for field in required}
     return Answer(
-        values=candidate.values,
-        form=form,
-        position=None if form is AnswerForm.MAPPING else candidate.position,
-        extra=candidate.extra,
+        values={**hit.values, **told},
+        form=hit.form,
+        position=None if hit.form is AnswerForm.MAPPING else hit.start,
+        extra=hit.extra,
     )
 
 
-def _no_answer(returned: Returned, best: _Hit | None, required: Sequence[OutputField]) -> Answer:
+def _no_answer(
+    returned: Returned, best: Candidate | None, required: Sequence[OutputField]
+) -> Answer:
     if best is None:
         return Answer(
             values={},
@@ -97,14 +123,13 @@ def _no_answer(returned: Returned, best: _Hit | None, required: Sequence[OutputF
             missing=tuple(field.name for field in required),
             why=_nothing_found(returned),
         )
-    form, candidate = best
-    missing = _missing(candidate, required)
+    missing = _missing(best, required)
     return Answer(
-        values=candidate.values,
+        values=best.values,
         form=AnswerForm.NOT_FOUND,
         missing=missing,
-        extra=candidate.extra,
-        why=f"{_IN_WORDS[form]} gave no {', '.join(missing)}",
+        extra=best.extra,
+        why=f"{_IN_WORDS[best.form]} gave no {', '.join(missing)}",
     )
 
 

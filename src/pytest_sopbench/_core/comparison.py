@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final
 
+from .containers import same_container
 from .models import Compare, FieldType, JsonValue, OutputField, Scoring
 from .published import matches_as_published
 from .quantities import as_words, distance
@@ -50,6 +51,8 @@ def compare(
         why = "empty, any value would do" if is_empty(actual) else ""
     elif scoring is Scoring.PUBLISHED:
         why = "" if matches_as_published(expected, actual) else DIFFERENT
+    elif same_container(field, expected, actual):
+        why = ""
     else:
         why = _difference(field, expected, actual)
     if not why:

@@ -49,7 +49,7 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
     if returned.declared_error is not None and _says_it_failed(rules):
         reason = _one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
-    answer = find_answer(without_sop(returned, rules.sop), rules.fields)
+    answer = find_answer(without_sop(returned, rules.sop), rules.fields, rules.sop)
     exact = _judged(rules, task, answer)
     if rules.scoring is Scoring.EXACT:
         return exact

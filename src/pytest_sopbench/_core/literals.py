@@ -30,29 +30,10 @@ class Found:
     value: _Object
 
 
-def last_object(text: str, dialect: Dialect, wanted: Callable[[_Object], bool]) -> Found | None:
-    """Return the balanced object that ends last among those that are wanted.
-
-    Of an object and another inside it the outer one ends last.
-    """
-    best: Found | None = None
-    for found in _objects(text, GRAMMARS[dialect]):
-        if (best is None or found.end > best.end) and wanted(found.value):
-            best = found
-    return best
-
-
-def read_list(text: str) -> list[JsonValue] | None:
-    """Read a text that is one JSON or Python list literal, and nothing else."""
-    stripped = text.strip()
-    if not stripped.startswith(("[", "(")):
-        return None
-    parser = _Parser(stripped, GRAMMARS[Dialect.PYTHON], len(stripped))
-    return cast("list[JsonValue]", parser.value) if parser.parse(0) == len(stripped) else None
-
-
-def _objects(text: str, grammar: Grammar) -> Iterator[Found]:
+def objects(text: str, dialect: Dialect) -> Iterator[Found]:
+    """Yield the balanced objects of a text; of two that overlap, the inner one comes first."""
     # No object ends behind the last brace, and much text has none.
+    grammar = GRAMMARS[dialect]
     limit = text.rfind("}") + 1
     parser = _Parser(text, grammar, limit)
     for match in grammar.start.finditer(text, 0, limit):
@@ -60,6 +41,35 @@ def _objects(text: str, grammar: Grammar) -> Iterator[Found]:
             parser.parse(match.start())
             yield from parser.found
             parser.found.clear()
+
+
+def last_object(text: str, dialect: Dialect, wanted: Callable[[_Object], bool]) -> Found | None:
+    """Return the balanced object that ends last among those that are wanted.
+
+    Of an object and another inside it the outer one ends last.
+    """
+    best: Found | None = None
+    for found in objects(text, dialect):
+        if (best is None or found.end > best.end) and wanted(found.value):
+            best = found
+    return best
+
+
+def read_list(text: str) -> list[JsonValue] | None:
+    """Read a text that is one JSON or Python list literal, and nothing else."""
+    return cast("list[JsonValue] | None", _read_whole(text.strip(), ("[", "(")))
+
+
+def read_container(text: str) -> JsonValue:
+    """Read a text that is one JSON or Python list or object, and nothing else, or `None`."""
+    return _read_whole(text.strip(), ("[", "(", "{"))
+
+
+def _read_whole(text: str, marks: tuple[str, ...]) -> JsonValue:
+    if not text.startswith(marks):
+        return None
+    parser = _Parser(text, GRAMMARS[Dialect.PYTHON], len(text))
+    return parser.value if parser.parse(0) == len(text) else None
 
 
 class _Parser:

@@ -13,12 +13,15 @@ from typing import Final
 from .field_names import name_pattern
 from .spelling import fold
 
-REASONING: Final = ("thinking", "think", "analysis", "scratchpad")
+REASONING: Final = (
+    "thinking", "think", "thoughts", "thought", "analysis", "reasoning", "reflection", "scratchpad"
+)  # fmt: skip
 """Tags inside which nothing is an answer."""
 
+_COMMENT: Final = "<!--"
 _ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""
-_REASONING_TAG: Final = re.compile(
-    rf"<\s*(/\s*)?({'|'.join(REASONING)}){_ATTRIBUTES}\s*(/\s*)?>", re.IGNORECASE
+_HIDING: Final = re.compile(
+    rf"<\s*(/\s*)?({'|'.join(REASONING)}){_ATTRIBUTES}\s*(/\s*)?>|(<!--)|(-->)", re.IGNORECASE
 )
 
 
@@ -35,10 +38,17 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The last element of a name: where it starts, and the text inside."""
+    """One element: where it starts and ends, where the text inside does, and if it is closed."""
 
+    name: str
     start: int
-    inside: str
+    end: int
+    inner_start: int
+    inner_end: int
+    closed: bool = True
+
+    def inside(self, text: str) -> str:
+        return text[self.inner_start : self.inner_end]
 
 
 def tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
@@ -55,39 +65,39 @@ def tags(text: str, pattern: re.Pattern[str]) -> Iterator[Tag]:
         yield Tag(fold(match[2]), match.start(), match.end(), closing, empty)
 
 
-def last_elements(text: str, found: list[Tag]) -> dict[str, Element]:
-    """Return the last element of each name.
+def elements(text: str, found: list[Tag]) -> dict[str, list[Element]]:
+    """Return the elements of each name, the first last.
 
-    One that is never closed is read to the end of its line, or to the next tag that matters. One
-    that is not closed and holds nothing was cut off before its value, and is none.
+    An element that is never closed is read to the end of its line, or to the next tag that
+    matters. One that is not closed and holds nothing was cut off before its value, and is none.
+    No two elements of one name share any text, so that all of them may be read in linear time.
     """
-    elements: dict[str, Element] = {}
-    seen: set[str] = set()
+    by_name: dict[str, list[Element]] = {}
     closings: dict[str, Tag] = {}
     following = len(text)
     for tag in reversed(found):
         if tag.closing:
             closings[tag.name] = tag
-        elif tag.name not in seen:
-            inside = _inside(text, tag, closings.get(tag.name), following)
-            if inside is not None:
-                seen.add(tag.name)
-                elements[tag.name] = Element(tag.start, inside)
+        else:
+            element = _element(text, tag, closings.pop(tag.name, None), following)
+            if element is not None:
+                by_name.setdefault(tag.name, []).append(element)
         following = tag.start
-    return elements
+    for several in by_name.values():
+        several.reverse()
+    return by_name
 
 
-def without_reasoning(text: str, fields: frozenset[str]) -> str:
-    """Return the text with reasoning blanked out, so that every offset stays what it was.
+def without_hidden(text: str, fields: frozenset[str]) -> str:
+    """Return the text with reasoning and comments blanked out; every offset stays what it was.
 
     A closing tag alone ends reasoning that began with the text, as some providers cut off the
-    opening one; an opening tag alone is reasoning to the end. `fields` are folded names that are
-    no reasoning in this task.
+    opening one; an opening tag or comment mark alone hides all that follows. `fields` are folded
+    names that are no reasoning in this task.
     """
     if "<" not in text:
         return text
-    found = [tag for tag in tags(text, _REASONING_TAG) if tag.name not in fields and not tag.empty]
-    spans = _reasoning_spans(found, len(text))
+    spans = _hidden_spans([tag for tag in _hiding_tags(text) if tag.name not in fields], len(text))
     if not spans:
         return text
     parts: list[str] = []
@@ -98,16 +108,26 @@ def without_reasoning(text: str, fields: frozenset[str]) -> str:
     return "".join(parts) + text[position:]
 
 
-def _inside(text: str, tag: Tag, closing: Tag | None, following: int) -> str | None:
+def _element(text: str, tag: Tag, closing: Tag | None, following: int) -> Element | None:
     if tag.empty:
-        return ""
+        return Element(tag.name, tag.start, tag.end, tag.end, tag.end)
     if closing is not None:
-        return text[tag.end : closing.start]
-    rest = text[tag.end : following].lstrip()
-    return rest.partition("\n")[0].strip() or None
+        return Element(tag.name, tag.start, closing.end, tag.end, closing.start)
+    rest = text[tag.end : following]
+    start = tag.end + len(rest) - len(rest.lstrip())
+    end = start + len(text[start:following].partition("\n")[0])
+    return Element(tag.name, tag.start, end, start, end, closed=False) if start < end else None
 
 
-def _reasoning_spans(found: list[Tag], length: int) -> list[tuple[int, int]]:
+def _hiding_tags(text: str) -> Iterator[Tag]:
+    for match in _HIDING.finditer(text):
+        if match[2] is None:
+            yield Tag(_COMMENT, match.start(), match.end(), closing=bool(match[5]), empty=False)
+        elif not match[3]:
+            yield Tag(fold(match[2]), match.start(), match.end(), bool(match[1]), empty=False)
+
+
+def _hidden_spans(found: list[Tag], length: int) -> list[tuple[int, int]]:
     last_closing = {tag.name: tag.start for tag in found if tag.closing}
     spans: list[tuple[int, int]] = []
     opened: Tag | None = None
@@ -115,7 +135,8 @@ def _reasoning_spans(found: list[Tag], length: int) -> list[tuple[int, int]]:
         if opened is None and not tag.closing:
             opened = tag
         elif opened is None:
-            spans = [(0, tag.end)]
+            # An arrow in a text looks like the end of a comment, and ends nothing.
+            spans = spans if tag.name == _COMMENT else [(0, tag.end)]
         elif tag.closing and _closes(tag, opened, last_closing):
             spans.append((opened.start, tag.end))
             opened = None
@@ -126,4 +147,6 @@ def _reasoning_spans(found: list[Tag], length: int) -> list[tuple[int, int]]:
 
 def _closes(tag: Tag, opened: Tag, last_closing: dict[str, int]) -> bool:
     """A tag of another name closes reasoning only where none of its own name ever will."""
-    return tag.name == opened.name or last_closing.get(opened.name, -1) < opened.start
+    if tag.name == opened.name or _COMMENT in (tag.name, opened.name):
+        return tag.name == opened.name
+    return last_closing.get(opened.name, -1) < opened.start

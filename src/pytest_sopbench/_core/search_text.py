@@ -7,7 +7,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from .markup import without_reasoning
+from .escaped_tags import tags_unescaped
+from .markup import without_hidden
 from .spelling import INVISIBLE
 
 _WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
@@ -26,13 +27,18 @@ class SearchText:
 
 
 def search_text(text: str, fields: frozenset[str]) -> SearchText:
-    """Blank out reasoning, leave out what nobody can see, and make every space a plain one.
+    """Blank out what is hidden, leave out what nobody can see, and make every space a plain one.
 
-    `fields` are the folded names of the output fields, whose tags are never reasoning.
+    Hidden are reasoning and comments. Tags that arrive escaped become tags. `fields` are the
+    folded names of the output fields, whose tags are never reasoning.
     """
     if text.isascii():
-        return SearchText(without_reasoning(text, fields))
+        return SearchText(_shown(text, fields))
     invisible = [match.start() for match in INVISIBLE.finditer(text)]
     visible = _WIDE_SPACES.sub(" ", INVISIBLE.sub("", text) if invisible else text)
     removed = tuple(offset - before for before, offset in enumerate(invisible))
-    return SearchText(without_reasoning(visible, fields), removed)
+    return SearchText(_shown(visible, fields), removed)
+
+
+def _shown(text: str, fields: frozenset[str]) -> str:
+    return without_hidden(tags_unescaped(text, fields), fields)

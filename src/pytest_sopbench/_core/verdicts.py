@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class AnswerForm(StrEnum):
-    """Where in what an agent returned the answer was found; the order is the order of search."""
+    """Where in what an agent returned the answer was found.
+
+    `PUBLISHED` is where the published scorer finds another answer than ours.
+    """
 
     MAPPING = "mapping"
     FINAL_OUTPUT = "final_output"
@@ -24,7 +27,9 @@ class AnswerForm(StrEnum):
     JSON = "json"
     PYTHON = "python"
     FIELD_LINES = "field_lines"
+    BOXED = "boxed"
     WHOLE_TEXT = "whole_text"
+    PUBLISHED = "published"
     NOT_FOUND = "not_found"
 
 

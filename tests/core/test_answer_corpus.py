@@ -1,0 +1,76 @@
+"""A corpus: texts as models of today write them, each with what a reader takes for the answer.
+
+The texts were written before the code, in `data/answer_corpus_*.toml`; a sentence says why where
+two readers might differ.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.answers import find_answer
+from pytest_sopbench._core.comparison import compare
+from pytest_sopbench._core.models import FieldType, OutputField
+from pytest_sopbench._core.returned import read_returned
+from pytest_sopbench._core.verdicts import Answer
+
+DATA = Path(__file__).parent / "data"
+
+
+def read(name: str) -> dict[str, Any]:
+    return tomllib.loads((DATA / f"answer_corpus_{name}.toml").read_text(encoding="utf-8"))
+
+
+TASKS = read("tasks")
+TEXTS = {f"{part}-{name}": row for part in ("one", "many") for name, row in read(part).items()}
+ANSWERED = {name: row for name, row in TEXTS.items() if "answer" in row}
+SILENT = {name: row for name, row in TEXTS.items() if "answer" not in row}
+
+
+def fields_of(task: str) -> tuple[OutputField, ...]:
+    return tuple(
+        OutputField(
+            name=field["name"], type=FieldType(field["type"]), values=tuple(field.get("values", ()))
+        )
+        for field in TASKS[task]["fields"]
+    )
+
+
+def answer_to(row: dict[str, Any]) -> Answer:
+    sop = TASKS[row["task"]].get("sop", "")
+    return find_answer(read_returned(row["said"]), fields_of(row["task"]), sop)
+
+
+def test_the_corpus_is_large_and_both_judgements_occur_often() -> None:
+    said = {(row["task"], row["said"]) for row in TEXTS.values()}
+
+    assert len(TEXTS) == len(said)
+    assert 240 <= len(said)
+    assert 60 <= len(SILENT)
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_what_a_reader_takes_for_the_answer_is_found(name: str) -> None:
+    row = ANSWERED[name]
+    fields = fields_of(row["task"])
+    read_by_a_person = row["answer"]
+    if len(fields) == 1 and not isinstance(read_by_a_person, dict):
+        read_by_a_person = {fields[0].name: read_by_a_person}
+
+    answer = answer_to(row)
+
+    assert answer.complete, answer.why
+    assert [None] * len(fields) == [
+        compare(field, read_by_a_person[field.name], answer.values[field.name]) for field in fields
+    ]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_where_a_reader_finds_no_answer_there_is_none(name: str) -> None:
+    answer = answer_to(SILENT[name])
+
+    assert not answer.complete, (answer.form, answer.values)
