@@ -135,7 +135,9 @@ def test_what_only_resembles_an_answer_is_never_correct(column: Column) -> None:
                 continue
             for said in renderings(name, cheat):
                 assert not correct(column, expected, said), (expected, said)
-        for nothing in (None, "", {}, {name: None}, {name: ""}, f"<{name}></{name}>", [], 0):
+        # No list and an empty list say the same where a list is asked for.
+        silent = [] if expected == "[]" else [{name: None}, {name: ""}, f"<{name}></{name}>"]
+        for nothing in (None, "", {}, *silent, [], 0):
             assert not correct(column, expected, nothing), (expected, nothing)
 
 

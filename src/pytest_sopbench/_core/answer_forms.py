@@ -10,7 +10,7 @@ from .echoes import count_words
 from .escaped_tags import ANSWERS, DECISIONS, WRAPPERS
 from .markup import Element
 from .models import JsonValue, OutputField
-from .object_forms import last_ones, object_candidates, object_inside, own_words
+from .object_forms import AnswerObject, last_ones, object_candidates, object_inside
 from .plain_values import Reading, plain_value
 from .verdicts import AnswerForm
 from .wrapping import bare_value, decoded
@@ -47,15 +47,14 @@ def _in_element(search: Search, element: Element) -> Candidate | None:
         value = _only_value(search, element, inside)
         if value is None or search.single is None:
             return None
-        read = {search.single.name: value}, ()
-    values, extra = read
+        read = AnswerObject(element.start, element.end, {search.single.name: value}, {})
     return Candidate(
         form=_FORMS.get(element.name, AnswerForm.FINAL_DECISION),
-        values=values,
+        values=read.values,
         start=element.start,
         end=element.end,
-        own=own_words(values) + 2 * count_words(element.name),
-        extra=extra,
+        tag_words=2 * count_words(element.name),
+        beside=read.beside,
         explicit=explicit,
     )
 
@@ -114,7 +113,7 @@ def _together(search: Search, hits: dict[str, Element]) -> Candidate:
         values=values,
         start=start,
         end=last.end,
-        own=own_words(values) + sum(map(count_words, values)),
+        tag_words=sum(map(count_words, values)),
         explicit=any(one.start <= start and last.end <= one.end for one in outer),
     )
 
@@ -124,6 +123,6 @@ def _tag_value(search: Search, name: str, element: Element) -> JsonValue:
     value = bare_value(decoded(inside))
     if value.startswith("{"):
         read = object_inside(search, value)
-        if read is not None and name in read[0]:
-            return read[0][name]
+        if read is not None and name in read.values:
+            return read.values[name]
     return value

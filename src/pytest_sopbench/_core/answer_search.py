@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from .echoes import Echoes, Passage
+from .echoes import MORE, Echoes, Passage, count_words
 from .escaped_tags import ANSWERS, DECISIONS, WRAPPERS
 from .field_names import FieldNames
 from .markup import Element, elements, tag_pattern, tags
@@ -20,17 +20,17 @@ from .verdicts import AnswerForm
 class Candidate:
     """What one form yields, perhaps not for every field, and where it stands.
 
-    `own` are the words that the answer itself takes up, as they are compared with the SOP.
-    `extra` are names that are no field. `explicit` is what is marked as the final answer.
-    `free` is a value that any words would be.
+    `beside` is what an object says of other names. `tag_words` are the words that tags take up
+    in it. `explicit` is what is marked as the final answer, `free` a value that any words would
+    be.
     """
 
     form: AnswerForm
     values: Mapping[str, JsonValue]
     start: int
     end: int
-    own: int = 0
-    extra: tuple[str, ...] = ()
+    beside: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    tag_words: int = 0
     explicit: bool = False
     free: bool = False
 
@@ -72,7 +72,16 @@ class Search:
 
     def echo(self, found: Candidate) -> Passage | None:
         """Return the passage of the SOP that a candidate merely stands in, if any."""
-        return self._echoes.around(found.start, found.end, found.own)
+        around = self._echoes.around(found.start, found.end)
+        if not around:
+            return None
+        # Only here are words counted: objects inside one another share theirs.
+        own = found.tag_words + count_words(found.values)
+        return next((passage for passage in around if passage.words - own >= MORE), None)
+
+    def is_echo(self, found: Candidate) -> bool:
+        """Whether a candidate is not the agent's own: a passage, or an example with parts cut."""
+        return self.echo(found) is not None or self._echoes.quotes(found.beside)
 
     def missing(self, values: Mapping[str, JsonValue]) -> tuple[str, ...]:
         return tuple(one.name for one in self.required if one.name not in values)

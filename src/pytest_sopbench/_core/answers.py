@@ -65,7 +65,9 @@ def _hits(
 def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[Candidate]:
     values, extra = names.split(mapping)
     if values:
-        yield Candidate(form=AnswerForm.MAPPING, values=values, start=-1, end=-1, extra=extra)
+        yield Candidate(
+            form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=dict.fromkeys(extra)
+        )
 
 
 def _in_text(
@@ -82,7 +84,7 @@ def _in_text(
         values=cast("Mapping[str, JsonValue]", plain(found.values)),
         start=searched.original(found.start),
         end=found.end,
-        extra=tuple(map(encodable, found.extra)),
+        beside=dict.fromkeys(map(encodable, found.beside)),
     )
 
 
@@ -109,7 +111,7 @@ def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
         values={**hit.values, **told},
         form=hit.form,
         position=None if hit.form is AnswerForm.MAPPING else hit.start,
-        extra=hit.extra,
+        extra=tuple(hit.beside),
     )
 
 
@@ -128,7 +130,7 @@ def _no_answer(
         values=best.values,
         form=AnswerForm.NOT_FOUND,
         missing=missing,
-        extra=best.extra,
+        extra=tuple(best.beside),
         why=f"{_IN_WORDS[best.form]} gave no {', '.join(missing)}",
     )
 

@@ -7,6 +7,7 @@ it. An answer in just the form of the SOP's example is an answer.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
@@ -42,22 +43,31 @@ class Passage:
 class Echoes:
     """The passages of one text that stand in the SOP too."""
 
-    __slots__ = ("_ends", "_starts", "passages")
+    __slots__ = ("_ends", "_passages", "_sop", "_starts")
 
     def __init__(self, text: str, sop: str) -> None:
-        self.passages = _passages(text, sop) if sop else []
-        self._starts = [passage.start for passage in self.passages]
-        self._ends = [passage.end for passage in self.passages]
+        self._sop = _indexed(sop) if sop else None
+        self._passages = _passages(text, self._sop) if self._sop else []
+        self._starts = [passage.start for passage in self._passages]
+        self._ends = [passage.end for passage in self._passages]
 
-    def around(self, start: int, end: int, own: int) -> Passage | None:
-        """Return the passage that holds this answer of `own` words and is an echo, if any.
+    def around(self, start: int, end: int) -> list[Passage]:
+        """Return the passages that hold this stretch of the text whole.
 
         Passages start and end in the same order, and few of them hold the same word.
         """
         first = bisect_left(self._ends, end)
-        last = bisect_right(self._starts, start)
-        around = (passage for passage in self.passages[first:last] if passage.words - own >= MORE)
-        return next(around, None)
+        return self._passages[first : bisect_right(self._starts, start)]
+
+    def quotes(self, pairs: Mapping[str, JsonValue]) -> bool:
+        """Whether all of these pairs stand in the SOP, and one of them nowhere by chance."""
+        if self._sop is None or not any(map(_tells, pairs.values())):
+            return False
+        joined = self._sop.joined
+        return all(
+            _is_plain(value) and f" {_joined(key, value)} " in joined
+            for key, value in pairs.items()
+        )
 
 
 def count_words(value: JsonValue) -> int:
@@ -79,9 +89,10 @@ def count_words(value: JsonValue) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Sop:
-    """The words of the SOP, and where each run of `SHORTEST` of them begins."""
+    """The words of the SOP, also as one text, and where each run of `SHORTEST` begins."""
 
     words: tuple[str, ...]
+    joined: str
     places: Mapping[tuple[str, ...], list[int]]
 
 
@@ -94,11 +105,27 @@ def _indexed(sop: str) -> _Sop:
         # However often the SOP repeats itself, a word of the text costs the same.
         if len(known) < _PLACES:
             known.append(place)
-    return _Sop(words, places)
+    return _Sop(words, f" {' '.join(words)} ", places)
 
 
-def _passages(text: str, sop: str) -> list[Passage]:
-    indexed = _indexed(sop)
+def _tells(value: JsonValue) -> bool:
+    """Whether a value is one of a kind, as an id or a sentence is, and `true` is not."""
+    if not isinstance(value, str):
+        return False
+    is_id = len(value) >= SHORTEST and any(map(str.isdigit, value))
+    return is_id or count_words(value) >= SHORTEST - 2
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return value is None or isinstance(value, str | int | float)
+
+
+def _joined(key: str, value: JsonValue) -> str:
+    text = f"{key} {value if isinstance(value, str) else json.dumps(value)}"
+    return " ".join(match[1].casefold() for match in _WORD.finditer(text) if match[1])
+
+
+def _passages(text: str, indexed: _Sop) -> list[Passage]:
     found = [match for match in _WORD.finditer(text) if match[1]]
     words = tuple(match[1].casefold() for match in found)
     passages: list[Passage] = []

@@ -8,7 +8,6 @@ from typing import Final
 
 from .answer_search import Candidate, Search, pattern_of
 from .bare_words import BareDict, bare_dicts
-from .echoes import count_words
 from .grammars import Dialect
 from .literals import objects
 from .markup import elements, tags
@@ -27,11 +26,13 @@ _GENERIC: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Object:
+class AnswerObject:
+    """An object in a text: the values of the fields, and what it says beside them."""
+
     start: int
     end: int
-    values: dict[str, JsonValue]
-    extra: tuple[str, ...]
+    values: Mapping[str, JsonValue]
+    beside: Mapping[str, JsonValue]
 
 
 def object_candidates(search: Search) -> Iterator[Candidate]:
@@ -41,16 +42,15 @@ def object_candidates(search: Search) -> Iterator[Candidate]:
         yield from last_ones(search, found)
 
 
-def object_inside(search: Search, text: str) -> tuple[dict[str, JsonValue], tuple[str, ...]] | None:
-    """Return the values and the other keys of the last object in the text of an element."""
+def object_inside(search: Search, text: str) -> AnswerObject | None:
+    """Return the last object in the text of an element."""
     for inside in (text, decoded(text)) if "&" in text else (text,):
         last = (_last(search, read(search, inside)) for _, read in _READERS)
         found = [one for one in last if one is not None]
         if found:
-            best = min(found, key=lambda one: bool(search.missing(one.values)))
-            return best.values, best.extra
+            return min(found, key=lambda one: bool(search.missing(one.values)))
     generic = _generic(search, text)
-    return None if generic is None else (generic, ())
+    return None if generic is None else AnswerObject(0, len(text), generic, {})
 
 
 def last_ones(search: Search, found: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -60,29 +60,23 @@ def last_ones(search: Search, found: Iterable[Candidate]) -> Iterator[Candidate]
     for one in found:
         is_part = bool(search.missing(one.values))
         best = part if is_part else whole
-        if (best is None or one.end > best.end) and search.echo(one) is None:
+        if (best is None or one.end > best.end) and not search.is_echo(one):
             part, whole = (one, whole) if is_part else (part, one)
     yield from (one for one in (whole, part) if one is not None)
 
 
-def own_words(values: Mapping[str, JsonValue]) -> int:
-    """How many words the names and the values of an answer take up."""
-    return sum(count_words(name) + count_words(value) for name, value in values.items())
-
-
-def _candidate(form: AnswerForm, found: _Object) -> Candidate:
+def _candidate(form: AnswerForm, found: AnswerObject) -> Candidate:
     return Candidate(
         form=form,
         values=found.values,
         start=found.start,
         end=found.end,
-        own=own_words(found.values),
-        extra=found.extra,
+        beside=found.beside,
     )
 
 
-def _last(search: Search, found: Iterator[_Object]) -> _Object | None:
-    best: tuple[bool, int, _Object] | None = None
+def _last(search: Search, found: Iterator[AnswerObject]) -> AnswerObject | None:
+    best: tuple[bool, int, AnswerObject] | None = None
     for one in found:
         rank = (not search.missing(one.values), one.end)
         if best is None or rank > best[:2]:
@@ -90,26 +84,26 @@ def _last(search: Search, found: Iterator[_Object]) -> _Object | None:
     return None if best is None else best[2]
 
 
-def _json(search: Search, text: str) -> Iterator[_Object]:
+def _json(search: Search, text: str) -> Iterator[AnswerObject]:
     return _literals(search, text, Dialect.JSON)
 
 
-def _python(search: Search, text: str) -> Iterator[_Object]:
+def _python(search: Search, text: str) -> Iterator[AnswerObject]:
     return _literals(search, text, Dialect.PYTHON)
 
 
-def _literals(search: Search, text: str, dialect: Dialect) -> Iterator[_Object]:
+def _literals(search: Search, text: str, dialect: Dialect) -> Iterator[AnswerObject]:
     # Of a long text it pays to know first whether any key of it can be a field.
     if len(text) > _LONG and not search.names.may_occur(text):
         return
     for found in objects(text, dialect):
         if search.names.any_in(found.value):
-            values, extra = search.names.split(found.value)
+            values, beside = _split(search, found.value)
             unwrapped = {name: _unwrapped(search, name, value) for name, value in values.items()}
-            yield _Object(found.start, found.end, unwrapped, extra)
+            yield AnswerObject(found.start, found.end, unwrapped, beside)
 
 
-def _bare_words(search: Search, text: str) -> Iterator[_Object]:
+def _bare_words(search: Search, text: str) -> Iterator[AnswerObject]:
     for found in bare_dicts(text):
         if search.names.any_in(found.value):
             read = _known(search, found)
@@ -117,9 +111,9 @@ def _bare_words(search: Search, text: str) -> Iterator[_Object]:
                 yield read
 
 
-def _known(search: Search, found: BareDict) -> _Object | None:
+def _known(search: Search, found: BareDict) -> AnswerObject | None:
     """Read a dict with bare words, each of which has to be a value of its field."""
-    values, extra = search.names.split(found.value)
+    values, beside = _split(search, found.value)
     bare = {search.names.field_of(key) for key in found.bare}
     for field in search.required:
         value = values.get(field.name)
@@ -128,7 +122,14 @@ def _known(search: Search, found: BareDict) -> _Object | None:
             if read.reading is not Reading.EXACT:
                 return None
             values[field.name] = read.value
-    return _Object(found.start, found.end, values, extra)
+    return AnswerObject(found.start, found.end, values, beside)
+
+
+def _split(
+    search: Search, value: Mapping[str, JsonValue]
+) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
+    values, others = search.names.split(value)
+    return values, {key: value[key] for key in others}
 
 
 def _generic(search: Search, text: str) -> dict[str, JsonValue] | None:
@@ -160,7 +161,7 @@ def _unwrapped(search: Search, name: str, value: JsonValue) -> JsonValue:
     return value
 
 
-_READERS: Final[tuple[tuple[AnswerForm, Callable[[Search, str], Iterator[_Object]]], ...]] = (
+_READERS: Final[tuple[tuple[AnswerForm, Callable[[Search, str], Iterator[AnswerObject]]], ...]] = (
     (AnswerForm.JSON, _json),
     (AnswerForm.PYTHON, _python),
     (AnswerForm.PYTHON, _bare_words),

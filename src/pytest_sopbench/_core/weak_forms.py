@@ -12,9 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from .answer_search import Candidate, Search
-from .echoes import count_words
 from .models import OutputField
-from .object_forms import own_words
 from .plain_values import Reading, is_other_value, plain_value
 from .spelling import is_empty
 from .verdicts import AnswerForm
@@ -63,7 +61,7 @@ def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
         if read.reading is Reading.NONE:
             if name in last and is_other_value(one.field, one.words, last[name][1]):
                 del last[name]
-        elif search.echo(_alone(one, read.value)) is None:
+        elif not search.is_echo(_alone(one, read.value)):
             last[name] = (one, read.value, read.reading is Reading.ANY_WORDS)
     if not last:
         return None
@@ -80,9 +78,7 @@ def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
 
 def _alone(said: _Said, value: str) -> Candidate:
     values = {said.field.name: value}
-    return Candidate(
-        form=said.form, values=values, start=said.start, end=said.end, own=own_words(values)
-    )
+    return Candidate(form=said.form, values=values, start=said.start, end=said.end)
 
 
 def _lines(search: Search) -> Iterator[_Said]:
@@ -137,7 +133,6 @@ def _whole_text(search: Search) -> Candidate | None:
         values={field.name: read.value},
         start=start,
         end=start + len(read.value),
-        own=count_words(read.value),
     )
 
 
