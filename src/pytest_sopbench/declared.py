@@ -177,7 +177,7 @@ def add_ini_values(parser: pytest.Parser) -> None:
         ("sop_junit_misses", "misses in JUnit XML: failure (default) or skipped"),
         ("sop_paths", "folders in which domain folders lie (default: domains, tests/domains)"),
         ("sop_max_calls", "tool calls that one run may make (default: 100)"),
-        ("sop_scoring", "exact (default) or published, which reproduces SOP-Bench's scorer"),
+        ("sop_scoring", "exact (default) or published, which finds and compares as SOP-Bench does"),
         ("sop_contract", "off, report (default: a broken must rule fails) or enforce (any does)"),
         ("sop_traces", "event logs to keep: failed (default), all or none"),
         ("sop_redact", "regular expressions, or env:NAME: matches become *** wherever we write"),

@@ -28,16 +28,19 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 _JSON_WORDS: Final[dict[str, JsonValue]] = {
     "true": True, "false": False, "null": None, "NaN": nan, "Infinity": inf, "-Infinity": -inf,
 }  # fmt: skip
-_PYTHON_WORDS: Final[dict[str, JsonValue]] = {
-    **_JSON_WORDS, "True": True, "False": False, "None": None,
-}  # fmt: skip
+_LITERAL_WORDS: Final[dict[str, JsonValue]] = {"True": True, "False": False, "None": None}
+_PYTHON_WORDS: Final[dict[str, JsonValue]] = {**_JSON_WORDS, **_LITERAL_WORDS}
 
 
 class Dialect(StrEnum):
-    """Whose literals are read. Python's has both quotes, tuples and trailing commas."""
+    """Whose literals are read. Python's has both quotes, tuples and trailing commas.
+
+    Agents mix the words of both, which `PYTHON` allows and `LITERAL` does not.
+    """
 
     JSON = "json"
     PYTHON = "python"
+    LITERAL = "literal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,13 @@ def _unescaped(match: re.Match[str]) -> str:
 
 GRAMMARS: Final[Mapping[Dialect, Grammar]] = {
     Dialect.JSON: _grammar(_DOUBLE, "{[}]", _json_unquote, _JSON_WORDS, trailing_comma=False),
-    Dialect.PYTHON: _grammar(
-        f"{_DOUBLE}|{_SINGLE}", "{[(}])", _python_unquote, _PYTHON_WORDS, trailing_comma=True
-    ),
+    **{
+        dialect: _grammar(
+            f"{_DOUBLE}|{_SINGLE}", "{[(}])", _python_unquote, words, trailing_comma=True
+        )
+        for dialect, words in (
+            (Dialect.PYTHON, _PYTHON_WORDS),
+            (Dialect.LITERAL, _LITERAL_WORDS),
+        )
+    },
 }

@@ -13,7 +13,8 @@ from .comparison import compare
 from .models import Compare, JsonValue, Rules, Scoring, Task
 from .pasted import without_sop
 from .procedure import with_procedure
-from .published import NOT_FOUND
+from .published_answer import UNKNOWN
+from .published_finding import NOT_FOUND, published
 from .quantities import as_seconds
 from .spelling import fold
 from .traces import Ending, Returned, ReturnedKind, Trace
@@ -53,7 +54,7 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
     exact = _judged(rules, task, answer)
     if rules.scoring is Scoring.EXACT:
         return exact
-    return _judged_as_published(rules, task, answer, exact)
+    return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
 def _judged(rules: Rules, task: Task, answer: Answer) -> Verdict:
@@ -65,10 +66,29 @@ def _judged(rules: Rules, task: Task, answer: Answer) -> Verdict:
 
 def _judged_as_published(rules: Rules, task: Task, answer: Answer, exact: Verdict) -> Verdict:
     """Judge a run that returned, which by these rules always gave an answer."""
-    found = {field.name: answer.values.get(field.name, NOT_FOUND) for field in rules.fields}
+    one = len(rules.fields) == 1
+    found = {
+        field.name: answer.values.get(field.name, UNKNOWN if one else None)
+        for field in rules.fields
+    }
     mismatches = _closest(rules, task, found, Scoring.PUBLISHED)
+    if not one and answer.missing:
+        # There one value may be unknown, but of several each has to be there.
+        mismatches = _lacking(rules, task, answer, mismatches)
     only_published = not mismatches and not exact.correct
     return _compared(mismatches, answer, only_published=only_published)
+
+
+def _lacking(
+    rules: Rules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
+) -> tuple[Mismatch, ...]:
+    told = {mismatch.field for mismatch in mismatches}
+    missing = (
+        Mismatch(field=field.name, expected=task.expected[field.name], actual=None, why=NOT_FOUND)
+        for field in rules.fields
+        if field.name in answer.missing and field.name not in told
+    )
+    return (*mismatches, *missing)
 
 
 def _compared(

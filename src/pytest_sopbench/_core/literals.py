@@ -60,15 +60,20 @@ def read_list(text: str) -> list[JsonValue] | None:
     return cast("list[JsonValue] | None", _read_whole(text.strip(), ("[", "(")))
 
 
+def read_object(text: str, dialect: Dialect) -> _Object | None:
+    """Read a text that is one object of that dialect, and nothing else."""
+    return cast("_Object | None", _read_whole(text, ("{",), dialect))
+
+
 def read_container(text: str) -> JsonValue:
     """Read a text that is one JSON or Python list or object, and nothing else, or `None`."""
     return _read_whole(text.strip(), ("[", "(", "{"))
 
 
-def _read_whole(text: str, marks: tuple[str, ...]) -> JsonValue:
+def _read_whole(text: str, marks: tuple[str, ...], dialect: Dialect = Dialect.PYTHON) -> JsonValue:
     if not text.startswith(marks):
         return None
-    parser = _Parser(text, GRAMMARS[Dialect.PYTHON], len(text))
+    parser = _Parser(text, GRAMMARS[dialect], len(text))
     return parser.value if parser.parse(0) == len(text) else None
 
 

@@ -137,7 +137,7 @@ def _generic(search: Search, text: str) -> dict[str, JsonValue] | None:
     field = search.single
     if field is None or "{" not in text:
         return None
-    for dialect in Dialect:
+    for dialect in (Dialect.JSON, Dialect.PYTHON):
         for found in objects(text, dialect):
             if len(found.value) == 1 and fold(next(iter(found.value))) in _GENERIC:
                 return {field.name: next(iter(found.value.values()))}

@@ -8,12 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from .models import JsonValue
-from .values import written
 
-NOT_FOUND: Final = "unknown"
-"""What stands for an answer that cannot be found."""
-
-_NULLS: Final = frozenset({"", "none", "null", "nan", "n/a", "na"})
+_NULLS: Final = frozenset({"", "none", "null", "nan", "n/a", "na", "unknown"})
 
 
 def matches_as_published(expected: JsonValue, actual: JsonValue) -> bool:
@@ -21,12 +17,17 @@ def matches_as_published(expected: JsonValue, actual: JsonValue) -> bool:
 
     Null-like values are equal to one another, and to nothing else.
     """
-    wanted, given = _simple(expected), _simple(actual)
+    wanted, given = _lower(expected), _lower(actual)
     if wanted in _NULLS or given in _NULLS:
         return wanted in _NULLS and given in _NULLS
+    wanted, given = _spaced(wanted), _spaced(given)
     return wanted in given or given in wanted
 
 
-def _simple(value: JsonValue) -> str:
-    text = "" if value is None else written(value)
-    return text.lower().replace("_", " ").replace("-", " ").strip()
+def _lower(value: JsonValue) -> str:
+    text = "" if value is None else value if isinstance(value, str) else str(value)
+    return text.lower().strip()
+
+
+def _spaced(text: str) -> str:
+    return text.replace("_", " ").replace("-", " ")

@@ -24,11 +24,13 @@ FORMS: Mapping[str, str] = {
     "mapping": "as the mapping that was returned",
     "final_output": "in <final_output>",
     "field_tags": "in one tag per output field",
-    "final_decision": "in <final_decision>",
+    "final_decision": "in <final_decision> or <answer>",
     "json": "in a JSON object",
     "python": "in a Python dict",
     "field_lines": "in lines such as 'field: value'",
+    "boxed": "in \\boxed{}",
     "whole_text": "as the whole text",
+    "published": "as the published scorer finds it",
 }
 """Where an answer was found, in words."""
 

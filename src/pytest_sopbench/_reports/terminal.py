@@ -51,7 +51,7 @@ def domain_lines(
     if verbosity < 0:
         yield _short_line(domain, summary, mark=" (published)" if is_published else "")
         return
-    published = ", published scoring" if is_published else ""
+    published = ", published scoring and extraction" if is_published else ""
     yield heading(f"SOP: {one_line(domain)}, agent {one_line(agent)}{published}")
     yield from _rate_lines(summary, summary.chance)
     yield from trial_lines(summary)

@@ -1,0 +1,211 @@
+"""Which of several answers in one text wins: laws over all pairs of forms."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.answers import find_answer
+from pytest_sopbench._core.comparison import compare
+from pytest_sopbench._core.models import FieldType, OutputField
+from pytest_sopbench._core.traces import Returned, ReturnedKind
+from pytest_sopbench._core.verdicts import Answer
+
+BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("North Quay", "South Quay"))
+FEE = OutputField(name="fee", type=FieldType.NUMBER)
+SOP = "Say where the ship goes. For livestock that is always the quay in the south of the town."
+
+Rendering = Callable[[str], str]
+
+FINAL: dict[str, Rendering] = {
+    "final-output": lambda label: f'<final_output>{{"berth": "{label}"}}</final_output>',
+    "final-output-label": lambda label: f"<final_output>{label}</final_output>",
+    "final-decision": lambda label: f"<final_decision>{label}.</final_decision>",
+    "escaped": lambda label: f"&lt;final_decision&gt;{label}&lt;/final_decision&gt;",
+}
+MARKED: dict[str, Rendering] = {
+    "tag": lambda label: f"<berth>{label}</berth>",
+    "answer-tag": lambda label: f"<answer>{label}</answer>",
+    "json": lambda label: json.dumps({"berth": label}),
+    "python": lambda label: str({"berth": label}),
+    "bare-words": lambda label: f"{{berth: {label}}}",
+}
+WEAK: dict[str, Rendering] = {
+    "line": lambda label: f"Berth: {label}.",
+    "table": lambda label: f"| berth | {label} |",
+    "answer": lambda label: f"**Final answer:** {label}",
+    "boxed": lambda label: f"\\boxed{{{label}}}",
+}
+EVERY = {**FINAL, **MARKED, **WEAK}
+names = st.sampled_from
+
+
+def find(text: str, *fields: OutputField) -> Answer:
+    return find_answer(Returned(kind=ReturnedKind.TEXT, text=text), fields or (BERTH,), SOP)
+
+
+def label(text: str) -> Any:
+    return find(text).values.get("berth")
+
+
+@given(names(sorted({*FINAL, *MARKED})), names(sorted({*FINAL, *MARKED})))
+def test_the_last_marked_answer_wins_whatever_the_forms(first: str, last: str) -> None:
+    text = f"{EVERY[first]('South Quay')}\nNo:\n{EVERY[last]('North Quay')}"
+
+    assert label(text) == "North Quay"
+
+
+@given(names(sorted(WEAK)), names(sorted(EVERY)))
+def test_a_marked_or_weak_answer_after_a_weak_one_wins(first: str, last: str) -> None:
+    assert label(f"{WEAK[first]('South Quay')}\nNo:\n{EVERY[last]('North Quay')}") == "North Quay"
+
+
+@given(names(sorted(MARKED)), names(sorted(WEAK)))
+def test_a_weak_answer_after_a_marked_one_wins(first: str, last: str) -> None:
+    assert label(f"{MARKED[first]('South Quay')}\nNo:\n{WEAK[last]('North Quay')}") == "North Quay"
+
+
+@given(names(sorted(FINAL)), names(sorted(WEAK)), names(["", '{"berth": "North Quay"}\n']))
+def test_a_weak_answer_never_beats_what_is_marked_as_final(
+    first: str, last: str, between: str
+) -> None:
+    text = f"{FINAL[first]('North Quay')}\n{between}{WEAK[last]('South Quay')}"
+
+    assert label(text) == "North Quay"
+
+
+@given(names(sorted(EVERY)), names(["<!-- {} -->", "<reasoning>{}</reasoning>", "<think>{}"]))
+def test_what_is_hidden_never_wins(form: str, hiding: str) -> None:
+    hidden = hiding.format(EVERY[form]("South Quay"))
+
+    assert not find(hidden).complete
+    assert label(f"{MARKED['tag']('North Quay')}\n{hidden}") == "North Quay"
+
+
+@given(names(sorted(WEAK)), names(["South Quay or so", "the South Quay", "West", "", "?"]))
+def test_a_weak_form_with_anything_but_a_value_is_no_answer(form: str, words: str) -> None:
+    assert not find(WEAK[form](words)).complete
+
+
+@pytest.mark.parametrize("form", EVERY)
+def test_an_answer_in_just_the_words_of_the_sop_counts_and_its_passage_does_not(form: str) -> None:
+    said = EVERY[form]("North Quay")
+    sop = f"When all is done and the papers are in order, end with this line:\n{said}\nGood luck."
+    returned = Returned(kind=ReturnedKind.TEXT, text=said)
+    quoted = Returned(kind=ReturnedKind.TEXT, text=" ".join(f"{sop}".split()[:-2]))
+    lines = Returned(kind=ReturnedKind.TEXT, text=sop.upper())
+
+    assert find_answer(returned, (BERTH,), sop).complete
+    assert not find_answer(quoted, (BERTH,), sop).complete
+    assert not find_answer(lines, (BERTH,), sop).complete
+
+
+WHOLE = '{"berth": "North Quay", "fee": 3}'
+
+
+@pytest.mark.parametrize(
+    ("part", "stands"),
+    [
+        pytest.param('{"fee": 3}', True, id="the-same"),
+        pytest.param("<fee>3.0</fee>", True, id="the-same-number"),
+        pytest.param('{"fee": 4}', False, id="another-value"),
+        pytest.param("{'berth': 'South Quay'}", False, id="another-label"),
+        pytest.param("<berth>South Quay</berth>", False, id="another-tag"),
+        pytest.param('{"ship": 4}', True, id="another-thing"),
+    ],
+)
+def test_a_later_part_that_says_otherwise_takes_the_answer_back(part: str, stands: bool) -> None:
+    assert stands is find(f"{WHOLE}\nthat is\n{part}", BERTH, FEE).complete
+    assert find(f"{part}\nthat is\n{WHOLE}", BERTH, FEE).complete
+
+
+@pytest.mark.parametrize(
+    ("field", "words", "value"),
+    [
+        pytest.param(FEE, "12.50.", "12.50", id="number"),
+        pytest.param(FEE, "about 12", None, id="about-a-number"),
+        pytest.param(OutputField(name="fee", type=FieldType.BOOLEAN), "Yes.", "Yes", id="truth"),
+        pytest.param(OutputField(name="fee", type=FieldType.BOOLEAN), "maybe", None, id="no-truth"),
+        pytest.param(
+            OutputField(name="fee", type=FieldType.DATE), "2026-05-01.", "2026-05-01", id="date"
+        ),
+        pytest.param(OutputField(name="fee", type=FieldType.DATE), "May 1", None, id="no-date"),
+        pytest.param(OutputField(name="fee", type=FieldType.LIST), "['a']", "['a']", id="list"),
+        pytest.param(BERTH, "none", "none", id="explicitly-empty"),
+    ],
+)
+def test_a_weak_form_holds_what_reads_as_the_type_of_its_field(
+    field: OutputField, words: str, value: str | None
+) -> None:
+    assert value == find(f"Answer: {words}", field).values.get(field.name)
+
+
+@pytest.mark.parametrize(
+    ("field", "expected", "actual"),
+    [
+        pytest.param(FieldType.LIST, "[]", None, id="no-list"),
+        pytest.param(FieldType.LIST, "", [], id="empty-cell"),
+        pytest.param(FieldType.TEXT, '{"bay": 3, "a": [1]}', {"a": [1], "bay": 3}, id="object"),
+        pytest.param(FieldType.TEXT, '{"bay": 3}', "{'bay':3}", id="object-as-text"),
+    ],
+)  # fmt: skip
+def test_lists_and_objects_are_compared_by_what_they_hold(
+    field: FieldType, expected: Any, actual: Any
+) -> None:
+    assert compare(OutputField(name="x", type=field), expected, actual) is None
+    assert compare(OutputField(name="x", type=field), actual, expected) is None
+
+
+# --- how long it takes ---------------------------------------------------------------------
+
+PARTS = [
+    "<", "{", "[", '"', "'", "`", "&lt;", "&lt;berth&gt;", "<!--", "-->", "<berth>",
+    "<berth>x</berth>",
+    "<final_output>{", '<final_decision>{"berth":', "<answer>", '{"berth":', '{"berth": 1}',
+    '{"berth":{"berth":', "{berth: North Quay}", "{berth:", "berth: North Quay\n", "Answer:\n",
+    "\\boxed{", "\\boxed{{a}", "\\boxed{North Quay}", "| berth | x |\n", "<think></analysis>",
+    "For livestock that is always the quay in ", '{"berth": "North Quay", "ship": "TX-00000"}',
+]  # fmt: skip
+
+
+def _steps(action: Callable[[], object]) -> int:
+    """Count the lines that are executed, which is the same on every machine."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal count
+        del frame, arg
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        action()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def _texts(part: str, times: int) -> Mapping[str, str]:
+    text = part * times
+    return {"alone": text, "in-a-tag": f"<final_output>{text}}}</final_output>",
+            "in-json": f'{{"berth": "{text}"}}'}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", [pytest.param(part, id=repr(part)) for part in PARTS])
+def test_a_text_of_twice_the_length_takes_twice_the_steps(part: str) -> None:
+    find(part)
+    for name, text in _texts(part, 150).items():
+        longer = _texts(part, 300)[name]
+
+        once, twice = _steps(lambda: find(text)), _steps(lambda: find(longer))  # noqa: B023
+
+        assert twice <= 2.2 * once + 300, (name, once, twice)
