@@ -11,7 +11,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from .grammars import Dialect
 from .literals import read_object
@@ -64,8 +64,8 @@ def _by_name(decisions: Decisions, names: Sequence[str]) -> Decisions:
 def _final_output(text: str, names: Sequence[str]) -> _Found:
     """The last `<final_output>` that holds an object and nothing else, as JSON."""
     inside = _last_final_output(text)
-    value = _json(inside) if inside else None
-    if not isinstance(value, dict):
+    value = _json_object(inside) if inside else None
+    if value is None:
         return None
     lower = {key.lower(): one for key, one in value.items()}
     decisions = {name: _written(lower[name.lower()]) for name in names if name.lower() in lower}
@@ -140,8 +140,8 @@ def _flat_json(text: str, names: Sequence[str]) -> _Found:
     """The first object without another inside, with every apostrophe taken for a quote."""
     del names
     match = _FLAT_OBJECT.search(text)
-    value = _json(match[0].replace("'", '"')) if match else None
-    return _of_dict(value, _IDS) if isinstance(value, dict) else None
+    value = _json_object(match[0].replace("'", '"')) if match else None
+    return None if value is None else _of_dict(value, _IDS)
 
 
 def _dict(text: str, names: Sequence[str]) -> _Found:
@@ -180,8 +180,9 @@ def _written(value: object) -> str:
         return UNKNOWN
 
 
-def _json(text: str) -> Any:
+def _json_object(text: str) -> dict[str, Any] | None:
     try:
-        return json.loads(text)
+        value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
