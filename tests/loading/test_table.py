@@ -166,9 +166,10 @@ def test_json_lines_keep_the_types_they_were_written_with(tmp_path: Path) -> Non
         pytest.param("[1]\n", ", row 1: not a JSON object with keys", id="a-list"),
         pytest.param("{}\n", ", row 1: not a JSON object with keys", id="no-keys"),
         pytest.param(
-            '{"id": 1}\n{"id": 2,}\n',
-            ", row 2: not JSON: expecting property name enclosed in double quotes at character 10",
-            id="a-comma-too-many",
+            # The standard library words other faults differently from version to version.
+            '{"id": 1}\n{"id" 2}\n',
+            ", row 2: not JSON: expecting ':' delimiter at character 7",
+            id="a-colon-missing",
         ),
         pytest.param(
             '{"id": 1, "a": 2}\n{"id": 1}\n',

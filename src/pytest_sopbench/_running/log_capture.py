@@ -7,7 +7,7 @@ are the run's own. Records of loggers that do not propagate never come here.
 from __future__ import annotations
 
 import logging
-from typing import Final
+from typing import Any, Final
 
 from .capture import current_output, is_kept_apart
 
@@ -25,6 +25,15 @@ class RunLogHandler(logging.Handler):
     def createLock(self) -> None:  # noqa: N802 - the name is logging's
         # Outputs have locks of their own, and a record whose text hangs must not stop all runs.
         self.lock = None
+
+    def handle(self, record: logging.LogRecord) -> Any:
+        # From Python 3.13 on, logging's own enters the lock without asking whether there is one.
+        kept: Any = self.filter(record)
+        if isinstance(kept, logging.LogRecord):
+            record = kept
+        if kept:
+            self.emit(record)
+        return kept
 
     def emit(self, record: logging.LogRecord) -> None:
         output = current_output()
