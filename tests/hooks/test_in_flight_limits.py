@@ -27,6 +27,13 @@ def agent(inputs, tools):
     return right(inputs, tools)
 
 
+async def blocking(inputs, tools):
+    if inputs["sample_id"] == "T_02":
+        never.wait(300)
+    await asyncio.sleep(0)
+    return right(inputs, tools)
+
+
 async def later(inputs, tools):
     try:
         await asyncio.sleep(300)
@@ -69,6 +76,20 @@ def test_a_value_that_cannot_be_used_is_named(
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"ERROR: {said}"])
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("concurrency", ["1", "3"])
+def test_an_agent_that_blocks_its_loop_times_out_alone(
+    pytester: pytest.Pytester, concurrency: str
+) -> None:
+    pytester.makepyfile(hanging=HANGING)
+    options = ("--sop-timeout=2", f"--sop-concurrency={concurrency}")
+
+    result = pytester.runpytest(LAB, "--agent=hanging:blocking", *options)
+
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(["FAILED *::T_02 - timeout: still running after 2 s"])
 
 
 @pytest.mark.usefixtures("lab")

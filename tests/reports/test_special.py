@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON
+from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.special import Special, special_lines
 
@@ -55,6 +57,37 @@ def test_runs_that_were_made_again_are_counted() -> None:
 
     assert [f"note   1 run was {said}"] == lines(AGAIN)
     assert [f"note   2 runs were {said}"] == lines(AGAIN, AGAIN, RUN)
+
+
+@pytest.mark.parametrize(
+    ("note", "one", "two"),
+    [
+        pytest.param(
+            f"{STOOD_STILL} 4 s",
+            "the process stood still in 1 run, which no time limit counted",
+            "the process stood still in 2 runs, which no time limit counted",
+            id="stood-still",
+        ),
+        pytest.param(
+            f"lab/T_02 {HELD} 4 s",
+            "1 run was held up by an agent that blocks; no time limit counted that",
+            "2 runs were held up by an agent that blocks; no time limit counted that",
+            id="held-up",
+        ),
+        pytest.param(
+            f"{LOOP_LOST} lab/T_02",
+            "1 run was made again, as another agent blocked their event loop",
+            "2 runs were made again, as another agent blocked their event loop",
+            id="made-again",
+        ),
+    ],
+)
+def test_what_kept_runs_from_their_work_is_counted(note: str, one: str, two: str) -> None:
+    kept = replace(RUN, notes=(note,))
+
+    assert [f"note   {one}"] == lines(kept)
+    assert [f"note   {two}"] == lines(kept, kept, RUN)
+    assert all(len(line) <= 80 for line in lines(kept, kept))
 
 
 def test_runs_whose_tests_never_came_are_counted() -> None:

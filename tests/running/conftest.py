@@ -18,6 +18,7 @@ from pytest_sopbench._running.domain_code import load_manager_factory
 from pytest_sopbench._running.engine import Engine
 from pytest_sopbench._running.in_flight import Limits
 from pytest_sopbench._running.job import Job
+from pytest_sopbench._running.pulse import Pulse
 from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import Unavailable
 
@@ -108,14 +109,24 @@ class Bench:
         return factory.open(task or self.task(), max_calls=max_calls, clock=ticking())
 
 
+class StillPulse(Pulse):
+    """Beats when a test says so, and on no thread of its own."""
+
+    def start(self, action: Callable[[], None]) -> None:
+        self.beats: Callable[[], None] = action
+
+
 class Flights:
     """Makes engines, which are stopped at the end of the test, and jobs for the small task."""
 
     def __init__(self, bench: Bench) -> None:
-        self._bench = bench
+        self.bench = bench
         self._engines: list[Engine[str]] = []
 
     def engine(self, limit: int | Limit = 4, **options: Any) -> Engine[str]:
+        if "clock" in options:
+            # Where a test moves the clock, it must not seem that the process stood still.
+            options.setdefault("pulse", StillPulse(clock=lambda: 0.0))
         bounds = {name: options.pop(name) for name in list(options) if name in BOUNDS}
         engine: Engine[str] = Engine(limit, Limits(**bounds), **options)
         self._engines.append(engine)
@@ -125,9 +136,9 @@ class Flights:
         job = Job(
             key=key,
             caller=AgentCaller(agent),
-            domain=self._bench.domain(),
-            task=self._bench.task(),
-            open_toolbox=lambda: self._bench.toolbox(max_calls=max_calls),
+            domain=self.bench.domain(),
+            task=self.bench.task(),
+            open_toolbox=lambda: self.bench.toolbox(max_calls=max_calls),
             unavailable=lambda error: isinstance(error, Unavailable),
         )
         return replace(job, **changes)

@@ -408,8 +408,15 @@ def test_a_standing_tells_the_slowest_run_first(flights: Any) -> None:
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["not-even-one", "one"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(RuntimeError("can't start new thread"), id="no-thread"),
+        pytest.param(MemoryError("can't start new thread"), id="no-memory"),
+    ],
+)
 def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
-    flights: Any, monkeypatch: pytest.MonkeyPatch, first: bool
+    flights: Any, monkeypatch: pytest.MonkeyPatch, first: bool, error: Exception
 ) -> None:
     made = []
 
@@ -417,8 +424,7 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
         def __init__(self, work: Any, name: str) -> None:
             made.append(name)
             if first or len(made) > 1:
-                msg = "can't start new thread"
-                raise RuntimeError(msg)
+                raise error
             super().__init__(work, name)
 
     monkeypatch.setattr(workers, "Worker", Scarce)
@@ -429,8 +435,11 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
         engine.submit(flights.job(key, gate.agent(key)))
 
     if first:
-        with pytest.raises(RuntimeError, match="new thread"):
-            engine.wait("a")
+        traces = [engine.wait(key) for key in "abc"]
+        assert [Ending.RAISED] * 3 == [trace.ending for trace in traces]
+        assert {"the run could not be started: can't start new thread"} == {
+            trace.problem.message for trace in traces
+        }
     else:
         assert list("abc") == [text(engine.wait(key)) for key in "abc"]
         assert 8 == engine.standing().limit

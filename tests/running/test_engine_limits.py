@@ -527,7 +527,7 @@ def test_an_alarm_that_comes_too_late_changes_nothing(flights: Any) -> None:
     trace = engine.wait("a")
     flight = engine._flights["a"]
 
-    engine._dispatcher._time._look()
+    engine._dispatcher._time.look()
     engine._dispatcher._queue_again(flight)
 
     assert trace is engine.wait("a")

@@ -15,3 +15,12 @@ NOBODY_KNOWS: Final = (
     "whether it ended the worker is unknown"
 )
 """Of a run that may have ended its worker, or may have gone down with it."""
+
+STOOD_STILL: Final = "the process stood still for"
+"""How the note of a run begins during which nothing in the process could go on."""
+
+HELD: Final = "held its event loop for"
+"""What stands in the note of a run that another agent kept from its work."""
+
+LOOP_LOST: Final = "made again: its event loop was blocked for good by"
+"""How the note of a run begins that had to be made again since another agent blocked its loop."""

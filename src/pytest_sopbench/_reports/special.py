@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON
+from pytest_sopbench._core.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 
 from .numbers import counted
 from .text import one_line, packed
@@ -22,6 +22,9 @@ class Special:
 
     abandoned: list[str] = field(default_factory=list[str])
     again: int = 0
+    stood: int = 0
+    held: int = 0
+    lost: int = 0
     unasked: int = 0
 
     def watch(self, record: RunRecord) -> None:
@@ -30,6 +33,9 @@ class Special:
             trial = f"/t{record.trial}" if record.trial > 1 else ""
             self.abandoned.append(f"{record.domain}/{record.task}{trial}")
         self.again += any(note.startswith(ATTEMPT) for note in record.notes)
+        self.stood += any(note.startswith(STOOD_STILL) for note in record.notes)
+        self.held += any(HELD in note for note in record.notes)
+        self.lost += any(note.startswith(LOOP_LOST) for note in record.notes)
 
 
 def special_lines(special: Special) -> Iterator[str]:
@@ -45,6 +51,15 @@ def special_lines(special: Special) -> Iterator[str]:
     if special.again:
         runs = counted(special.again, "run was", "runs were")
         yield f"note   {runs} made again, as the provider was not available before"
+    if special.stood:
+        runs = counted(special.stood, "run")
+        yield f"note   the process stood still in {runs}, which no time limit counted"
+    if special.held:
+        runs = counted(special.held, "run was", "runs were")
+        yield f"note   {runs} held up by an agent that blocks; no time limit counted that"
+    if special.lost:
+        runs = counted(special.lost, "run was", "runs were")
+        yield f"note   {runs} made again, as another agent blocked their event loop"
     if special.unasked:
         runs = counted(special.unasked, "run")
         yield f"note   {runs} ended before their tests came, which were not run; counted above"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_sopbench._core.run_notes import ATTEMPT
+from pytest_sopbench._core.run_notes import ATTEMPT, LOOP_LOST
 from pytest_sopbench._core.traces import Ending, Trace
 
 from .capture import Capture
 from .consumption import added
-from .in_flight import Flight
+from .in_flight import Flight, Limits
 from .job import Job, K
 from .problem import problem_of
 from .retry_after import retry_after
@@ -79,24 +79,59 @@ def make_attempt(
 
 def failed_attempt(error: BaseException) -> Attempt:
     """Tell what was raised where `run_task` raises nothing: in a thread that no Ctrl-C reaches."""
-    if isinstance(error, KeyboardInterrupt | SystemExit):
+    if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
         # Of the agent's own values, as they were read; the session goes on.
         return Attempt(trace=Trace(ending=Ending.RAISED, problem=problem_of(error)))
     return Attempt(fault=error)
 
 
-def told(flight: Flight[K], trace: Trace, *, timeout: float | None, most: int) -> Trace:
+def not_started(error: BaseException) -> Trace:
+    """Tell of a run for which the system gave no thread, or no memory."""
+    problem = problem_of(error)
+    message = f"the run could not be started: {problem.message or problem.type}"
+    return Trace(ending=Ending.RAISED, problem=replace(problem, message=message, traceback=""))
+
+
+def delay_of(flight: Flight[K], made: Attempt, limits: Limits) -> float | None:
+    """Return the seconds after which a run is made again; `None` where it has ended."""
+    if flight.is_lost:
+        return 0.0
+    number = flight.attempts - len(flight.blockers)
+    if made.unavailable and number <= limits.retries:
+        return limits.backoff.delay(number, made.retry_after)
+    return None
+
+
+def told(
+    flight: Flight[K],
+    trace: Trace,
+    *,
+    timeout: float | None,
+    most: int,
+    kept: float = 0.0,
+    notes: Sequence[str] = (),
+) -> Trace:
     """Return the trace of an attempt as that of the run.
 
     What the attempts before it consumed was consumed by the run, and is added. One that took
-    longer than `timeout` seconds by its own clock was timed out, however late the watchdog is.
-    `most` is how many attempts there may be.
+    longer than `timeout` seconds by its own clock was timed out, however late the watchdog is;
+    `kept` seconds, in which it could not go on, do not count. `most` is how many attempts there
+    may be because of the provider. `notes` are added.
     """
     if flight.attempts > 1:
-        note = f"{ATTEMPT} {flight.attempts} of {most}: the provider was not available before"
-        usage = added(flight.spent, trace.usage)
-        trace = replace(trace, usage=usage, notes=(*trace.notes, note))
-    if timeout is None or trace.duration < timeout:
+        trace = replace(trace, usage=added(flight.spent, trace.usage))
+    notes = (*trace.notes, *_attempts(flight, most), *notes)
+    trace = replace(trace, notes=notes)
+    if timeout is None or trace.duration - kept < timeout:
         return trace
     ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT
     return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)
+
+
+def _attempts(flight: Flight[K], most: int) -> Iterator[str]:
+    number = flight.attempts - len(flight.blockers)
+    if number > 1:
+        yield f"{ATTEMPT} {number} of {most}: the provider was not available before"
+    if flight.blockers:
+        blockers = ", ".join(filter(None, flight.blockers)) or "another run"
+        yield f"{LOOP_LOST} {blockers}"

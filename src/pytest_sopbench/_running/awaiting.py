@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextvars import copy_context
 from threading import Thread
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -67,3 +67,9 @@ def _run(value: Awaitable[object]) -> object:
     # `asyncio.run` would leave this thread without a current loop for whoever comes next.
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(wait())
+
+
+def close_coroutine(value: object) -> None:
+    """Close a coroutine that is not awaited any more, which Python would warn of."""
+    if inspect.iscoroutine(value):
+        cast("Coroutine[object, object, object]", value).close()

@@ -9,26 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
-from math import inf
 from threading import Lock
 from typing import Generic
 
 from pytest_sopbench._core.run_notes import GOES_ON
+from pytest_sopbench._core.traces import Trace
 
 from .adaptive import Limit
 from .alarms import Alarms
-from .attempt import Attempt, failed_attempt, make_attempt, told
+from .attempt import Attempt, delay_of, failed_attempt, make_attempt, not_started, told
 from .awaiting import settled
 from .capture import Capture
 from .consumption import added
 from .in_flight import Flight, Limits, State
 from .job import K, Listener
+from .pulse import Pulse
 from .register import Register, Standing
+from .room import Room
 from .runner import cut_short
 from .settling import GRACE, Settling
 from .shared_loop import SharedLoop
 from .time_limit import TimeLimit
-from .toolbox import Clock, Toolbox
+from .time_used import TimeUsed
+from .toolbox import Clock
 from .workers import Worker, Workers
 
 
@@ -39,13 +42,14 @@ class Dispatcher(Generic[K]):
         limit: how many runs may be in flight at first.
         limits: what else bounds a run.
         clock: seconds; it is the one of all limits.
+        pulse: tells for how long the process stood still.
         listener: is told of starts and ends.
     """
 
     def __init__(
-        self, limit: Limit, limits: Limits, *, clock: Clock, listener: Listener[K]
+        self, limit: Limit, limits: Limits, *, clock: Clock, pulse: Pulse, listener: Listener[K]
     ) -> None:
-        self._limit = limit
+        self._room = Room(limit, clock)
         self._limits = limits
         self._clock = clock
         self._listener = listener
@@ -53,17 +57,18 @@ class Dispatcher(Generic[K]):
         self._lock = Lock()
         self._register: Register[K] = Register()
         self._stopped = False
-        self._resumes_at = -inf
         self._alarms = Alarms(clock)
+        self._loop = SharedLoop()
+        self._pulse = pulse
+        self._used = TimeUsed(self._register, self._loop, clock=clock, pulse=pulse)
         self._time = TimeLimit(
             limits.timeout,
             self._register,
+            self._used,
             lock=self._lock,
             alarms=self._alarms,
-            clock=clock,
             cut=self._cut,
         )
-        self._loop = SharedLoop()
         self._workers: Workers[Flight[K]] = Workers(self._work)
 
     def queue(self, flight: Flight[K], *, start: bool = True) -> None:
@@ -73,8 +78,8 @@ class Dispatcher(Generic[K]):
                 flight.drop()
                 return
             self._register.queue.append(flight)
-            if start:
-                self._pump()
+        if start:
+            self._pump()
 
     def first(self, flight: Flight[K]) -> None:
         """Let a queued run be the next to start."""
@@ -141,6 +146,7 @@ class Dispatcher(Generic[K]):
             one.cancel()
             one.drop()
         self._alarms.stop()
+        self._pulse.stop()
         self._loop.stop(grace)
 
     def lift_timeout(self) -> None:
@@ -150,36 +156,41 @@ class Dispatcher(Generic[K]):
 
     def standing(self) -> Standing[K]:
         with self._lock:
-            return self._register.standing(self._clock(), self._limit.count)
+            return self._register.standing(self._clock(), self._room.count)
 
     def _pump(self) -> None:
-        """Start what there is room for; the lock is held."""
-        now, register = self._clock(), self._register
-        while register.queue and self._limit.room(len(register.running), now):
+        """Start what there is room for."""
+        with self._lock:
+            refused = self._start_queued()
+        for flight in refused:
+            self._end(flight)
+
+    def _start_queued(self) -> list[Flight[K]]:
+        """Start what there is room for; return what the system does not let start."""
+        register, refused = self._register, list[Flight[K]]()
+        while register.queue and self._room.is_there(len(register.running)):
             if not register.admits(register.queue[0]):
-                return
+                return refused
             flight = register.queue.popleft()
             self._admit(flight)
             try:
+                self._pulse.start(self._time.look)
                 self._workers.start(flight)
-            except RuntimeError as error:
+            except (RuntimeError, MemoryError) as error:
                 # The system gives no more threads: those that there are have to do.
                 register.turn_back(flight)
-                if not register.running:
-                    register.queue.popleft()
-                    flight.fault = error
-                    flight.drop()
-                return
-        if register.queue and now < self._limit.paused_until > self._resumes_at:
-            self._resumes_at = self._limit.paused_until
-            self._alarms.at(self._resumes_at, self._resume)
-
-    def _resume(self) -> None:
-        with self._lock:
-            self._pump()
+                if register.running:
+                    return refused
+                register.queue.popleft()
+                flight.trace, flight.state = not_started(error), State.ENDED
+                refused.append(flight)
+        resumes_at = self._room.pause() if register.queue else None
+        if resumes_at is not None:
+            self._alarms.at(resumes_at, self._pump)
+        return refused
 
     def _admit(self, flight: Flight[K]) -> None:
-        flight.settling = Settling(self._loop)
+        flight.settling = Settling(self._loop, flight.job.name)
         self._register.admit(flight, self._clock())
 
     def _work(self, worker: Worker[Flight[K]], flight: Flight[K]) -> None:
@@ -189,18 +200,23 @@ class Dispatcher(Generic[K]):
             made = self._context.copy().run(self._attempt, flight, settling, "keep")
         except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
             made = failed_attempt(error)
-        delay = self._conclude(flight, made)
+        delay: float | None = None
+        try:
+            delay = self._conclude(flight, made)
+        except BaseException as error:  # noqa: BLE001 - else its test would wait for ever
+            flight.fault = error
+            self._end(flight)
         with self._lock:
             if delay is not None:
                 when = self._clock() + delay
                 flight.alarm = self._alarms.at(when, partial(self._queue_again, flight))
             self._workers.give_back(worker)
-            self._pump()
+        self._pump()
 
     def _queue_again(self, flight: Flight[K]) -> None:
         with self._lock:
-            if self._register.resume(flight):
-                self._pump()
+            self._register.resume(flight)
+        self._pump()
 
     def _attempt(
         self, flight: Flight[K], settle: Callable[[object], object], capture: Capture
@@ -209,78 +225,66 @@ class Dispatcher(Generic[K]):
             if flight.state is not State.RUNNING:
                 return Attempt()
             flight.attempts += 1
-            flight.began = self._clock()
+            self._used.begin(flight)
             number = flight.attempts
             self._register.started += number == 1
             self._time.watch(flight.began)
         if number == 1:
             self._listener.started(flight.job.key)
         toolbox = flight.job.open_toolbox()
-        if not self._take(flight, toolbox):
+        with self._lock:
+            is_taken = flight.take(toolbox)
+        if not is_taken:
+            toolbox.close()
             return Attempt()
         return make_attempt(flight.job, toolbox, clock=self._clock, settle=settle, capture=capture)
-
-    def _take(self, flight: Flight[K], toolbox: Toolbox) -> bool:
-        with self._lock:
-            if flight.state is State.RUNNING:
-                flight.toolbox = toolbox
-                return True
-        # The run was ended while its toolbox was opened.
-        toolbox.close()
-        return False
 
     def _conclude(self, flight: Flight[K], made: Attempt) -> float | None:
         """End a run, unless somebody has; return the seconds after which it is made again."""
         with self._lock:
             if flight.state is not State.RUNNING:
                 return None
-            most = self._limits.retries + 1
-            if made.trace is not None:
-                flight.trace = told(flight, made.trace, timeout=self._time.seconds, most=most)
-                flight.spent = added(flight.spent, made.trace.usage)
             flight.fault = made.fault
-            self._learn(flight, made)
-            again = made.unavailable and flight.attempts < most and not self._stopped
-            if again:
-                self._register.pause(flight)
-            else:
+            if made.trace is not None:
+                flight.trace = self._told(flight, made.trace, self._time.seconds)
+                flight.spent = added(flight.spent, made.trace.usage)
+            self._room.learn(made, began=flight.began, in_flight=len(self._register.running))
+            delay = None if self._stopped else delay_of(flight, made, self._limits)
+            if flight.is_lost:
+                # What came of it was the end of its waiting, and nothing that its agent did.
+                flight.trace = None
+                flight.blockers.append(flight.held_up_by)
+            if delay is None:
                 flight.state = State.ENDED
-        if again:
-            return self._limits.backoff.delay(flight.attempts, made.retry_after)
-        self._end(flight)
-        return None
+            else:
+                self._register.pause(flight)
+        if delay is None:
+            self._end(flight)
+        return delay
 
-    def _learn(self, flight: Flight[K], made: Attempt) -> None:
-        in_flight = len(self._register.running)
-        if made.unavailable:
-            self._limit = self._limit.throttled(
-                in_flight,
-                began=flight.began,
-                now=self._clock(),
-                retry_after=made.retry_after,
-            )
-        elif made.ended_well:
-            self._limit = self._limit.ended_well(in_flight)
+    def _told(self, flight: Flight[K], trace: Trace, timeout: float | None) -> Trace:
+        return told(
+            flight,
+            trace,
+            timeout=timeout,
+            most=self._limits.retries + 1,
+            kept=self._used.kept(flight),
+            notes=self._used.notes(flight) if self._time.seconds is not None else (),
+        )
 
     def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""
-        settling, key = flight.settling, flight.job.key
-        cancelled = flight.cancel()
-        notes = (note, "" if cancelled else GOES_ON)
+        settling = flight.settling if flight.cancel() else None
+        notes = (note, GOES_ON if settling is None else "")
         trace = cut_short(flight.toolbox, duration=duration, notes=[*filter(None, notes)])
-        flight.trace = told(flight, trace, timeout=None, most=self._limits.retries + 1)
-        if cancelled and settling is not None:
-            check = partial(self._check_ended, key, settling)
-            self._alarms.at(self._clock() + GRACE, check)
+        flight.trace = self._told(flight, trace, None)
+        abandon = partial(self._register.abandon, flight.job.key, settling)
+        if settling is None:
+            abandon()
         else:
-            # One step, so that no lock is needed.
-            self._register.abandoned.append(key)
+            self._alarms.at(self._clock() + GRACE, abandon)
         self._end(flight)
-        self._resume()
-
-    def _check_ended(self, key: K, settling: Settling) -> None:
-        if not settling.has_ended():
-            self._register.abandoned.append(key)
+        self._pump()
 
     def _end(self, flight: Flight[K]) -> None:
         """Tell of a run whose end is ours to tell."""

@@ -17,6 +17,7 @@ from .adaptive import Limit
 from .dispatcher import Dispatcher
 from .in_flight import Flight, Limits
 from .job import Job, K, Listener, Silent
+from .pulse import Pulse
 from .register import Standing
 from .toolbox import Clock
 
@@ -35,6 +36,7 @@ class Engine(Generic[K]):
         limit: how many runs may be in flight.
         limits: what else bounds a run.
         clock: seconds; it is the one of all limits.
+        pulse: tells for how long the process stood still, which no limit counts.
         listener: is told of starts and ends.
 
     Raises:
@@ -47,6 +49,7 @@ class Engine(Generic[K]):
         limits: Limits | None = None,
         *,
         clock: Clock = time.perf_counter,
+        pulse: Pulse | None = None,
         listener: Listener[K] | None = None,
     ) -> None:
         limit = Limit.fixed(limit) if isinstance(limit, int) else limit
@@ -55,7 +58,11 @@ class Engine(Generic[K]):
         self._lock = Lock()
         self._flights: dict[K, Flight[K]] = {}
         self._dispatcher: Dispatcher[K] = Dispatcher(
-            limit, limits, clock=clock, listener=listener or Silent()
+            limit,
+            limits,
+            clock=clock,
+            pulse=pulse or Pulse(),
+            listener=listener or Silent(),
         )
 
     def submit(self, job: Job[K]) -> None:

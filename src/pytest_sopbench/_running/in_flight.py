@@ -29,14 +29,21 @@ class State(Enum):
 class Flight(Generic[K]):
     """A run on its way; the engine's lock guards it.
 
-    `began` is when the current attempt began. `trace` is of the last attempt that has ended,
-    `spent` what the ones before it consumed. `fault` is what went wrong on our side of the agent.
+    `began` is when the current attempt began, `lost_before` for how long the process had stood
+    still by then, and `held_up` for how long another run has kept it from its work since.
+    `blockers` are those for whose sake it was made again. `trace` is of the last attempt that has
+    ended, `spent` what the ones before it consumed. `fault` is what went wrong on our side of the
+    agent.
     """
 
     job: Job[K]
     state: State = State.QUEUED
     attempts: int = 0
     began: float = 0.0
+    lost_before: float = 0.0
+    held_up: float = 0.0
+    held_up_by: str = ""
+    blockers: list[str] = field(default_factory=list[str])
     toolbox: Toolbox | None = None
     settling: Settling | None = None
     alarm: Alarm | None = None
@@ -44,6 +51,18 @@ class Flight(Generic[K]):
     trace: Trace | None = None
     fault: BaseException | None = None
     done: Latch = field(default_factory=Latch)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the loop on which it is was blocked for good by another run."""
+        return self.settling is not None and self.settling.is_lost
+
+    def take(self, toolbox: Toolbox) -> bool:
+        """Give a run its toolbox; tell whether it had not ended while that was opened."""
+        if self.state is not State.RUNNING:
+            return False
+        self.toolbox = toolbox
+        return True
 
     def let_go(self) -> None:
         """Forget what only a run needs that is still on its way."""

@@ -39,6 +39,11 @@ class Job(Generic[K]):
     timed_out: Callable[[BaseException], bool] = never
     alone: bool = False
 
+    @property
+    def name(self) -> str:
+        """What the run is called in what others are told of it."""
+        return f"{self.task.domain}/{self.task.id}"
+
 
 class Listener(Protocol[K_contra]):
     """Is told of runs as they start and end, in whichever thread that happens.

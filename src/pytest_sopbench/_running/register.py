@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic
 
 from .in_flight import Flight, State
 from .job import K
+from .settling import Settling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +67,13 @@ class Register(Generic[K]):
         self.between[flight.job.key] = flight
         self.retried += 1
 
-    def resume(self, flight: Flight[K]) -> bool:
+    def resume(self, flight: Flight[K]) -> None:
         """Queue a paused run before all others, unless it was ended meanwhile."""
         if self.between.pop(flight.job.key, None) is None or flight.state is State.ENDED:
-            return False
+            return
         flight.state = State.QUEUED
         # Somebody has waited for it the longest.
         self.queue.appendleft(flight)
-        return True
 
     def end_waiting(self) -> list[Flight[K]]:
         """End what is not in flight, and return it; it is still to be told of."""
@@ -96,18 +97,21 @@ class Register(Generic[K]):
         self.between.pop(flight.job.key, None)
         flight.let_go()
 
-    def begun(self) -> list[float]:
-        """Return when each of the runs began whose agent may be at work."""
-        return [one.began for one in self._at_work()]
+    def abandon(self, key: K, settling: Settling | None) -> None:
+        """Count a run that was ended as abandoned, unless its agent has ended as well."""
+        if settling is None or not settling.has_ended():
+            # One step, so that no lock is needed.
+            self.abandoned.append(key)
 
-    def end_late(self, now: float, timeout: float) -> list[Flight[K]]:
-        """End what has been in flight for `timeout` seconds, and return it."""
-        late = [one for one in self._at_work() if now >= one.began + timeout]
+    def end_late(self, is_late: Callable[[Flight[K]], bool]) -> list[Flight[K]]:
+        """End what has used up its time, and return it."""
+        late = [one for one in self.at_work() if is_late(one)]
         for one in late:
             one.state = State.ENDED
         return late
 
-    def _at_work(self) -> list[Flight[K]]:
+    def at_work(self) -> list[Flight[K]]:
+        """Return the runs that have begun, and have not ended."""
         running = self.running.values()
         return [one for one in running if one.state is State.RUNNING and one.attempts]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import inspect
 from asyncio import AbstractEventLoop, CancelledError, Task
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from threading import Lock
-from typing import Final, cast
+from typing import Final
 
-from .shared_loop import LoopThread, SharedLoop
+from .awaiting import close_coroutine
+from .loop_thread import OWNER, LoopThread
+from .shared_loop import SharedLoop
 
 GRACE: Final = 1.0
 """Seconds that a cancelled async agent has to end, before it counts as abandoned."""
@@ -22,41 +25,75 @@ class Settling:
 
     The run's thread only waits meanwhile, and is free as soon as the run is cancelled, also where
     the agent does not let itself be cancelled.
+
+    Args:
+        shared: gives the loop.
+        name: what the run is called in what others are told of it.
     """
 
-    def __init__(self, shared: SharedLoop) -> None:
+    def __init__(self, shared: SharedLoop, name: str = "") -> None:
+        self.name: Final = name
         self._shared = shared
         self._lock = Lock()
         # Made when it is needed: most agents return a value.
         self._future: Future[object] | None = None
         self._home: LoopThread | None = None
+        self._begin: Callable[[LoopThread, AbstractEventLoop], None] | None = None
         self._task: Task[None] | None = None
         self._cancelled = False
         self._heard = False
+        self.is_lost = False
+
+    @property
+    def home(self) -> LoopThread | None:
+        """The loop on which the agent is, or on which it waits to begin."""
+        return self._home
+
+    @property
+    def waits(self) -> bool:
+        """Whether the loop has not come to the agent yet."""
+        return self._home is not None and self._task is None
 
     def __call__(self, value: object) -> object:
         """Return `value`, or what it comes to where it is awaitable."""
         if not inspect.isawaitable(value):
             return value
         context = copy_context()
+        context.run(OWNER.set, self)
+        future: Future[object] = Future()
 
-        def begin(loop: AbstractEventLoop) -> None:
+        def begin(home: LoopThread, loop: AbstractEventLoop) -> None:
             with self._lock:
+                if self._home is not home or self._task is not None:
+                    # It was moved to another loop while this one was blocked.
+                    return
                 if not self._cancelled:
                     self._task = loop.create_task(self._wait(value, future), context=context)
                     return
-            _close(value)
+            close_coroutine(value)
 
-        future: Future[object] = Future()
         with self._lock:
             if not self._cancelled:
-                self._future = future
+                self._future, self._begin = future, begin
                 self._home = self._shared.current()
         if self._home is None:
-            _close(value)
+            close_coroutine(value)
             raise CancelledError
-        self._home.call(begin)
+        self._home.call(partial(begin, self._home))
         return future.result()
+
+    def move(self) -> bool:
+        """Begin on the loop that is given now, where the old one has not come to it.
+
+        Raises:
+            RuntimeError, MemoryError: there is no other loop, and no thread for one.
+        """
+        with self._lock:
+            if not self.waits or self._cancelled or self._begin is None:
+                return False
+            home = self._home = self._shared.current()
+        home.call(partial(self._begin, home))
+        return True
 
     def cancel(self) -> bool:
         """End the run's waiting; tell whether there was anything to be cancelled."""
@@ -69,6 +106,11 @@ class Settling:
         with suppress(RuntimeError):
             self._home.call(self._cancel)
         return True
+
+    def lose(self) -> None:
+        """End the run's waiting, since its loop is blocked for good by somebody else."""
+        self.is_lost = True
+        self.cancel()
 
     def has_ended(self) -> bool:
         """Tell, some time after `cancel`, whether the agent has ended; mend a blocked loop."""
@@ -92,9 +134,3 @@ class Settling:
         else:
             with suppress(InvalidStateError):
                 future.set_result(result)
-
-
-def _close(value: object) -> None:
-    """Close a coroutine that is not awaited any more, which Python would warn of."""
-    if inspect.iscoroutine(value):
-        cast("Coroutine[object, object, object]", value).close()

@@ -11,7 +11,7 @@ from .alarms import Alarms
 from .in_flight import Flight
 from .job import K
 from .register import Register
-from .toolbox import Clock
+from .time_used import TimeUsed
 
 
 class TimeLimit(Generic[K]):
@@ -22,9 +22,9 @@ class TimeLimit(Generic[K]):
     Args:
         seconds: how long an attempt may take; `None` is no limit.
         register: what is in flight.
+        used: how much of its time each run has used.
         lock: guards the register, and this.
         alarms: the watchdog.
-        clock: seconds; it is the one of the alarms.
         cut: ends a run whose state is `ENDED` already.
     """
 
@@ -32,17 +32,17 @@ class TimeLimit(Generic[K]):
         self,
         seconds: float | None,
         register: Register[K],
+        used: TimeUsed[K],
         *,
         lock: Lock,
         alarms: Alarms,
-        clock: Clock,
         cut: Callable[[Flight[K], float, str], None],
     ) -> None:
         self.seconds = seconds
         self._register = register
+        self._used = used
         self._lock = lock
         self._alarms = alarms
-        self._clock = clock
         self._cut = cut
         self._looks_at = inf
 
@@ -50,19 +50,30 @@ class TimeLimit(Generic[K]):
         """See to it that a run which began then is looked at in time; the lock is held."""
         if self.seconds is not None and began + self.seconds < self._looks_at:
             self._looks_at = began + self.seconds
-            self._alarms.at(self._looks_at, self._look)
+            self._alarms.at(self._looks_at, self.look)
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """End the runs that are over their time; those that others kept from work are not."""
         with self._lock:
-            self._looks_at, seconds = inf, self.seconds
-            if seconds is None:
-                return
-            late = self._register.end_late(self._clock(), seconds)
-            for began in self._register.begun():
-                self.watch(began)
+            late, seconds = self._late(), self.seconds
+        if seconds is None or not late:
+            return
         for flight in late:
             try:
                 self._cut(flight, seconds, "")
             except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
                 flight.fault = error
                 flight.drop()
+        with self._lock:
+            # One that blocks its loop cannot be cancelled, and the others need not wait for it.
+            self._used.look(seconds)
+
+    def _late(self) -> list[Flight[K]]:
+        self._looks_at, seconds = inf, self.seconds
+        self._used.look(seconds)
+        if seconds is None:
+            return []
+        late = self._register.end_late(lambda one: self._used.of(one, seconds) >= seconds)
+        for one in self._register.at_work():
+            self.watch(self._used.since(one, seconds))
+        return late
