@@ -260,3 +260,38 @@ def test_what_an_agent_prints_is_shown_with_its_failure(pytester: pytest.Pyteste
 
     captured.stdout.fnmatch_lines(["*Captured stdout*", "I am thinking"])
     passed_on.stdout.fnmatch_lines(["*I am thinking*"])
+
+
+FORKING = """
+import asyncio
+import os
+
+
+def agent(inputs):
+    if inputs["sample_id"] == "T_02":
+        os.fork()
+    return {"grade": "pass"}
+
+
+async def later(inputs):
+    await asyncio.sleep(0)
+    return agent(inputs)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("agent", ["agent", "later"])
+@pytest.mark.parametrize("options", [(), ("-s",)], ids=["in-a-thread", "in-the-main-thread"])
+def test_a_child_that_comes_back_from_an_agent_does_not_go_on_with_the_session(
+    pytester: pytest.Pytester, agent: str, options: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(forking=FORKING)
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", f"--agent=forking:{agent}", *options, timeout=120
+    )
+
+    result.assert_outcomes(passed=2, failed=4)
+    assert 1 == result.outlines.count("=" * 35 + " FAILURES " + "=" * 35)

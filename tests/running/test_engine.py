@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.availability import is_unavailable
 from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._running import workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
@@ -453,8 +454,8 @@ async def exit_async() -> None:
     raise SystemExit
 
 
-def raising(error: BaseException) -> Callable[[], None]:
-    def agent() -> None:
+def raising(error: BaseException) -> Callable[..., None]:
+    def agent(*_: object) -> None:
         raise error
 
     return agent
@@ -490,3 +491,45 @@ def test_500_runs_of_all_kinds_are_each_counted_once(flights: Any) -> None:
     assert Counter(expected.keys()) == Counter(notes.ended_keys)
     assert (500, 500) == (engine.standing().started, engine.standing().ended)
     assert {"0", str(41 * 6)} == set(engine.standing().abandoned)
+
+
+def test_errors_that_are_nested_very_deep_are_an_error_of_the_agent(flights: Any) -> None:
+    def agent() -> None:
+        error: Exception = ValueError("at the bottom")
+        for _ in range(5000):
+            error = ExceptionGroup("a group", [error])
+        raise error
+
+    def unavailable(error: BaseException) -> bool:
+        return is_unavailable(error)
+
+    engine = flights.engine(2)
+    engine.submit(flights.job("a", agent, unavailable=unavailable))
+    trace = engine.wait("a")
+
+    assert (Ending.RAISED, "ExceptionGroup") == (trace.ending, trace.problem.type)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_coroutine_that_an_async_agent_returns_is_named_and_closed(flights: Any) -> None:
+    async def answer() -> str:
+        return "late"
+
+    async def agent() -> Any:
+        return answer()
+
+    trace = flights.run(agent)
+
+    assert "the agent returned a coroutine: an await is missing in it" == trace.returned.problem
+
+
+def test_a_fault_while_a_run_is_concluded_reaches_the_one_who_waits(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a run for which memory runs out at its end would be waited for without end."""
+    engine = flights.engine(2)
+    monkeypatch.setattr(engine._dispatcher, "_told", raising(MemoryError()))
+    engine.submit(flights.job("a", lambda: "done"))
+
+    with pytest.raises(MemoryError):
+        engine.wait("a")

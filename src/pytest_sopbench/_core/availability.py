@@ -50,6 +50,9 @@ WITH_STATUS: Final = frozenset(
 )
 """Exceptions whose status or code decides."""
 
+_DEEPEST: Final = 50
+"""Groups inside each other that are looked into."""
+
 _REQUEST_TIMEOUT: Final = 408
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERRORS: Final = range(500, 600)
@@ -72,7 +75,9 @@ _CODES: Final = frozenset(
 )  # fmt: skip
 
 
-def is_unavailable(error: BaseException, names: frozenset[str] = frozenset()) -> bool:
+def is_unavailable(
+    error: BaseException, names: frozenset[str] = frozenset(), depth: int = 0
+) -> bool:
     """Whether the error, or one that it was raised from (`raise ... from`), means unavailability.
 
     What was raised while such an error was handled is a fault of the handler. A group of errors
@@ -81,9 +86,10 @@ def is_unavailable(error: BaseException, names: frozenset[str] = frozenset()) ->
     Args:
         error: what the agent raised.
         names: qualified names of more exceptions, like `mypkg.errors.Overloaded`.
+        depth: in how many groups it stands; nobody looks into more than a few dozen.
     """
     known = UNAVAILABLE | names
-    return any(_means_it(one, known, names) for one in chain(error))
+    return any(_means_it(one, known, names, depth) for one in chain(error))
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -96,15 +102,17 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__
 
 
-def _means_it(error: BaseException, known: frozenset[str], names: frozenset[str]) -> bool:
+def _means_it(
+    error: BaseException, known: frozenset[str], names: frozenset[str], depth: int
+) -> bool:
     own = {_qualified(kind) for kind in type(error).__mro__}
     if not own.isdisjoint(known):
         return True
     if not own.isdisjoint(WITH_STATUS):
         return _status_says_so(error)
-    if issubclass(type(error), BaseExceptionGroup):
+    if issubclass(type(error), BaseExceptionGroup) and depth < _DEEPEST:
         members = cast("tuple[BaseException, ...]", said(error, "exceptions"))
-        return all(is_unavailable(member, names) for member in members)
+        return all(is_unavailable(member, names, depth + 1) for member in members)
     return False
 
 

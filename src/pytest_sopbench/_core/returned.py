@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import CoroutineType
 from typing import Any, Final, cast
 
 from .messages import are_messages, last_assistant_text, text_of
@@ -155,4 +156,6 @@ def _says_nothing(words: JsonValue) -> bool:
 
 def _unusable(value: object, notes: list[str]) -> Returned:
     problem = f"the agent returned a value of type {type_name(value)}"
+    if isinstance(value, CoroutineType):
+        problem = "the agent returned a coroutine: an await is missing in it"
     return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))

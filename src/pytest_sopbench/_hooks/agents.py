@@ -13,6 +13,7 @@ from pytest_sopbench._running.agent_spec import resolve_agent
 from pytest_sopbench.errors import SopbenchError
 
 from .code import policy
+from .importing import bounded_import
 from .session import SopSession
 
 NO_AGENT = (
@@ -60,12 +61,13 @@ class Agents:
         """
         if spec not in self._resolved:
             try:
-                self._resolved[spec] = resolve_agent(
-                    spec,
-                    path=self._folder,
-                    domains=[active.domain for active in self._sop.actives],
-                    policies=lambda name: policy(self._sop.find_active(name)),
-                )
+                with bounded_import(self._sop, f"agent {spec!r}"):
+                    self._resolved[spec] = resolve_agent(
+                        spec,
+                        path=self._folder,
+                        domains=[active.domain for active in self._sop.actives],
+                        policies=lambda name: policy(self._sop.find_active(name)),
+                    )
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
             self.caller(self._resolved[spec], spec)

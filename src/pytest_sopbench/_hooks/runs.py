@@ -20,6 +20,7 @@ from .agents import Agents
 from .asks import Ask, Done, Makings
 from .code import manager_factory
 from .flights import Flights
+from .importing import bounded_import
 from .rerun import rerun_line
 from .run import Judged, Run
 from .session import REF, ActiveDomain, SopSession, TaskRef
@@ -146,7 +147,8 @@ class Runs:
         name = active.domain.name
         if name not in self._factories:
             try:
-                self._factories[name] = ToolboxFactory(active.domain, manager_factory(active))
+                with bounded_import(self._sop, f"the tools of domain {name}"):
+                    self._factories[name] = ToolboxFactory(active.domain, manager_factory(active))
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
         return self._factories[name]

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import site
 import sys
-import sysconfig
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import EntryPoints, entry_points
@@ -19,7 +16,8 @@ from pytest_sopbench._core.protocols import Policy
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
 from .domain_code import load_policy
-from .problem import is_ours, message_of
+from .importing import place_of
+from .problem import message_of
 from .reference_policy import REFERENCE_POLICY, ReferencePolicy
 
 GROUP: Final = "pytest_sopbench.agents"
@@ -119,27 +117,10 @@ def _imported(spec: str, name: str, path: Path) -> ModuleType:
 
 
 def _import_failure(spec: str, name: str, error: BaseException) -> str:
-    place = _place(error)
+    place = place_of(error)
     told = f"{type(error).__name__}: {message_of(error)}"
     where = f"\n  at {place}" if place else ""
     return f"agent {spec!r}: importing {name} failed: {told}{where}"
-
-
-def _place(error: BaseException) -> str:
-    """Return file and line of the last frame that the user wrote."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_ours(f.filename)]
-    foreign = _installed_places()
-    own = [frame for frame in frames if not frame.filename.startswith(foreign)]
-    last = (own or frames)[-1:]
-    return f"{last[0].filename}:{last[0].lineno}" if last else ""
-
-
-def _installed_places() -> tuple[str, ...]:
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    places = {*map(sysconfig.get_path, kinds), site.getusersitepackages()}
-    return tuple(f"{place}/" for place in places if place)
 
 
 def _attribute(spec: str, module: ModuleType, attribute: str) -> object:

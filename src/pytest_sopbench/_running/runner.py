@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
+from os import getpid
 
 from pytest_sopbench._core.models import Domain, Task
 from pytest_sopbench._core.returned import read_returned
 from pytest_sopbench._core.traces import Ending, Problem, Returned, ReturnedKind, Trace
 
 from .agent_call import AgentCaller
-from .awaiting import settled
+from .awaiting import close_coroutine, settled
 from .capture import Capture, captured
 from .consumption import filled
+from .forked import end_child_of
 from .interrupt import watched_interrupts
 from .problem import problem_of
 from .toolbox import Clock, Toolbox
@@ -55,7 +57,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         KeyboardInterrupt: the user has interrupted, also where the agent swallowed it. One that
             the agent itself raised is an error of the agent.
     """
-    started = clock()
+    started, process = clock(), getpid()
 
     def attempt() -> object:
         with captured(toolbox.output, capture):
@@ -76,12 +78,14 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
             if isinstance(error, KeyboardInterrupt):
                 interrupt = error
         finally:
+            end_child_of(process)
             duration = clock() - started
             toolbox.close()
     if interrupts.seen:
         # As it was raised, so that pytest can say where the agent was.
         raise interrupt
     returned = None if problem else read_returned(value)
+    close_coroutine(value)
     if toolbox.over_limit:
         ending = Ending.OVER_LIMIT
     return _trace(toolbox, ending, returned, problem, notes=notes, duration=duration)

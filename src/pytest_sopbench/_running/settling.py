@@ -9,10 +9,12 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
+from os import getpid
 from threading import Lock
 from typing import Final
 
 from .awaiting import close_coroutine
+from .forked import end_child_of
 from .loop_thread import OWNER, LoopThread
 from .shared_loop import SharedLoop
 
@@ -126,11 +128,14 @@ class Settling:
 
     async def _wait(self, value: Awaitable[object], future: Future[object]) -> None:
         # Whatever it is, it belongs to the run: a task would pass an exit on to the loop.
+        process = getpid()
         try:
             result = await value
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
+            end_child_of(process)
             with suppress(InvalidStateError):
                 future.set_exception(error)
         else:
+            end_child_of(process)
             with suppress(InvalidStateError):
                 future.set_result(result)
