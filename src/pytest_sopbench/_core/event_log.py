@@ -18,6 +18,9 @@ from .rule_json import rule_to_json
 from .traces import Approval, Returned, ToolCall, Trace
 from .verdicts import Verdict
 
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
 SCHEMA = 1
 """Counts up when a reader of before could misread what is written."""
 
@@ -29,7 +32,7 @@ def event_log(
 ) -> str:
     """Return the log of one run; ASCII, one JSON object on each line."""
     lines = (
-        json.dumps(event, ensure_ascii=True, allow_nan=False)
+        _dumps(event, ensure_ascii=True, allow_nan=False)
         for event in _events(key, rules, trace, verdict, redaction)
     )
     return "".join(f"{line}\n" for line in lines)

@@ -22,6 +22,9 @@ Key = tuple[str, Hashable]
 
 EMPTY: Final[Key] = ("empty", None)
 
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
 TRUE_WORDS: Final = frozenset({"true", "yes", "1"})
 FALSE_WORDS: Final = frozenset({"false", "no", "0"})
 
@@ -63,7 +66,7 @@ def readings(field: OutputField, value: JsonValue) -> tuple[Key, ...]:
 
 def written(value: JsonValue) -> str:
     """Write a value as text, as JSON does."""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return value if isinstance(value, str) else _dumps(value, sort_keys=True)
 
 
 def read_boolean(value: JsonValue) -> bool | None:

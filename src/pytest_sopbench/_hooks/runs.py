@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from time import perf_counter
 
 import pytest
 
@@ -156,12 +156,12 @@ class Runs:
     def _opening(self, active: ActiveDomain, task: Task) -> Callable[[], Toolbox]:
         """Return what opens toolboxes for the runs of a task, in whichever thread."""
         factory, most = self.factory(active), self._sop.options.max_calls
-        return lambda: factory.open(task, max_calls=most, clock=time.perf_counter)
+        return lambda: factory.open(task, max_calls=most, clock=perf_counter)
 
     def _make(self, ask: Ask, item: pytest.Item) -> _Made:
-        asked = time.perf_counter()
+        asked = perf_counter()
         done = self.flights.make(ask, item)
-        item.stash[LEFT] = Left(done, time.perf_counter() - asked)
+        item.stash[LEFT] = Left(done, perf_counter() - asked)
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:
             item.stash[RAISED] = raised

@@ -9,6 +9,9 @@ from typing import Any, Final
 
 from pytest_sopbench._core.records import RunKey
 
+# Taken at import: an agent may put another function into its place.
+_dumps: Final = json.dumps
+
 MARK: Final = '{"type":"start",'
 """How the line begins; a finished session has none."""
 
@@ -16,14 +19,14 @@ MARK: Final = '{"type":"start",'
 def start_to_line(key: RunKey) -> str:
     """One line of ASCII JSON without its end."""
     domain, agent = _repeated(key.domain), _repeated(key.agent)
-    rest = f'"domain":{domain},"task":{json.dumps(key.task)},"trial":{key.trial},"agent":{agent}'
+    rest = f'"domain":{domain},"task":{_dumps(key.task)},"trial":{key.trial},"agent":{agent}'
     return f"{MARK}{rest}}}"
 
 
 @lru_cache
 def _repeated(text: str) -> str:
     """Write a text that nearly every line has."""
-    return json.dumps(text)
+    return _dumps(text)
 
 
 def start_from_json(data: Mapping[str, Any]) -> RunKey:
