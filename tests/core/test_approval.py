@@ -16,8 +16,9 @@ from pytest_sopbench._core.approval import (
 from pytest_sopbench._core.contracts import RuleResult
 from pytest_sopbench._core.demands import DemandKind
 from pytest_sopbench._core.models import Rules, Task
-from pytest_sopbench._core.records import CallRecord, RunRecord, record_of
+from pytest_sopbench._core.records import CallRecord, RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.taken_over import trace_of
 from pytest_sopbench._core.traces import Ending, ToolCall, Trace
 from pytest_sopbench._core.trajectory import Call, Trajectory
 from pytest_sopbench._core.verdicts import Outcome, Verdict
@@ -96,3 +97,24 @@ def test_the_recorded_trajectory_is_that_of_the_calls() -> None:
 
     expected = Trajectory(calls=(Call(name="a", arguments={"x": 1}), Call(name="b", arguments={})))
     assert expected == recorded_trajectory(record)
+
+
+def test_what_overlapped_is_in_the_line_of_a_run_and_nothing_is_where_nothing_did() -> None:
+    calls = (CallRecord(name="a", arguments={}, overlaps=1), CallRecord(name="b", arguments={}))
+    record = RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, calls=calls)
+
+    line = to_line(record)
+
+    assert 1 == line.count('"overlaps"')
+    assert record == from_line(line)
+    assert [1, 0] == [call.overlaps for call in recorded_trajectory(from_line(line))]
+    assert [1, 0] == [call.overlaps for call in trace_of(from_line(line)).calls]
+
+
+def test_a_line_of_before_has_calls_one_after_the_other() -> None:
+    calls = (CallRecord(name="a", arguments={}, overlaps=1), CallRecord(name="b", arguments={}))
+    line = to_line(RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, calls=calls))
+
+    read = from_line(line.replace(',"overlaps":1', ""))
+
+    assert [0, 0] == [call.overlaps for call in read.calls]

@@ -11,12 +11,16 @@ from pytest_sopbench._core.traces import ToolCall
 
 
 def calls(text: str) -> list[ToolCall]:
-    """`a b!`: a call of `a` that succeeded, then one of `b` that failed; arguments count up."""
+    """`a b!`: a call of `a` that succeeded, then one of `b` that failed; arguments count up.
+
+    `a& b`: a call of `a` that had not ended when that of `b` began.
+    """
     return [
         ToolCall(
-            name=word.rstrip("!"),
+            name=word.rstrip("!&"),
             arguments={"n": step},
-            error="no record" if word.endswith("!") else None,
+            error="no record" if "!" in word else None,
+            overlaps=word.count("&"),
         )
         for step, word in enumerate(text.split(), start=1)
     ]
@@ -37,6 +41,9 @@ def calls(text: str) -> list[ToolCall]:
         pytest.param("a b c", {"before": ("c", "b")}, id="before both"),
         pytest.param("b a", {"after": ("b",)}, id="after"),
         pytest.param("b! b a a", {"after": ("b",)}, id="after, at the second try"),
+        pytest.param("a a& b", {"before": ("b",)}, id="before, a second one in flight"),
+        pytest.param("a& c b", {"before": ("b",)}, id="before, ended meanwhile"),
+        pytest.param("b& c a", {"after": ("b",)}, id="after, ended meanwhile"),
         pytest.param("b a", {"arguments": {"n": 2}}, id="with an argument"),
         pytest.param("a a", {"arguments": {"n": 2}, "times": 1}, id="once with an argument"),
     ],
@@ -52,6 +59,30 @@ def test_a_demand_that_is_met(made: str, demand: dict[str, Any]) -> None:
         pytest.param("", {"times": 1}, "no tool was called", id="zero calls, once"),
         pytest.param("b", {}, "a was never called", id="another tool"),
         pytest.param("b", {"times": 1}, "no call fits", id="not once"),
+        pytest.param(
+            "a& b",
+            {"before": ("b",)},
+            "step 2, b: called before a had succeeded; step 1 had not ended when it began",
+            id="before, in flight",
+        ),
+        pytest.param(
+            "a&& c b",
+            {"before": ("b",)},
+            "step 3, b: called before a had succeeded; step 1 had not ended when it began",
+            id="before, in flight for long",
+        ),
+        pytest.param(
+            "b& a",
+            {"before": ("b",)},
+            "step 1, b: called before a had succeeded",
+            id="before, began after it",
+        ),
+        pytest.param(
+            "b& a",
+            {"after": ("b",)},
+            "step 2, a: called before b had succeeded; step 1 had not ended when it began",
+            id="after, in flight",
+        ),
         pytest.param("a", {"times": 0}, "1 call fits, at step 1", id="not at all"),
         pytest.param("a a", {"times": 1}, "2 calls fit, at step 1, 2", id="transfer twice"),
         pytest.param(

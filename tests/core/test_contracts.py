@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -455,3 +456,67 @@ def test_silence_holds_a_contract_only_where_the_task_asks_for_it(
 )
 def test_a_demand_names_its_tools(demand: Demand, tools: tuple[str, ...]) -> None:
     assert tools == tools_of(demand)
+
+
+# Calls that overlap
+
+
+def in_flight(name: str, arguments: JsonValue = None, *, result: JsonValue = None) -> ToolCall:
+    """A call that had not ended when the next one began."""
+    return replace(call(name, arguments, result=result), overlaps=1)
+
+
+@pytest.mark.parametrize(
+    ("demand", "trace", "state", "why"),
+    [
+        pytest.param(
+            LOGIN_FIRST, run(in_flight("login"), "transfer"), BROKEN,
+            "step 2, transfer: called before login had succeeded; "
+            "login, step 1, had not ended when it began", id="the earlier one was in flight",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run(in_flight("transfer"), "login"), BROKEN,
+            "step 1, transfer: called before login had succeeded; login was first called at step 2",
+            id="the later one began first",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run("login", in_flight("login"), "transfer"), HELD,
+            "in order: step 3, transfer", id="another one had ended",
+        ),
+        pytest.param(
+            LOGIN_FIRST, run(in_flight("login"), "a", "transfer"), HELD,
+            "in order: step 3, transfer", id="it ended meanwhile",
+        ),
+        pytest.param(
+            CHAIN, run(in_flight("a"), "b", "c", "d"), HELD, "in order: step 3, c; step 4, d",
+            id="the calls of one stage overlap",
+        ),
+        pytest.param(
+            ArgumentDemand(tool="pay", argument="x", origin=BY_PATH),
+            run(in_flight("fetch", result=OPEN), call("pay", {"x": 7})), BROKEN,
+            "step 2, pay: x is 7, no earlier call of fetch succeeded", id="guessed its result",
+        ),
+        pytest.param(
+            ArgumentDemand(tool="pay", argument="x", origin=BY_PATH),
+            run(in_flight("fetch", result=OPEN), "a", call("pay", {"x": 7})), HELD,
+            "x is as demanded at step 3, pay", id="waited for its result",
+        ),
+    ],
+)  # fmt: skip
+def test_a_call_stands_before_another_only_if_it_ended_before_that_began(
+    demand: Demand, trace: Trace, state: RuleState, why: str
+) -> None:
+    result = check(demand, trace)
+
+    assert (state, why) == (result.state, result.why)
+
+
+@pytest.mark.parametrize(
+    ("begun", "state"),
+    [pytest.param(0, HELD, id="before the call"), pytest.param(1, BROKEN, id="while in flight")],
+)
+def test_no_clock_decides_whether_an_approval_came_first(begun: int, state: RuleState) -> None:
+    approval = Approval(step="review", by="alice", started=1.0, calls=begun)
+    trace = run(call("pay", started=1.0), approvals=(approval,))
+
+    assert state is check(AfterApproval(steps={"pay": ""}), trace).state

@@ -48,6 +48,13 @@ RETURNED = st.builds(
     problem=TEXT,
     declared_error=st.none() | TEXT,
 )
+APPROVALS = st.builds(
+    Approval,
+    step=TEXT,
+    by=TEXT,
+    started=st.integers(0, 9).map(float),
+    calls=st.none() | st.integers(0, 3),
+)
 
 
 @st.composite
@@ -63,10 +70,11 @@ def traces(draw: st.DrawFn) -> Trace:
             findings=tuple(draw(st.lists(FINDINGS, max_size=2))),
             started=draw(times),
             duration=draw(times),
+            overlaps=draw(st.integers(0, 2)),
         )
         for result, error in results
     ]
-    approvals = draw(st.lists(st.builds(Approval, step=TEXT, by=TEXT, started=times), max_size=2))
+    approvals = draw(st.lists(APPROVALS, max_size=2))
     return Trace(
         ending=draw(st.sampled_from(Ending)),
         returned=draw(st.none() | RETURNED),
@@ -132,3 +140,17 @@ def test_the_usage_of_a_run_without_calls_is_there() -> None:
     trace = replace(Trace(ending=Ending.RETURNED), usage=Usage(cost_usd=0.5))
 
     assert 0.5 == trace_of_log(log_of(trace)).usage.cost_usd
+
+
+def test_a_log_of_before_has_calls_one_after_the_other() -> None:
+    trace = Trace(
+        ending=Ending.RETURNED,
+        calls=(ToolCall(name="a", arguments={}, overlaps=1), ToolCall(name="b", arguments={})),
+        approvals=(Approval(step="s", by="b", calls=1),),
+    )
+    before = log_of(trace).replace(' "overlaps": 1,', "").replace(' "calls": 1,', "")
+
+    read = trace_of_log(before)
+
+    assert [0, 0] == [call.overlaps for call in read.calls]
+    assert read.approvals[0].calls is None

@@ -86,7 +86,7 @@ def test_one_trajectory_is_a_line_of_expected_calls() -> None:
         pytest.param('{"task": 1, "calls": []}', "'task' must be", id="a number as task"),
         pytest.param('{"task": "T1", "calls": [], "or": 1}', "'or' a list", id="no list of others"),
         pytest.param('{"task": "T1", "calls": {}}', "must be a list", id="calls in an object"),
-        pytest.param('{"task": "T1", "calls": ["a"]}', "call 1 is not", id="a bare name"),
+        pytest.param('{"task": "T1", "calls": ["a"]}', "call 1 is 'a', not an", id="a bare name"),
         pytest.param(
             '{"task": "T1", "calls": [{"name": "a", "arguments": []}]}',
             "call 1: 'name' must be a text",
@@ -161,3 +161,99 @@ def test_a_rule_that_was_added_later_holds_for_old_snapshots() -> None:
     old = snapshot(trajectory("a", case="CASE-1"))
 
     assert compare(trajectory("a", case="CASE-2"), old, read_rules(["replace:case=CASE-.+"])).held
+
+
+# ---------------------------------------------------------------------- calls that overlap
+
+
+@st.composite
+def overlapping(draw: st.DrawFn) -> Trajectory:
+    size = draw(st.integers(0, 6))
+    return Trajectory(
+        calls=tuple(
+            Call(
+                name=draw(st.sampled_from("ab")),
+                arguments={"x": draw(st.integers(1, 2))},
+                overlaps=draw(st.integers(0, min(3, size - at - 1))),
+            )
+            for at in range(size)
+        )
+    )
+
+
+def with_overlaps(*calls: tuple[str, int]) -> Trajectory:
+    return Trajectory(
+        calls=tuple(Call(name=name, arguments={}, overlaps=count) for name, count in calls)
+    )
+
+
+@given(overlapping())
+def test_what_overlapped_is_written_and_read_again(made: Trajectory) -> None:
+    written = snapshot(DEFAULT_RULES.normalised(made))
+
+    assert written == read_snapshot(snapshot_text(written))
+
+
+@given(overlapping())
+def test_to_normalise_twice_is_to_normalise_once(made: Trajectory) -> None:
+    once = DEFAULT_RULES.normalised(made)
+
+    assert once == DEFAULT_RULES.normalised(once)
+
+
+@given(overlapping())
+def test_a_run_with_overlapping_calls_keeps_to_its_own_snapshot(made: Trajectory) -> None:
+    kept = read_snapshot(snapshot_text(snapshot(DEFAULT_RULES.normalised(made))))
+
+    assert compare(made, kept, DEFAULT_RULES).held
+
+
+def test_the_text_is_the_same_whatever_began_first() -> None:
+    one = DEFAULT_RULES.normalised(with_overlaps(("a", 2), ("b", 1), ("c", 0), ("d", 0)))
+    other = DEFAULT_RULES.normalised(with_overlaps(("c", 2), ("a", 1), ("b", 0), ("d", 0)))
+
+    assert snapshot_text(snapshot(one)) == snapshot_text(snapshot(other))
+
+
+def test_calls_that_overlap_are_written_as_a_group() -> None:
+    text = snapshot_text(snapshot(with_overlaps(("a", 0), ("b", 1), ("c", 1), ("d", 0))))
+
+    assert text == (
+        "{\n"
+        ' "task": "T1",\n'
+        ' "calls": [\n'
+        '  {"name": "a", "arguments": {}},\n'
+        "  [\n"
+        '   {"name": "b", "arguments": {}, "ends_before": 3},\n'
+        '   {"name": "c", "arguments": {}},\n'
+        '   {"name": "d", "arguments": {}}\n'
+        "  ]\n"
+        " ]\n"
+        "}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("approved", "made", "lost"),
+    [
+        pytest.param([("a", 1), ("b", 0)], [("b", 1), ("a", 0)], (), id="together again"),
+        pytest.param([("a", 1), ("b", 0)], [("b", 0), ("a", 0)], (), id="one after the other"),
+        pytest.param([("a", 0), ("b", 0)], [("a", 1), ("b", 0)], ((1, 2),), id="not waited for"),
+        pytest.param(
+            [("a", 0), ("a", 0), ("b", 0)], [("a", 2), ("a", 0), ("b", 0)], ((1, 2), (2, 3)),
+            id="the first of two still in flight",
+        ),
+        pytest.param(
+            [("a", 1), ("b", 1), ("c", 0)], [("a", 2), ("b", 1), ("c", 0)], ((1, 3),),
+            id="an order inside a group",
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_approved_one_after_the_other_may_not_overlap(
+    approved: Any, made: Any, lost: Any
+) -> None:
+    found = compare(with_overlaps(*made), snapshot(with_overlaps(*approved)), DEFAULT_RULES)
+
+    assert found.match.held
+    assert lost == found.lost
+    assert found.held is (not lost)

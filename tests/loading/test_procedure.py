@@ -89,6 +89,9 @@ def test_expected_calls_are_read_by_task(make_domain: MakeDomain) -> None:
     assert {"P1": (weigh, weigh), "P3": ()} == domain.expected_calls
 
 
+CALL = '{"name": "weigh_parcel", "arguments": {}}'
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -111,8 +114,18 @@ def test_expected_calls_are_read_by_task(make_domain: MakeDomain) -> None:
         ),
         pytest.param(
             '{"task": "P2", "calls": [{"name": "weigh_parcel", "arguments": []}]}',
-            "call 1 is .*, not an object with 'name'",
+            "call 1: 'name' must be a text, and 'arguments' an object",
             id="arguments are a list",
+        ),
+        pytest.param(
+            '{"task": "P2", "calls": [[{"name": "weigh_parcel", "arguments": {}}]]}',
+            "call 1: a group has at least two calls",
+            id="a group of one",
+        ),
+        pytest.param(
+            f'{{"task": "P2", "calls": [[{CALL}, {{{CALL[1:-1]}, "ends_before": 2}}]]}}',
+            "call 2: 'ends_before' must be the place of a later call of its group",
+            id="ends before itself",
         ),
     ],
 )
@@ -129,3 +142,14 @@ def test_a_line_that_cannot_be_used_is_named(
 
 def test_an_unused_warning_is_given_no_more(make_domain: MakeDomain) -> None:
     assert () == load_domain(make_domain(contract={"rules": []})).warnings
+
+
+def test_calls_that_may_overlap_are_written_as_a_group(make_domain: MakeDomain) -> None:
+    first = f'{{{CALL[1:-1]}, "ends_before": 3}}'
+    folder = make_domain(
+        {"expected_calls.jsonl": f'{{"task": "P1", "calls": [{CALL}, [{first}, {CALL}, {CALL}]]}}'}
+    )
+
+    expected = load_domain(folder).expected_calls["P1"]
+
+    assert [0, 1, 1, 0] == [call.overlaps for call in expected]

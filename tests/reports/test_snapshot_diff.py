@@ -145,3 +145,15 @@ def test_it_never_takes_more_than_a_few_lines_of_80_columns(
 )
 def test_without_snapshot_the_calls_are_shown(made: Trajectory, expected: list[str]) -> None:
     assert [*expected, APPROVE] == missing_lines("lab/T1", made, approve=APPROVE)
+
+
+def test_a_call_that_did_not_wait_for_another_is_early() -> None:
+    both = (Call(name="verify", arguments={}, overlaps=1), Call(name="pay", arguments={}))
+
+    said = lines(made_of("verify", "pay"), Trajectory(calls=both))
+
+    assert [
+        "1 early: lab/T1 departs from its snapshot",
+        "early   step 1  pay: step 2, verify, had not ended",
+        APPROVE,
+    ] == said

@@ -34,7 +34,10 @@ def record_refusal(record: RunRecord) -> str:
 
 def recorded_trajectory(record: RunRecord) -> Trajectory:
     return Trajectory(
-        calls=tuple(Call(name=call.name, arguments=call.arguments) for call in record.calls)
+        calls=tuple(
+            Call(name=call.name, arguments=call.arguments, overlaps=call.overlaps)
+            for call in record.calls
+        )
     )
 
 

@@ -1,7 +1,8 @@
 """Whether a tool was called as a test says, with the reason where it was not.
 
-Steps count from 1. Where order is asked for, the earlier call must have succeeded: to try in
-vain is not to have done it.
+Steps count from 1. Where order is asked for, the earlier call must have succeeded, and ended
+before the later one began: to try in vain is not to have done it, and who calls both at once has
+waited for neither.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 from .arguments_match import argument_differences
 from .models import JsonValue
+from .overlap import stands_before
 from .rule_state import at
 from .traces import ToolCall
 
@@ -108,24 +110,33 @@ def _out_of_order(
         first = _first(name, calls)
         if first is None:
             return Unmet(why=f"{name} was never called")
-        if not done or done[0] > first:
-            why = f"{at(first, name)}: called before {demand.name} had succeeded"
-            return Unmet(why=why, step=first)
+        if not _any_before(done, first, calls):
+            return Unmet(why=_too_early(first, name, demand.name, done, calls), step=first)
     for name in demand.after:
-        earlier = _first(name, calls, succeeded=True)
-        if earlier is None or (fitting and fitting[0] < earlier):
-            step = fitting[0] if fitting else None
-            where = at(step, demand.name) if step else demand.name
-            return Unmet(why=f"{where}: called before {name} had succeeded", step=step)
+        well = [
+            step for step, call in enumerate(calls, start=1) if call.name == name and call.succeeded
+        ]
+        if not fitting:
+            if not well:
+                return Unmet(why=f"{demand.name}: called before {name} had succeeded")
+        elif not _any_before(well, fitting[0], calls):
+            why = _too_early(fitting[0], demand.name, name, well, calls)
+            return Unmet(why=why, step=fitting[0])
     return None
 
 
-def _first(name: str, calls: Sequence[ToolCall], *, succeeded: bool = False) -> int | None:
-    return next(
-        (
-            step
-            for step, call in enumerate(calls, start=1)
-            if call.name == name and (call.succeeded or not succeeded)
-        ),
-        None,
-    )
+def _any_before(steps: Sequence[int], later: int, calls: Sequence[ToolCall]) -> bool:
+    return any(step < later and stands_before(calls, step - 1, later - 1) for step in steps)
+
+
+def _too_early(
+    step: int, name: str, earlier: str, steps: Sequence[int], calls: Sequence[ToolCall]
+) -> str:
+    """Say that a call began before the earlier one, which was made at `steps`, had succeeded."""
+    said = f"{at(step, name)}: called before {earlier} had succeeded"
+    running = [one for one in steps if one < step and not stands_before(calls, one - 1, step - 1)]
+    return f"{said}; step {running[0]} had not ended when it began" if running else said
+
+
+def _first(name: str, calls: Sequence[ToolCall]) -> int | None:
+    return next((step for step, call in enumerate(calls, start=1) if call.name == name), None)

@@ -1,7 +1,7 @@
 """What a rule can demand of a trajectory: a small closed vocabulary.
 
-Steps count from 1, in the order in which the calls were made. A call *succeeded* when the tool
-gave no error.
+Steps count from 1, in the order in which the calls began. A call *succeeded* when the tool gave
+no error, and stands before another only if it had ended when the other began.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from .models import JsonValue
+from .overlap import ended_before, stands_before
 from .provenance import ArgumentDemand, check_argument
 from .rule_state import Ruling, at, broken, held, not_called, not_exercised
 from .traces import Approval, ToolCall, Trace
@@ -52,7 +53,7 @@ class AtMost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """Stages in their order: a tool may be called once every tool before it has succeeded.
+    """Stages in their order: a tool may be called once every tool before it has ended with success.
 
     The tools of one stage may come in any order among themselves.
     """
@@ -119,7 +120,7 @@ def check_before(demand: Before, calls: Sequence[ToolCall]) -> Ruling:
     for stage in demand.stages[1:]:
         for tool in stage:
             for step, _ in _calls_of(tool, calls):
-                lacking = [one for one in earlier if _success(one, calls[: step - 1]) is None]
+                lacking = [one for one in earlier if not _had_succeeded(one, step, calls)]
                 if lacking:
                     return broken(_out_of_order(step, tool, lacking[0], calls))
                 exercised.append(at(step, tool))
@@ -135,7 +136,7 @@ def check_after_approval(demand: AfterApproval, trace: Trace) -> Ruling:
         if call.name not in demand.steps:
             continue
         wanted = demand.steps[call.name]
-        given = next(_approvals_before(call, wanted, trace.approvals), None)
+        given = next(_approvals_before(step, call, wanted, trace.approvals), None)
         if given is None:
             what = f"no approval of {wanted}" if wanted else "no approval"
             return broken(f"{at(step, call.name)}: {what} was recorded before it")
@@ -197,11 +198,20 @@ def _lacking(tool: str, calls: Sequence[ToolCall]) -> str:
     return f"{at(step, tool)}: the call failed, it must succeed: {call.error}"
 
 
+def _had_succeeded(tool: str, step: int, calls: Sequence[ToolCall]) -> bool:
+    """Whether a call of the tool had ended with success when the call at `step` began."""
+    ended = (calls[one] for one in ended_before(calls, step - 1))
+    return any(call.name == tool and call.succeeded for call in ended)
+
+
 def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall]) -> str:
     start = f"{at(step, tool)}: called before {lacking} had succeeded"
-    tried = [one for one, _ in _calls_of(lacking, calls[: step - 1])]
-    if tried:
-        return f"{start}; {lacking} failed at step {tried[-1]}"
+    begun = [one for one, _ in _calls_of(lacking, calls[: step - 1])]
+    running = [one for one in begun if not stands_before(calls, one - 1, step - 1)]
+    if running:
+        return f"{start}; {lacking}, step {running[-1]}, had not ended when it began"
+    if begun:
+        return f"{start}; {lacking} failed at step {begun[-1]}"
     later = next(_calls_of(lacking, calls[step:]), None)
     if later is None:
         return f"{start}; {lacking} was never called"
@@ -209,10 +219,17 @@ def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall])
 
 
 def _approvals_before(
-    call: ToolCall, wanted: str, approvals: Sequence[Approval]
+    step: int, call: ToolCall, wanted: str, approvals: Sequence[Approval]
 ) -> Iterator[Approval]:
     return (
         approval
         for approval in approvals
-        if approval.started <= call.started and wanted in {"", approval.step}
+        if _recorded_before(approval, step, call) and wanted in {"", approval.step}
     )
+
+
+def _recorded_before(approval: Approval, step: int, call: ToolCall) -> bool:
+    # Traces of before have times alone, and no clock tells apart what falls into one tick.
+    if approval.calls is None:
+        return approval.started <= call.started
+    return approval.calls < step

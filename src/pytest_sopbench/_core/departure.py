@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from .arguments_match import ArgumentDifference, ArgumentMode, argument_differences
 from .pairing import Modes, Pairs
@@ -15,6 +15,13 @@ from .trajectory import Call, ExpectedCall
 
 MatchMode: TypeAlias = Literal["exact", "in_order", "any_order", "subset", "superset"]
 """How a list of expected calls is held against a trajectory; see `match_trajectory`."""
+
+
+class Numbers(Protocol):
+    """What a position on either side is called; the sides may be laid otherwise than they began."""
+
+    def place(self, at: int, /) -> int: ...
+    def step(self, at: int, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,7 @@ def first_departure(
     actual: Sequence[Call],
     pairing: Pairing,
     modes: Modes,
+    numbers: Numbers,
 ) -> Departure:
     """Find the departure of a run that does not match."""
     place, step = _position(match, pairing, len(actual))
@@ -63,12 +71,12 @@ def first_departure(
         _differences(wanted, done, modes(wanted.name)) if wanted is not None and done else ()
     )
     return Departure(
-        step=step + 1,
-        place=None if wanted is None or place is None else place + 1,
+        step=numbers.step(step),
+        place=None if wanted is None or place is None else numbers.place(place),
         expected=wanted,
         done=done,
         differences=differences,
-        why=_why(wanted, done, len(actual), _made_elsewhere(place, pairing)),
+        why=_why(wanted, done, len(actual), _made_elsewhere(place, pairing, numbers)),
     )
 
 
@@ -104,12 +112,12 @@ def _unpaired_places(pairing: Pairing) -> list[int]:
     return sorted([*apart, *pairing.missing])
 
 
-def _made_elsewhere(place: int | None, pairing: Pairing) -> str:
+def _made_elsewhere(place: int | None, pairing: Pairing, numbers: Numbers) -> str:
     moved, unlike = dict(pairing.moved), dict(pairing.unlike)
     if place in moved:
-        return f" (its call came at step {moved[place] + 1})"
+        return f" (its call came at step {numbers.step(moved[place])})"
     if place in unlike:
-        return f" (its call, with other arguments, came at step {unlike[place] + 1})"
+        return f" (its call, with other arguments, came at step {numbers.step(unlike[place])})"
     return ""
 
 

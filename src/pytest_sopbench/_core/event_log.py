@@ -100,6 +100,7 @@ def _call(step: int, call: ToolCall, redaction: Redaction) -> Event:
         "step": step,
         "at_s": call.started,
         "duration_s": call.duration,
+        **({"overlaps": call.overlaps} if call.overlaps else {}),
         "name": redaction.text(call.name),
         "arguments": redaction.value(call.arguments),
         **came_back,
@@ -114,6 +115,7 @@ def _approval(approval: Approval, redaction: Redaction) -> Event:
     return {
         "type": "approval",
         "at_s": approval.started,
+        **({} if approval.calls is None else {"calls": approval.calls}),
         "step": redaction.text(approval.step),
         "by": redaction.text(approval.by),
     }

@@ -54,7 +54,7 @@ def _trace(events: Sequence[Mapping[str, Any]]) -> Trace:
         problem=_problem(problems[0]) if problems else None,
         calls=tuple(_call(one) for one in of_type.get("call", [])),
         approvals=tuple(
-            Approval(step=one["step"], by=one["by"], started=one["at_s"])
+            Approval(step=one["step"], by=one["by"], started=one["at_s"], calls=one.get("calls"))
             for one in of_type.get("approval", [])
         ),
         usage=Usage(**_without_type(usage[0])) if usage else Usage(),
@@ -88,6 +88,7 @@ def _call(event: Mapping[str, Any]) -> ToolCall:
         findings=tuple(_finding(one) for one in event["findings"]),
         started=event["at_s"],
         duration=event["duration_s"],
+        overlaps=event.get("overlaps", 0),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from .conditions import reads_same
 from .models import JsonValue
+from .overlap import ended_before
 from .rule_state import Ruling, at, broken, held, not_called, not_exercised
 from .traces import ToolCall
 
@@ -25,7 +26,7 @@ class EqualsInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EqualsResult:
-    """The argument is a value that an earlier, successful call of `tool` returned.
+    """The argument is a value that a successful call of `tool` had returned before this one began.
 
     `path` are the keys that lead to the value; without any, each value in the result will do.
     """
@@ -64,7 +65,8 @@ def check_argument(
         given = call.arguments
         if not isinstance(given, Mapping) or demand.argument not in given:
             return broken(f"{at(step, call.name)}: argument {demand.argument} is missing")
-        problem = _problem(demand.origin, given[demand.argument], calls[: step - 1], inputs)
+        earlier = [(one + 1, calls[one]) for one in ended_before(calls, step - 1)]
+        problem = _problem(demand.origin, given[demand.argument], earlier, inputs)
         if problem:
             value = short(given[demand.argument])
             return broken(f"{at(step, call.name)}: {demand.argument} is {value}, {problem}")
@@ -82,7 +84,10 @@ def short(value: JsonValue) -> str:
 
 
 def _problem(
-    origin: Origin, value: JsonValue, earlier: Sequence[ToolCall], inputs: Mapping[str, JsonValue]
+    origin: Origin,
+    value: JsonValue,
+    earlier: Sequence[tuple[int, ToolCall]],
+    inputs: Mapping[str, JsonValue],
 ) -> str:
     match origin:
         case EqualsInput():
@@ -94,10 +99,12 @@ def _problem(
             return _schema_problem(origin.schema, value)
 
 
-def _not_returned(origin: EqualsResult, value: JsonValue, earlier: Sequence[ToolCall]) -> str:
+def _not_returned(
+    origin: EqualsResult, value: JsonValue, earlier: Sequence[tuple[int, ToolCall]]
+) -> str:
     source = ".".join((origin.tool, *origin.path))
     said: list[str] = []
-    for step, call in enumerate(earlier, start=1):
+    for step, call in earlier:
         if call.name != origin.tool or not call.succeeded:
             continue
         results = list(_values(_parsed(call.result), origin.path))

@@ -43,7 +43,10 @@ class RunKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
-    """One tool call of a record; `bad` is the judge's word, `findings` say why."""
+    """One tool call of a record; `bad` is the judge's word, `findings` say why.
+
+    `overlaps` is that of the `ToolCall`; a line does not hold it where it is 0.
+    """
 
     name: str
     arguments: JsonValue
@@ -51,6 +54,7 @@ class CallRecord:
     error: str | None = None
     bad: bool = False
     findings: tuple[str, ...] = ()
+    overlaps: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +150,12 @@ def to_line(record: RunRecord) -> str:
 
 
 def _plain_part(part: object) -> dict[str, Any]:
-    return rule_to_json(part) if isinstance(part, RuleResult) else _parts(part)
+    if isinstance(part, RuleResult):
+        return rule_to_json(part)
+    parts = _parts(part)
+    if isinstance(part, CallRecord) and not part.overlaps:
+        del parts["overlaps"]
+    return parts
 
 
 # Twelve characters of JSON are the most that one of a text takes: two escapes of six.
@@ -247,6 +256,7 @@ def _call(call: ToolCall) -> CallRecord:
         error=call.error,
         bad=call.bad,
         findings=tuple(_finding(finding) for finding in call.findings),
+        overlaps=call.overlaps,
     )
 
 

@@ -102,7 +102,13 @@ def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
     if answered is None:
         return None
     calls = (
-        ToolCall(name=one.name, arguments=one.arguments, result=one.result, error=one.error)
+        ToolCall(
+            name=one.name,
+            arguments=one.arguments,
+            result=one.result,
+            error=one.error,
+            overlaps=one.overlaps,
+        )
         for one in record.calls
     )
     return replace(answered, calls=tuple(calls))

@@ -1,19 +1,24 @@
 """A snapshot: the trajectories that were approved for one task, and how they are written.
 
 The text is JSON. With one trajectory it is a line of `expected_calls.jsonl`, spread over one line
-for each call, so that a review shows steps; further ones follow under `or`.
+for each call, so that a review shows steps; further ones follow under `or`. How calls that overlap
+are written, `call_groups` tells.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 from urllib.parse import quote
 
+from .call_groups import group_lines, read_groups
+from .joining import joined
 from .models import JsonValue
+from .overlap import is_sequence, spans, stands_before
+from .pairing import answers
 from .snapshot_rules import SnapshotRules
 from .trajectory import Call, ExpectedCall, Trajectory
 from .trajectory_match import TrajectoryMatch, match_trajectory
@@ -39,7 +44,10 @@ class Snapshot:
 class Comparison:
     """A run beside the approved trajectory that is nearest to it.
 
-    `approved` and `made` are normalised; `place` counts from 1 among `of` approved ones.
+    `approved` and `made` are normalised; `place` counts from 1 among `of` approved ones. `lost`
+    are pairs of steps, the first of which was approved as ending before the second began, and
+    had not. A run that makes one after the other what was approved as overlapping departs in
+    nothing.
     """
 
     match: TrajectoryMatch
@@ -47,10 +55,11 @@ class Comparison:
     made: Trajectory
     place: int
     of: int
+    lost: tuple[tuple[int, int], ...] = ()
 
     @property
     def held(self) -> bool:
-        return self.match.held
+        return self.match.held and not self.lost
 
 
 def snapshot_file(domain: str, task: str) -> str:
@@ -67,12 +76,12 @@ def snapshot_file(domain: str, task: str) -> str:
 def snapshot_text(snapshot: Snapshot) -> str:
     """Write a snapshot: one call on each line."""
     first, *others = snapshot.approved
-    lines = ["{", f' "task": {_json(snapshot.task)},', *_calls(' "calls": ', first, " ")]
+    lines = ["{", f' "task": {_json(snapshot.task)},', *_listed(' "calls": ', first, " ")]
     if others:
         lines[-1] += ","
         lines.append(' "or": [')
         for place, one in enumerate(others):
-            lines += _calls("  ", one, "  ")
+            lines += _listed("  ", one, "  ")
             lines[-1] += "," if place + 1 < len(others) else ""
         lines.append(" ]")
     return "\n".join([*lines, "}", ""])
@@ -97,7 +106,7 @@ def read_snapshot(text: str) -> Snapshot:
     lists = [fields["calls"], *cast("list[object]", others)]
     return Snapshot(
         task=fields["task"],
-        approved=tuple(Trajectory(calls=tuple(_read_calls(one))) for one in lists),
+        approved=tuple(Trajectory(calls=_read_calls(one)) for one in lists),
     )
 
 
@@ -107,18 +116,26 @@ def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> Compa
     found: list[Comparison] = []
     for place, one in enumerate(snapshot.approved, start=1):
         approved = tuple(
-            ExpectedCall(name=call.name, arguments=cast("Mapping[str, JsonValue]", call.arguments))
+            ExpectedCall(
+                name=call.name,
+                arguments=cast("Mapping[str, JsonValue]", call.arguments),
+                overlaps=call.overlaps,
+            )
             for call in rules.normalised(one)
         )
         match = match_trajectory(
             made, approved, per_tool={call.name: rules.mode(call.name) for call in approved}
         )
-        found.append(
-            Comparison(
-                match=match, approved=approved, made=made, place=place, of=len(snapshot.approved)
-            )
+        comparison = Comparison(
+            match=match,
+            approved=approved,
+            made=made,
+            place=place,
+            of=len(snapshot.approved),
+            lost=_lost(match, approved, made, rules) if match.held else (),
         )
-        if match.held:
+        found.append(comparison)
+        if comparison.held:
             break
     return min(found, key=_distance)
 
@@ -126,7 +143,30 @@ def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> Compa
 def _distance(one: Comparison) -> tuple[bool, int]:
     match = one.match
     apart = (*match.out_of_order, *match.unlike, *match.missing, *match.extra)
-    return not match.held, len(apart)
+    return not match.held, len(apart) + len(one.lost)
+
+
+def _lost(
+    match: TrajectoryMatch,
+    approved: Sequence[ExpectedCall],
+    made: Trajectory,
+    rules: SnapshotRules,
+) -> tuple[tuple[int, int], ...]:
+    """Return what was approved as one call after the other and overlaps in the run."""
+    if is_sequence(made):
+        return ()
+    same = [[answers(one, other, rules.mode) for other in made] for one in approved]
+    if joined(same, spans(approved), spans(made.calls), law="kept", whole=True) is not None:
+        return ()
+    pairs = [(pair.place - 1, pair.step - 1) for pair in match.pairs]
+    return tuple(
+        (step + 1, other + 1)
+        for place, step in pairs
+        for later, other in pairs
+        if place < later
+        and stands_before(approved, place, later)
+        and not (step < other and stands_before(made.calls, step, other))
+    )
 
 
 def _encoded(text: str) -> str:
@@ -134,29 +174,15 @@ def _encoded(text: str) -> str:
     return f"%2E{name[1:]}" if name.startswith(".") else name
 
 
-def _calls(label: str, trajectory: Trajectory, indent: str) -> Iterator[str]:
-    if not len(trajectory):
-        yield f"{label}[]"
-        return
-    yield f"{label}["
-    last = len(trajectory) - 1
-    for place, call in enumerate(trajectory):
-        end = "" if place == last else ","
-        parts = f'{{"name": {_json(call.name)}, "arguments": {_json(call.arguments)}}}'
-        yield f"{indent} {parts}{end}"
-    yield f"{indent}]"
+def _listed(label: str, trajectory: Trajectory, indent: str) -> list[str]:
+    lines = [f"{indent} {line}" for line in group_lines(trajectory.calls)]
+    return [f"{label}[", *lines, f"{indent}]"] if lines else [f"{label}[]"]
 
 
-def _read_calls(calls: object) -> Iterator[Call]:
+def _read_calls(calls: object) -> tuple[Call, ...]:
     if not isinstance(calls, list):
         _refuse("the calls of a trajectory must be a list")
-    for step, call in enumerate(cast("list[object]", calls), start=1):
-        if not isinstance(call, dict) or set(cast("dict[str, Any]", call)) != {"name", "arguments"}:
-            _refuse(f"call {step} is not an object with 'name' and 'arguments'")
-        fields = cast("dict[str, Any]", call)
-        if not isinstance(fields["name"], str) or not isinstance(fields["arguments"], dict):
-            _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
-        yield Call(name=fields["name"], arguments=cast("JsonValue", fields["arguments"]))
+    return read_groups(cast("list[object]", calls))
 
 
 def _refuse(why: str) -> NoReturn:

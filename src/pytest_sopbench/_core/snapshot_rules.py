@@ -6,13 +6,15 @@ were approved before. To normalise twice is to normalise once.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
 from .arguments_match import ArgumentMode
 from .models import JsonValue
+from .overlap import canonical, is_sequence
 from .trajectory import Call, Trajectory
 
 DIGITS: Final = 9
@@ -60,17 +62,28 @@ class SnapshotRules:
         return self.modes.get(tool, self.modes.get(EVERY, "exact"))
 
     def normalised(self, trajectory: Trajectory) -> Trajectory:
-        """Return the trajectory without what changes from run to run."""
-        return Trajectory(calls=tuple(self._call(call) for call in trajectory))
+        """Return the trajectory without what changes from run to run.
+
+        Of calls that overlap, it changes which began first.
+        """
+        calls = tuple(self._call(call) for call in trajectory)
+        if is_sequence(calls):
+            return Trajectory(calls=calls)
+        keys = [json.dumps([call.name, call.arguments], sort_keys=True) for call in calls]
+        return Trajectory(
+            calls=tuple(
+                replace(calls[at], overlaps=overlaps) for at, overlaps in canonical(calls, keys)
+            )
+        )
 
     def _call(self, call: Call) -> Call:
         if self.mode(call.name) == "ignore":
-            return Call(name=call.name, arguments={})
+            return replace(call, arguments={})
         arguments = call.arguments
         if not isinstance(arguments, Mapping):
             arguments = {UNNAMED: arguments}
-        return Call(
-            name=call.name,
+        return replace(
+            call,
             arguments={
                 name: IGNORED if self._is_ignored(call.name, name) else self._value(arguments[name])
                 for name in sorted(arguments)

@@ -51,7 +51,13 @@ def trace_of(record: RunRecord) -> Trace:
         returned=_returned(record) if ending is Ending.RETURNED else None,
         problem=record.problem,
         calls=tuple(
-            ToolCall(name=one.name, arguments=one.arguments, result=one.result, error=one.error)
+            ToolCall(
+                name=one.name,
+                arguments=one.arguments,
+                result=one.result,
+                error=one.error,
+                overlaps=one.overlaps,
+            )
             for one in record.calls
         ),
         usage=record.usage,

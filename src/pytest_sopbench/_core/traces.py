@@ -34,7 +34,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool, as seen at the toolbox; times in seconds from the start of the run."""
+    """One call of a tool, as seen at the toolbox; times in seconds from the start of the run.
+
+    `overlaps` counts the calls after this one that began before it ended. A trace has its calls
+    in the order in which they began, so this one number tells all of its order in time.
+    """
 
     name: str
     arguments: JsonValue
@@ -43,6 +47,7 @@ class ToolCall:
     findings: tuple[Finding, ...] = ()
     started: float = 0.0
     duration: float = 0.0
+    overlaps: int = 0
 
     @property
     def succeeded(self) -> bool:
@@ -56,11 +61,15 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """An approval that was recorded during a run; `started` in seconds from its start."""
+    """An approval that was recorded during a run; `started` in seconds from its start.
+
+    `calls` counts the calls that had begun when it was recorded; traces of before have none.
+    """
 
     step: str
     by: str
     started: float = 0.0
+    calls: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,10 @@ subset      no                  yes                 any
 superset    yes                 no                  any
 ==========  ==================  ==================  ==========================
 
+Calls that overlap have no order, neither those of a run nor an expected group: `exact` and
+`in_order` hold where one of the orders they may have been made in is an expected one. Whether a
+call ended before another began is what a contract's `before` asks.
+
 Each call answers at most one expected call, so a repeated call must be expected as often as it
 is made. `in_order` is that of Google's ADK; its `ANY_ORDER`, which allows other calls, is
 `superset` here, so that no two words mean the same.
@@ -19,14 +23,17 @@ is made. `in_order` is that of Google's ADK; its `ANY_ORDER`, which allows other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import get_args
 
 from .arguments_match import ArgumentDifference, ArgumentMode, argument_differences
 from .departure import Departure, MatchMode, Pairing, first_departure
-from .pairing import Modes, Pairs, aligned, by_name, matched
-from .trajectory import Call, CallForm, ExpectedCall, Trajectory, expected_calls
+from .joining import joined, laid_out
+from .overlap import groups, is_sequence, spans
+from .pairing import Modes, Pairs, aligned, answers, by_name, matched
+from .trajectory import Call, CallForms, ExpectedCall, Trajectory, expected_calls
 
 ORDERED = frozenset({"exact", "in_order"})
 """The matches in which the order of the calls counts."""
@@ -57,6 +64,10 @@ class TrajectoryMatch:
     `pairs`, `out_of_order`, `unlike` and `missing`; every step of the run in exactly one of
     `pairs`, `out_of_order`, `unlike` and `extra`. What a match allows (the extra calls of
     `in_order` and `superset`, the missing ones of `subset`) is listed all the same.
+
+    `places` and `steps` are the orders in which the two sides were laid beside each other, which
+    differ from 1, 2, 3 only where calls overlap. `overlapping` are the steps that do, in groups,
+    where the order counts.
     """
 
     held: bool
@@ -68,11 +79,32 @@ class TrajectoryMatch:
     missing: tuple[int, ...]
     extra: tuple[int, ...]
     departure: Departure | None
+    places: tuple[int, ...] = ()
+    steps: tuple[int, ...] = ()
+    overlapping: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The positions of both sides, in the order in which they are laid beside each other."""
+
+    places: Sequence[int]
+    steps: Sequence[int]
+
+    def numbers(self, pairs: Pairs) -> tuple[MatchedPair, ...]:
+        return tuple(MatchedPair(place=self.place(p), step=self.step(s)) for p, s in pairs)
+
+    def place(self, at: int) -> int:
+        return self.places[at] + 1
+
+    def step(self, at: int) -> int:
+        """Return the number of a step; one past the last stands for no step at all."""
+        return (self.steps[at] if at < len(self.steps) else at) + 1
 
 
 def match_trajectory(
     actual: Trajectory,
-    expected: Iterable[CallForm],
+    expected: CallForms,
     *,
     match: MatchMode = "exact",
     arguments: ArgumentMode = "exact",
@@ -97,23 +129,50 @@ def match_trajectory(
     def modes(tool: str) -> ArgumentMode:
         return overrides.get(tool, arguments)
 
-    pairing = _pairing(match, wanted, made, modes)
+    layout = _layout(match, wanted, made, modes)
+    left, right = [wanted[at] for at in layout.places], [made[at] for at in layout.steps]
+    pairing = _pairing(match, left, right, modes)
     held = _holds(match, pairing)
+    departure = None if held else first_departure(match, left, right, pairing, modes, layout)
     return TrajectoryMatch(
         held=held,
         match=match,
         arguments=arguments,
-        pairs=_counted(pairing.pairs),
-        out_of_order=_counted(pairing.moved),
-        unlike=tuple(_unlike(pair, wanted, made, modes) for pair in pairing.unlike),
-        missing=tuple(place + 1 for place in pairing.missing),
-        extra=tuple(step + 1 for step in pairing.extra),
-        departure=None if held else first_departure(match, wanted, made, pairing, modes),
+        pairs=tuple(sorted(layout.numbers(pairing.pairs), key=attrgetter("place"))),
+        out_of_order=layout.numbers(pairing.moved),
+        unlike=tuple(_unlike(pair, left, right, modes, layout) for pair in pairing.unlike),
+        missing=tuple(sorted(layout.place(at) for at in pairing.missing)),
+        extra=tuple(sorted(layout.step(at) for at in pairing.extra)),
+        departure=departure,
+        places=tuple(map(layout.place, range(len(left)))),
+        steps=tuple(map(layout.step, range(len(right)))),
+        overlapping=_overlapping(made) if match in ORDERED else (),
     )
 
 
+def _layout(
+    match: MatchMode, wanted: Sequence[ExpectedCall], made: Sequence[Call], modes: Modes
+) -> _Layout:
+    if match not in ORDERED or (is_sequence(wanted) and is_sequence(made)):
+        return _Layout(places=range(len(wanted)), steps=range(len(made)))
+    same = [[answers(one, other, modes) for other in made] for one in wanted]
+    sides = spans(wanted), spans(made)
+    pairs = None
+    if len(matched(wanted, made, modes)) == len(wanted):
+        pairs = joined(same, *sides, law="mergeable", whole=match == "exact")
+    if pairs is not None:
+        found = frozenset(pairs)
+        same = [[(p, s) in found for s in range(len(made))] for p in range(len(wanted))]
+    places, steps = laid_out(same, *sides)
+    return _Layout(places=places, steps=steps)
+
+
+def _overlapping(made: Sequence[Call]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(at + 1 for at in group) for group in groups(made) if len(group) > 1)
+
+
 def _pairing(
-    match: MatchMode, wanted: tuple[ExpectedCall, ...], made: tuple[Call, ...], modes: Modes
+    match: MatchMode, wanted: Sequence[ExpectedCall], made: Sequence[Call], modes: Modes
 ) -> Pairing:
     moved: Pairs = []
     if match in ORDERED:
@@ -151,18 +210,18 @@ def _others(length: int, taken: Iterable[int]) -> list[int]:
     return [at for at in range(length) if at not in used]
 
 
-def _counted(pairs: Pairs) -> tuple[MatchedPair, ...]:
-    return tuple(MatchedPair(place=place + 1, step=step + 1) for place, step in pairs)
-
-
 def _unlike(
-    pair: tuple[int, int], wanted: tuple[ExpectedCall, ...], made: tuple[Call, ...], modes: Modes
+    pair: tuple[int, int],
+    wanted: Sequence[ExpectedCall],
+    made: Sequence[Call],
+    modes: Modes,
+    layout: _Layout,
 ) -> UnlikePair:
     place, step = pair
     expected = wanted[place]
     return UnlikePair(
-        place=place + 1,
-        step=step + 1,
+        place=layout.place(place),
+        step=layout.step(step),
         differences=argument_differences(
             expected.arguments, made[step].arguments, modes(expected.name)
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_sopbench._core.snapshot import Snapshot, compare, snapshot_text
-from pytest_sopbench._core.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory import Trajectory
 from pytest_sopbench._reports.snapshot_diff import diff_lines, missing_lines
 from pytest_sopbench._sessions.snapshot_folder import SnapshotFolder, file_text, parsed
 from pytest_sopbench.errors import SnapshotFileError
@@ -102,7 +103,11 @@ class SopSnapshot:
             return trajectory
         return Trajectory(
             calls=tuple(
-                Call(name=redaction.text(call.name), arguments=redaction.value(call.arguments))
+                replace(
+                    call,
+                    name=redaction.text(call.name),
+                    arguments=redaction.value(call.arguments),
+                )
                 for call in trajectory
             )
         )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, cast
 
+from pytest_sopbench._core.call_groups import read_groups
 from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.trajectory import ExpectedCall
 from pytest_sopbench.errors import LoadingError
 
 from .document import parse_json, read_text
-from .suggestions import nearest, shown
+from .suggestions import nearest
 
 FILE_NAME = "expected_calls.jsonl"
 
@@ -67,19 +68,17 @@ class _Line:
         return self.refuse("not an object with a text 'task' and a list 'calls'", f"write {LINE}")
 
     def calls(self, calls: Sequence[JsonValue], tools: Collection[str]) -> Iterator[ExpectedCall]:
-        for step, call in enumerate(calls, start=1):
-            name, arguments = self._call(step, call)
-            if name not in tools:
-                self.refuse(f"call {step}: no tool is called {name!r}", _meant(name, tools))
-            yield ExpectedCall(name=name, arguments=arguments)
-
-    def _call(self, step: int, call: JsonValue) -> tuple[str, Mapping[str, JsonValue]]:
-        if isinstance(call, Mapping) and set(call) == {"name", "arguments"}:
-            name, arguments = call["name"], call["arguments"]
-            if isinstance(name, str) and isinstance(arguments, Mapping):
-                return name, arguments
-        problem = f"call {step} is {shown(call)}, not an object with 'name' and 'arguments'"
-        return self.refuse(problem, f"write {LINE}")
+        try:
+            read = read_groups(calls)
+        except ValueError as fault:
+            self.refuse(str(fault), f"write {LINE}")
+        for step, call in enumerate(read, start=1):
+            if call.name not in tools:
+                self.refuse(
+                    f"call {step}: no tool is called {call.name!r}", _meant(call.name, tools)
+                )
+            arguments = cast("Mapping[str, JsonValue]", call.arguments)
+            yield ExpectedCall(name=call.name, arguments=arguments, overlaps=call.overlaps)
 
 
 def _meant(name: str, names: Collection[str]) -> str:

@@ -26,11 +26,13 @@ STEPS = 5
 """Steps that are shown one by one."""
 
 _LABEL = 8
-_WORDS = ("moved", "changed", "removed", "added")
+_WORDS = ("moved", "changed", "removed", "added", "early")
 
 
 def diff_lines(title: str, comparison: Comparison, *, approve: str) -> list[str]:
-    """Name the steps that were moved, changed, removed and added, in the order of the run.
+    """Name the steps that were moved, changed, removed, added or early, in the order of the run.
+
+    A call is early that began while another was in flight, which was approved as ending first.
 
     Args:
         title: which task it is.
@@ -83,6 +85,10 @@ def _steps(comparison: Comparison) -> Iterator[tuple[float, str, str]]:
     for step in match.extra:
         call = made[step - 1]
         yield step, "added", f"step {step}  {call_text(call.name, call.arguments)}"
+    waited_for = {later: earlier for earlier, later in reversed(comparison.lost)}
+    for step, other in waited_for.items():
+        what = f"step {step}  {made[step - 1].name}: step {other}, {made[other - 1].name},"
+        yield step, "early", f"{what} had not ended"
 
 
 def _changed(unlike: UnlikePair, name: str) -> str:

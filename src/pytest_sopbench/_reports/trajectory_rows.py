@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from pytest_sopbench._core.trajectory_match import (
     ORDERED,
@@ -26,27 +26,30 @@ def aligned_rows(match: TrajectoryMatch) -> list[Row]:
     """Return one row per pair and per call without a partner.
 
     Where order counts, matched pairs are the anchors, and what stands between two of them on
-    either side is laid side by side. Else rows follow the run, and what is missing comes last.
+    either side is laid side by side; calls that overlap stand in the order they were taken in.
+    Else rows follow the run, and what is missing comes last.
     """
     return list(_ordered(match) if match.match in ORDERED else _unordered(match))
 
 
 def _ordered(match: TrajectoryMatch) -> Iterator[Row]:
-    apart: list[MatchedPair | UnlikePair] = [*match.out_of_order, *match.unlike]
-    lost = sorted([*(pair.place for pair in apart), *match.missing])
-    added = sorted([*(pair.step for pair in apart), *match.extra])
-    for pair in match.pairs:
-        yield from _gap(lost, added, pair.place, pair.step)
-        yield Row(place=pair.place, step=pair.step)
-        lost = [place for place in lost if place > pair.place]
-        added = [step for step in added if step > pair.step]
-    yield from (Row(place=place, step=step) for place, step in zip_longest(lost, added))
+    partner = {pair.place: pair.step for pair in match.pairs}
+    together = set(partner.values())
+    steps = iter(match.steps)
+    lost: list[int] = []
+    for place in match.places:
+        if place not in partner:
+            lost.append(place)
+            continue
+        added = list(takewhile(lambda step: step not in together, steps))
+        yield from _gap(lost, added)
+        yield Row(place=place, step=partner[place])
+        lost = []
+    yield from _gap(lost, list(steps))
 
 
-def _gap(lost: list[int], added: list[int], place: int, step: int) -> Iterator[Row]:
-    before = [one for one in lost if one < place]
-    beside = [one for one in added if one < step]
-    yield from (Row(place=one, step=other) for one, other in zip_longest(before, beside))
+def _gap(lost: Iterable[int], added: Iterable[int]) -> Iterator[Row]:
+    yield from (Row(place=one, step=other) for one, other in zip_longest(lost, added))
 
 
 def _unordered(match: TrajectoryMatch) -> Iterator[Row]:

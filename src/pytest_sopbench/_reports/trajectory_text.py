@@ -44,7 +44,7 @@ def departure_lines(
     width: int = 80,
     taken: int = 0,
 ) -> list[str]:
-    """Show a departure in at most 15 lines of `width` columns; a match that held has none.
+    """Show a departure in at most 16 lines of `width` columns; a match that held has none.
 
     `actual` and `expected` are the calls that were matched. Rows follow the steps of the run;
     `>` marks the first departure, `...` stands for rows left out. `taken` columns of the first
@@ -153,6 +153,13 @@ def _explanation(
         what = f"failed: {before.error}" if before.error is not None else _json(before.result)
         yield _cut(f"before it, step {departure.step - 1}, {before.name}: {what}", width)
     yield _cut(_counts(match), width)
+    if match.overlapping:
+        what = "; ".join(_range_text(steps) for steps in match.overlapping)
+        yield _cut(f"overlapping steps, taken in any order: {what}", width)
+
+
+def _range_text(steps: Sequence[int]) -> str:
+    return f"{steps[0]} to {steps[-1]}"
 
 
 def _difference_text(difference: ArgumentDifference) -> str:

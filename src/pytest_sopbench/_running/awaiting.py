@@ -60,6 +60,15 @@ async def offloaded(work: Callable[[], T]) -> T:
     return await asyncio.wrap_future(in_thread(work))
 
 
+async def others_first() -> None:
+    """Let the event loop start what was made together with this, where there is one of asyncio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    await asyncio.sleep(0)
+
+
 def _run(value: Awaitable[object]) -> object:
     async def wait() -> object:
         return await value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Lock
 from typing import Final, TypeVar
 
@@ -10,6 +9,8 @@ from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.plain import encodable, plain
 from pytest_sopbench._core.traces import UNKNOWN_USAGE, Approval, Usage
 from pytest_sopbench._core.usage import read_usage
+
+from .ledger import Ledger
 
 N = TypeVar("N", int, float)
 
@@ -20,8 +21,8 @@ MESSAGES_LIMIT: Final = 10_000
 class Consumption:
     """Collects what is reported during a run; safe to use from many threads."""
 
-    def __init__(self, now: Callable[[], float], notes: list[str]) -> None:
-        self._now = now
+    def __init__(self, ledger: Ledger, notes: list[str]) -> None:
+        self._ledger = ledger
         self._notes = notes
         self._lock = Lock()
         self._closed = False
@@ -45,7 +46,8 @@ class Consumption:
         approval = Approval(
             step=encodable(str(step), self._notes),
             by=encodable(str(by), self._notes),
-            started=self._now(),
+            started=self._ledger.now(),
+            calls=self._ledger.begun,
         )
         with self._lock:
             if not self._closed:

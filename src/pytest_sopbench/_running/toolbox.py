@@ -25,7 +25,7 @@ from pytest_sopbench.errors import (
 from .arguments import ArgumentCheck, compile_checks
 from .capture import Output, captured
 from .consumption import Consumption
-from .ledger import Entry, Ledger
+from .ledger import GIVEN_UP, Entry, Ledger
 from .lookup import equals_cell, look_up, refuse_leaks
 from .manager import Manager, ManagerFactory, process
 from .tools import Served, Tools, make_tools
@@ -155,7 +155,7 @@ class _Desk:
         self.output = output
         self.ledger = ledger
         self.notes: list[str] = []
-        self.consumption = Consumption(ledger.now, self.notes)
+        self.consumption = Consumption(ledger, self.notes)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -164,24 +164,35 @@ class _Desk:
     def may_block(self, name: str) -> bool:
         return name not in self._domain.lookups and name in self._checks
 
-    def serve(self, name: str, arguments: object) -> Served:
-        """Check, record and answer one call; an error comes back as a value."""
+    def begin(self, name: str, arguments: object) -> Entry | Served:
+        """Record that a call begins, or return why it must not."""
         said = plain(name, self.notes)
         name = said if isinstance(said, str) else repr(said)
         given = plain(arguments, self.notes)
         try:
-            entry = self.ledger.begin(name, given)
+            return self.ledger.begin(name, given)
         except (ToolError, RunOverError) as error:
             return _failed(error)
+
+    def answer(self, entry: Entry) -> Served:
+        """Check and answer a call that has begun; an error comes back as a value."""
+        if not self.ledger.ask(entry):
+            return _failed(ToolError(GIVEN_UP))
         try:
-            entry.findings = self._findings(name, given)
+            entry.findings = self._findings(entry.name, entry.arguments)
             self._refuse(entry)
-            result = plain(self._answer(name, given), self.notes)
+            result = plain(self._answer(entry.name, entry.arguments), self.notes)
         except ToolError as error:
-            self.ledger.end(entry, error=encodable(str(error), self.notes))
+            self.ledger.answer(entry, error=encodable(str(error), self.notes))
             return _failed(error)
-        self.ledger.end(entry, result=result)
+        self.ledger.answer(entry, result=result)
         return Served(plain(result), None)
+
+    def end(self, entry: Entry) -> None:
+        self.ledger.end(entry)
+
+    def leave(self, entry: Entry) -> None:
+        self.ledger.leave(entry)
 
     def report(self, usage: object, messages: object) -> None:
         self.consumption.report(usage, messages)

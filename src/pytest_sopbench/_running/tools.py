@@ -18,8 +18,9 @@ from weakref import WeakKeyDictionary
 from pytest_sopbench._core.models import JsonValue, ToolSpec
 from pytest_sopbench.errors import RunOverError, ToolError
 
-from .awaiting import offloaded
+from .awaiting import offloaded, others_first
 from .functions import typed_afunction, typed_function
+from .ledger import Entry
 from .specs import bedrock_specs, openai_specs, plain_specs
 
 OnError: TypeAlias = Literal["return", "raise"]
@@ -37,7 +38,10 @@ class Behind(Protocol):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]: ...
-    def serve(self, name: str, arguments: object) -> Served: ...
+    def begin(self, name: str, arguments: object) -> Entry | Served: ...
+    def answer(self, entry: Entry) -> Served: ...
+    def end(self, entry: Entry) -> None: ...
+    def leave(self, entry: Entry) -> None: ...
     def may_block(self, name: str) -> bool: ...
     def report(self, usage: object, messages: object) -> None: ...
     def record_approval(self, step: str, by: str) -> None: ...
@@ -68,11 +72,12 @@ class Tools:
         return value
 
     async def acall(self, name: str, /, **arguments: object) -> JsonValue:
-        """Call a tool as `call` does; a tool that may take its time does not block the loop."""
-        if _may_block(self, name):
-            value, error = await offloaded(lambda: _serve(self, name, arguments))
-        else:
-            value, error = _serve(self, name, arguments)
+        """Call a tool as `call` does; a tool that may take its time does not block the loop.
+
+        A call begins when it is awaited and ends when its value is handed over, so those that
+        `asyncio.gather` makes together overlap, however fast their tools are.
+        """
+        value, error = await _aserve(self, name, arguments)
         if error is not None:
             raise error
         return value
@@ -175,8 +180,48 @@ def _behind(tools: Tools) -> Behind:
 def _serve(tools: Tools, name: str, arguments: object) -> Served:
     # An error is handed on as a value and raised by the agent's own object: a traceback keeps
     # its frames with their locals, and those of the toolbox hold the row.
+    begun = _begin(tools, name, arguments)
+    if isinstance(begun, Served):
+        return begun
+    served = _answer(tools, begun)
+    _end(tools, begun)
+    return served
+
+
+async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
+    # Nothing of the toolbox is held while this waits: what is raised into it keeps its locals.
+    begun = _begin(tools, name, arguments)
+    if isinstance(begun, Served):
+        return begun
+    try:
+        if _may_block(tools, name):
+            served = await offloaded(lambda: _answer(tools, begun))
+        else:
+            await others_first()
+            served = _answer(tools, begun)
+    except BaseException:
+        # Given up: a tool that is at work goes on, and the call ends with it.
+        _leave(tools, begun)
+        raise
+    _end(tools, begun)
+    return served
+
+
+def _begin(tools: Tools, name: str, arguments: object) -> Entry | Served:
     behind = _registry.get(tools)
-    return behind.serve(name, arguments) if behind else Served(None, ToolError(_NO_RUN))
+    return behind.begin(name, arguments) if behind else Served(None, ToolError(_NO_RUN))
+
+
+def _answer(tools: Tools, entry: Entry) -> Served:
+    return _behind(tools).answer(entry)
+
+
+def _end(tools: Tools, entry: Entry) -> None:
+    _behind(tools).end(entry)
+
+
+def _leave(tools: Tools, entry: Entry) -> None:
+    _behind(tools).leave(entry)
 
 
 def _may_block(tools: Tools, name: str) -> bool:
