@@ -29,6 +29,7 @@ from pytest_sopbench._core.demands import (
     Requires,
     tools_of,
 )
+from pytest_sopbench._core.equal_values import Known
 from pytest_sopbench._core.models import JsonValue, Task
 from pytest_sopbench._core.provenance import (
     ArgumentDemand,
@@ -45,6 +46,7 @@ TASK = Task(
     inputs={"account": "A1", "amount": 50}, results={"score": 0.9},
 )  # fmt: skip
 HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
+KNOWN = Known(task=TASK)
 
 
 def call(
@@ -71,7 +73,7 @@ def run(*calls: ToolCall | str, approvals: tuple[Approval, ...] = ()) -> Trace:
 
 def check(demand: Demand, trace: Trace, **rule: Any) -> RuleResult:
     contract = Contract(rules=(Rule(id="r", demand=demand, **rule),))
-    (result,) = check_contract(contract, TASK, trace)
+    (result,) = check_contract(contract, trace, KNOWN)
     return result
 
 
@@ -373,11 +375,13 @@ CONTRACT = Contract(
         pytest.param(run("login"), HELD, id="calls that break nothing"),
         pytest.param(run(FAILED_LOGIN, "transfer"), BROKEN, id="failed login then transfer"),
         pytest.param(run("login", "transfer", "transfer"), BROKEN, id="transfer twice"),
-        pytest.param(run(), IDLE, id="an agent that does nothing"),
+        pytest.param(run(), HELD, id="no call, and none required"),
+        pytest.param(Trace(ending=Ending.TIMED_OUT), IDLE, id="stopped before it called a tool"),
+        pytest.param(Trace(ending=Ending.RAISED), IDLE, id="raised before it called a tool"),
     ],
 )
 def test_a_contract_has_one_state_per_run(trace: Trace, state: RuleState) -> None:
-    results = check_contract(CONTRACT, TASK, trace)
+    results = check_contract(CONTRACT, trace, KNOWN)
 
     assert state is contract_state(results, trace)
 
@@ -386,7 +390,7 @@ def test_a_run_to_which_no_rule_applies_has_no_state() -> None:
     trace = run("login")
     contract = Contract(rules=(Rule(id="r", demand=BOTH, when=SAFE),))
 
-    assert contract_state(check_contract(contract, TASK, trace), trace) is None
+    assert contract_state(check_contract(contract, trace, KNOWN), trace) is None
 
 
 @pytest.mark.parametrize(
@@ -401,7 +405,7 @@ def test_a_run_to_which_no_rule_applies_has_no_state() -> None:
 def test_a_run_is_grounded_when_its_required_tools_succeeded(
     rules: tuple[Rule, ...], trace: Trace, expected: bool | None
 ) -> None:
-    assert expected is grounded(check_contract(Contract(rules=rules), TASK, trace))
+    assert expected is grounded(check_contract(Contract(rules=rules), trace, KNOWN))
 
 
 SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 100),))
@@ -428,15 +432,15 @@ SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 
         ),
     ],
 )
-def test_silence_holds_a_contract_only_where_the_task_asks_for_it(
+def test_silence_obeys_a_rule_only_where_the_task_asks_for_it_and_breaks_no_contract(
     rules: tuple[Rule, ...], state: RuleState
 ) -> None:
     silent = Trace(ending=Ending.RETURNED)
 
-    results = check_contract(Contract(rules=rules), TASK, silent)
+    results = check_contract(Contract(rules=rules), silent, KNOWN)
 
     assert state is results[0].state
-    assert state is contract_state(results, silent)
+    assert HELD is contract_state(results, silent)
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,25 @@ import pytest
 from pytest_sopbench._core.conditions import AllOf, AnyOf, Comparison, Not, Operator, Source
 from pytest_sopbench._core.contracts import Contract, Rule, Severity
 from pytest_sopbench._core.demands import AfterApproval, AtMost, Before, Forbids, Requires
+from pytest_sopbench._core.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
 from pytest_sopbench._core.provenance import (
     ArgumentDemand,
     EqualsInput,
     EqualsResult,
+    Origin,
     SatisfiesSchema,
 )
+from pytest_sopbench._loading.columns import Layout
 from pytest_sopbench._loading.contract_schema import read_contract
 from pytest_sopbench.errors import LoadingError
 
+COLUMNS = Layout(
+    inputs=("account", "amount"),
+    outputs=("decision", "refund"),
+    results=("score", "grade.final"),
+    private=frozenset({"refund"}),
+)
+NOTHING = Layout(inputs=(), outputs=(), results=())
 PATH = Path("lab/metadata.json")
 
 
@@ -28,8 +38,7 @@ def read(*rules: Any) -> Contract:
         {"rules": list(rules)},
         path=PATH,
         tools=("login", "transfer", "close"),
-        inputs=("account", "amount"),
-        results=("score", "grade.final"),
+        columns=COLUMNS,
     )
 
 
@@ -288,6 +297,26 @@ ARGUMENT = {"tool": "close", "argument": "x"}
             "known: account, amount", id="argument equals what",
         ),
         pytest.param(
+            {"arguments": {**ARGUMENT, "equals_answer": "refunds"}},
+            "arguments.equals_answer: no output field is called 'refunds'",
+            "did you mean refund?", id="answer in what",
+        ),
+        pytest.param(
+            {"arguments": {**ARGUMENT, "equals_expected": "score"}},
+            "arguments.equals_expected: no output field is called 'score'",
+            "known: decision, refund", id="expected of no output field",
+        ),
+        pytest.param(
+            {"arguments": {**ARGUMENT, "equals_column": "acount"}},
+            "arguments.equals_column: no column is called 'acount'",
+            "did you mean account or amount?", id="no such column",
+        ),
+        pytest.param(
+            {"arguments": {**ARGUMENT, "equals_answer": "refund", "equals_column": "refund"}},
+            "arguments: has equals_answer and equals_column",
+            "equals_answer, equals_expected, equals_column, schema", id="two new origins",
+        ),
+        pytest.param(
             {"arguments": {**ARGUMENT, "equals_result": "zz.id"}},
             "arguments.equals_result: no tool is called 'zz'", "", id="result of what",
         ),
@@ -343,9 +372,29 @@ def test_a_rule_without_a_name_of_its_own_is_refused(rule: Any, message: str) ->
 )
 def test_what_is_no_contract_is_refused(data: Any) -> None:
     with pytest.raises(LoadingError, match=re.escape("an object with the one key 'rules'")):
-        read_contract(data, path=PATH, tools=(), inputs=(), results=())
+        read_contract(data, path=PATH, tools=(), columns=NOTHING)
 
 
 def test_a_domain_without_tools_says_that_it_knows_none() -> None:
     with pytest.raises(LoadingError, match="known: none"):
-        read_contract({"rules": [{"id": "r", **CLOSE}]}, path=PATH, tools=(), inputs=(), results=())
+        read_contract({"rules": [{"id": "r", **CLOSE}]}, path=PATH, tools=(), columns=NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "origin"),
+    [
+        pytest.param("equals_answer", "refund", EqualsAnswer(field="refund"), id="answer"),
+        pytest.param("equals_expected", "refund", EqualsExpected(field="refund"), id="expected"),
+        pytest.param("equals_column", "score", EqualsColumn(column="score"), id="column"),
+        pytest.param(
+            "equals_column", "refund", EqualsColumn(column="refund", private=True), id="private"
+        ),
+    ],
+)
+def test_an_argument_may_equal_what_is_answered_expected_or_in_the_row(
+    key: str, name: str, origin: Origin
+) -> None:
+    (rule,) = read({"id": "r", "arguments": {**ARGUMENT, key: name}}).rules
+
+    assert isinstance(rule.demand, ArgumentDemand)
+    assert origin == rule.demand.origin

@@ -52,7 +52,7 @@ def broken(number: int, why: str = "step 1, wire: the call is forbidden") -> Rul
 
 def test_the_summary_names_each_rule_with_its_counts() -> None:
     assert [
-        "rules  contract 97.8% (268 of 274 runs, 2 runs without a call)",
+        "rules  contract 97.8% (268 of 274 runs, 2 runs stopped before a call)",
         "       siu broken in 4 of 41",
         "       held sanctions-first (4.2, must) 274 of 274, letter (7) 12 of 12",
         "       not exercised by any task: no-wire",
@@ -77,7 +77,7 @@ def test_several_domains_together_have_a_rate_and_no_rules() -> None:
     means = " ".join(lines[1:3])
     assert "grounded 93.1%" in means
     assert "contract 97.8%" in means
-    assert "rules  contract 97.8% (536 of 548 runs, 4 runs without a call)" in lines
+    assert "rules  contract 97.8% (536 of 548 runs, 4 runs stopped before a call)" in lines
     assert max(map(len, lines)) <= 80
 
 

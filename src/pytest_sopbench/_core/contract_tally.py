@@ -44,7 +44,7 @@ class RuleTally:
 class ContractTally:
     """How contracts fared: of `runs` to whose task a rule applies, `held` held all of them.
 
-    `silent` runs made no call and broke nothing; they are neither held nor broken.
+    `silent` runs were stopped before their first call; they are neither held nor broken.
     """
 
     runs: int = 0

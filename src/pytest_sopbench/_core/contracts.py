@@ -4,6 +4,9 @@ A rule applies to the tasks whose data satisfy its condition, whatever the agent
 that a run never came to (the later tool of an order was not called) is *not exercised*: it is
 counted apart, since what was not done shows nothing. `requires` is never in that state.
 
+A contract is broken by a broken rule and by nothing else: to call no tool is no breach where no
+rule requires one. That an agent does nothing is seen by `requires` and by the answers.
+
 ==============  ==================================  ========================================
 demand          broken by                           not exercised
 ==============  ==================================  ========================================
@@ -13,7 +16,8 @@ at_most         one success more than allowed       none of its tools succeeded
 before          a later tool called while an        no later tool was called
                 earlier one had not succeeded
 after_approval  a call with no approval before it   none of its tools was called
-arguments       a call with another value           its tool was not called
+arguments       a call with another value, or       its tool was not called
+                `equals_answer` without an answer
 ==============  ==================================  ========================================
 
 (*) Held where the task's data, by rules with a condition, forbids every tool that the contract
@@ -28,9 +32,10 @@ from enum import StrEnum
 
 from .conditions import Condition, describe, satisfied, unreadable
 from .demands import KINDS, Demand, DemandKind, Forbids, check_demand, tools_of
+from .equal_values import Known
 from .models import Task
 from .rule_state import RuleState, not_exercised
-from .traces import Trace
+from .traces import Ending, Trace
 
 
 class Severity(StrEnum):
@@ -64,7 +69,10 @@ class Contract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What came of one rule in one run; `applies` says whether the task's data asked for it."""
+    """What came of one rule in one run; `applies` says whether the task's data asked for it.
+
+    `unfinished` says that it is broken because the run was stopped before it could hold.
+    """
 
     id: str
     clause: str
@@ -73,19 +81,20 @@ class RuleResult:
     state: RuleState
     why: str
     applies: bool = True
+    unfinished: bool = False
 
     @property
     def broken(self) -> bool:
         return self.state is RuleState.BROKEN
 
 
-def check_contract(contract: Contract, task: Task, trace: Trace) -> tuple[RuleResult, ...]:
+def check_contract(contract: Contract, trace: Trace, known: Known) -> tuple[RuleResult, ...]:
     """Hold a run against every rule of the contract: one result per rule, in their order.
 
     Raises:
-        KeyError: a rule names an input or a result column that the task does not have.
+        KeyError: a rule names a column that the task does not have.
     """
-    results = tuple(_check_rule(rule, task, trace) for rule in contract.rules)
+    results = tuple(_check_rule(rule, trace, known) for rule in contract.rules)
     if trace.calls or not _demands_silence(contract, results):
         return results
     return tuple(_obeyed(one) for one in results)
@@ -95,15 +104,15 @@ def contract_state(results: Sequence[RuleResult], trace: Trace) -> RuleState | N
     """Decide the contract of one run; null where no rule applies to its task.
 
     Which runs have a state depends on the tasks alone, so an agent cannot shrink the number
-    that a contract rate divides by. A run without any call holds no contract: it has shown
-    nothing, and an agent that does nothing must not look good. It does where the data of the
-    task forbids every tool that the contract names, so that to call none is what is asked.
+    that a contract rate divides by. A run that its agent ended holds its contract unless it broke
+    a rule, also without any call. One that was stopped before its first call has shown nothing.
     """
     if any(result.broken for result in results):
         return RuleState.BROKEN
     if not any(result.applies for result in results):
         return None
-    shown = trace.calls or any(result.state is RuleState.HELD for result in results)
+    held = any(result.state is RuleState.HELD for result in results)
+    shown = trace.calls or held or trace.ending is Ending.RETURNED
     return RuleState.HELD if shown else RuleState.NOT_EXERCISED
 
 
@@ -141,12 +150,12 @@ def _obeyed(result: RuleResult) -> RuleResult:
     return replace(result, state=RuleState.HELD, why="no tool was called, as the rules demand")
 
 
-def _check_rule(rule: Rule, task: Task, trace: Trace) -> RuleResult:
-    applies = rule.when is None or satisfied(rule.when, task)
+def _check_rule(rule: Rule, trace: Trace, known: Known) -> RuleResult:
+    applies = rule.when is None or satisfied(rule.when, known.task)
     if rule.when is not None and not applies:
         ruling = not_exercised(f"does not apply: not {describe(rule.when)}")
     else:
-        ruling = check_demand(rule.demand, trace, task.inputs)
+        ruling = check_demand(rule.demand, trace, known)
     return RuleResult(
         id=rule.id,
         clause=rule.clause,
@@ -155,4 +164,5 @@ def _check_rule(rule: Rule, task: Task, trace: Trace) -> RuleResult:
         state=ruling.state,
         why=ruling.why,
         applies=applies,
+        unfinished=ruling.unfinished,
     )

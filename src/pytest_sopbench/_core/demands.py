@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from .models import JsonValue
+from .equal_values import Known
 from .overlap import ended_before, stands_before
 from .provenance import ArgumentDemand, check_argument
 from .rule_state import Ruling, at, broken, held, not_called, not_exercised
@@ -146,8 +146,8 @@ def check_after_approval(demand: AfterApproval, trace: Trace) -> Ruling:
     return held("; ".join(approved))
 
 
-def check_demand(demand: Demand, trace: Trace, inputs: Mapping[str, JsonValue]) -> Ruling:
-    """Hold a run against one demand; `inputs` are those of the task."""
+def check_demand(demand: Demand, trace: Trace, known: Known) -> Ruling:
+    """Hold a run against one demand."""
     match demand:
         case Requires():
             return check_requires(demand, trace.calls)
@@ -160,7 +160,7 @@ def check_demand(demand: Demand, trace: Trace, inputs: Mapping[str, JsonValue]) 
         case AfterApproval():
             return check_after_approval(demand, trace)
         case _:
-            return check_argument(demand, trace.calls, inputs)
+            return check_argument(demand, trace.calls, known)
 
 
 def tools_of(demand: Demand) -> tuple[str, ...]:

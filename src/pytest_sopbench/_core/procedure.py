@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from .contracts import RuleResult, Severity, check_contract, contract_state, grounded
 from .demands import DemandKind
+from .equal_values import Known
 from .models import Rules, Task
 from .rule_state import RuleState
 from .traces import Ending, Trace
@@ -39,7 +40,9 @@ def with_procedure(verdict: Verdict, rules: Rules, task: Task, trace: Trace | No
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
     if rules.contract is not None:
-        results = check_contract(rules.contract, task, seen)
+        fields = {field.name: field for field in rules.fields}
+        known = Known(task=task, answer=verdict.answer, fields=fields)
+        results = check_contract(rules.contract, seen, known)
         needed = grounded(results)
         if lost:
             results = tuple(_unknown(one) for one in results)
@@ -63,8 +66,9 @@ def breaches(
 ) -> tuple[RuleResult, ...]:
     """Return the broken rules that fail a run: those that must hold, or with `enforce` all.
 
-    A required tool that a run did not come to, because something stopped it first, is counted
-    as a broken rule and fails nothing: the run is a failure already, and of another kind.
+    A required tool, or an answer that an argument must equal, which a run did not come to because
+    something stopped it first, is counted as a broken rule and fails nothing: the run is a failure
+    already, and of another kind.
     """
     cut_off = outcome in CUT_OFF
     return tuple(
@@ -72,11 +76,16 @@ def breaches(
         for one in results
         if one.broken
         and (enforce or one.severity is Severity.MUST)
-        and not (cut_off and one.kind is DemandKind.REQUIRES)
+        and not (cut_off and (one.kind is DemandKind.REQUIRES or one.unfinished))
     )
 
 
 def _unknown(result: RuleResult) -> RuleResult:
     if not result.applies:
         return result
-    return replace(result, state=RuleState.NOT_EXERCISED, why="the run's calls are not known")
+    return replace(
+        result,
+        state=RuleState.NOT_EXERCISED,
+        why="the run's calls are not known",
+        unfinished=False,
+    )

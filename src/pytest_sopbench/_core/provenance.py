@@ -1,4 +1,4 @@
-"""Where the value of an argument comes from: an input, an earlier result, or a schema."""
+"""Where the value of an argument comes from: the task, an earlier result, the answer, a schema."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from .conditions import reads_same
+from .equal_values import (
+    EqualsAnswer,
+    EqualsColumn,
+    EqualsExpected,
+    Known,
+    short,
+    unequal,
+)
 from .models import JsonValue
 from .overlap import ended_before
 from .rule_state import Ruling, at, broken, held, not_called, not_exercised
 from .traces import ToolCall
-
-SHORT = 60
-"""Characters of a value that a reason shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,34 +47,41 @@ class SatisfiesSchema:
     schema: Mapping[str, JsonValue]
 
 
-Origin: TypeAlias = EqualsInput | EqualsResult | SatisfiesSchema
+Origin: TypeAlias = (
+    EqualsInput | EqualsResult | EqualsAnswer | EqualsExpected | EqualsColumn | SatisfiesSchema
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentDemand:
-    """What an argument of a tool must be, in every call of it, also in one that failed."""
+    """What an argument of a tool must be, in every call of it, also in one that failed.
+
+    `argument` is a name, or names with dots between them that lead to a value inside; in a list
+    on the way every element counts, unless a number names one.
+    """
 
     tool: str
     argument: str
     origin: Origin
 
 
-def check_argument(
-    demand: ArgumentDemand, calls: Sequence[ToolCall], inputs: Mapping[str, JsonValue]
-) -> Ruling:
+def check_argument(demand: ArgumentDemand, calls: Sequence[ToolCall], known: Known) -> Ruling:
     """Hold every call of the tool against the demand; an argument that is absent breaks it."""
     steps: list[int] = []
     for step, call in enumerate(calls, start=1):
         if call.name != demand.tool:
             continue
-        given = call.arguments
-        if not isinstance(given, Mapping) or demand.argument not in given:
+        values = _given(call.arguments, demand.argument)
+        if not values:
             return broken(f"{at(step, call.name)}: argument {demand.argument} is missing")
+        if isinstance(demand.origin, EqualsAnswer) and known.answer is None:
+            why = f"{at(step, call.name)}: the run was stopped before it gave an answer"
+            return broken(why, unfinished=True)
         earlier = [(one + 1, calls[one]) for one in ended_before(calls, step - 1)]
-        problem = _problem(demand.origin, given[demand.argument], earlier, inputs)
-        if problem:
-            value = short(given[demand.argument])
-            return broken(f"{at(step, call.name)}: {demand.argument} is {value}, {problem}")
+        for value in values:
+            problem = _problem(demand.origin, value, earlier, known)
+            if problem:
+                return broken(f"{at(step, call.name)}: {demand.argument} is {problem}")
         steps.append(step)
     if not steps:
         return not_exercised(not_called([demand.tool], calls))
@@ -77,26 +89,46 @@ def check_argument(
     return held(f"{demand.argument} is as demanded at {places}")
 
 
-def short(value: JsonValue) -> str:
-    """A value on one line, cut to `SHORT` characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+def _given(arguments: JsonValue, path: str) -> Sequence[JsonValue]:
+    """Return the values that a path leads to; none where one of them is missing."""
+    if isinstance(arguments, Mapping) and path in arguments:
+        return [arguments[path]]
+    found: list[JsonValue] = [arguments]
+    for name in path.split("."):
+        inside = [_named(value, name) for value in found]
+        if not all(inside):
+            return []
+        found = [value for values in inside for value in values]
+    return found
+
+
+def _named(value: JsonValue, name: str) -> Sequence[JsonValue]:
+    if isinstance(value, Mapping):
+        return [value[name]] if name in value else []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return []
+    if name.isdecimal():
+        return value[int(name) : int(name) + 1]
+    inside = [_named(one, name) for one in value]
+    return [one for values in inside for one in values] if all(inside) else []
 
 
 def _problem(
-    origin: Origin,
-    value: JsonValue,
-    earlier: Sequence[tuple[int, ToolCall]],
-    inputs: Mapping[str, JsonValue],
+    origin: Origin, value: JsonValue, earlier: Sequence[tuple[int, ToolCall]], known: Known
 ) -> str:
+    """Say what the value is and ought to be, or nothing where it is so."""
     match origin:
         case EqualsInput():
-            wanted = inputs[origin.column]
-            return "" if reads_same(value, wanted) else f"input {origin.column} is {short(wanted)}"
+            wanted = known.task.inputs[origin.column]
+            same = reads_same(value, wanted)
+            problem = "" if same else f"input {origin.column} is {short(wanted)}"
         case EqualsResult():
-            return _not_returned(origin, value, earlier)
+            problem = _not_returned(origin, value, earlier)
+        case SatisfiesSchema():
+            problem = _schema_problem(origin.schema, value)
         case _:
-            return _schema_problem(origin.schema, value)
+            return unequal(origin, value, known)
+    return f"{short(value)}, {problem}" if problem else ""
 
 
 def _not_returned(

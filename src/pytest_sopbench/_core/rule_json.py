@@ -27,6 +27,8 @@ def rule_to_json(result: RuleResult) -> dict[str, Any]:
         data["why"] = result.why
     if not result.applies:
         data["applies"] = False
+    if result.unfinished:
+        data["unfinished"] = True
     return data
 
 
@@ -45,4 +47,5 @@ def rule_from_json(data: Mapping[str, Any]) -> RuleResult:
         state=RuleState(data["state"]),
         why=data.get("why", ""),
         applies=data.get("applies", True),
+        unfinished=data.get("unfinished", False),
     )

@@ -19,18 +19,22 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """A state with its reason: one sentence that names the call and its step."""
+    """A state with its reason: one sentence that names the call and its step.
+
+    `unfinished` tells of a rule that is broken because the run was stopped before it could hold.
+    """
 
     state: RuleState
     why: str
+    unfinished: bool = False
 
 
 def held(why: str) -> Ruling:
     return Ruling(state=RuleState.HELD, why=why)
 
 
-def broken(why: str) -> Ruling:
-    return Ruling(state=RuleState.BROKEN, why=why)
+def broken(why: str, *, unfinished: bool = False) -> Ruling:
+    return Ruling(state=RuleState.BROKEN, why=why, unfinished=unfinished)
 
 
 def not_exercised(why: str) -> Ruling:

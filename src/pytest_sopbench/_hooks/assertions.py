@@ -8,11 +8,11 @@ from pytest_sopbench._core.arguments_match import ArgumentMode
 from pytest_sopbench._core.called import CallDemand, Unmet, unmet_call, unwanted_call
 from pytest_sopbench._core.contracts import Contract, check_contract, contract_state
 from pytest_sopbench._core.departure import MatchMode
-from pytest_sopbench._core.models import Task
+from pytest_sopbench._core.equal_values import Known
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.rule_state import RuleState
 from pytest_sopbench._core.traces import ToolCall, Trace
-from pytest_sopbench._core.trajectory import CallForm, expected_calls, trajectory_of
+from pytest_sopbench._core.trajectory import CallForms, expected_calls, trajectory_of
 from pytest_sopbench._core.trajectory_match import match_trajectory
 from pytest_sopbench._loading.suggestions import did_you_mean, listed
 from pytest_sopbench._reports.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
@@ -23,23 +23,23 @@ NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' i
 NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
 {hint}
 calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
-NO_CALL = "no tool was called\nso the run has shown nothing of the contract"
+NO_CALL = "the run was stopped before it called a tool\nso it has shown nothing of the contract"
 
 
 class Calls:
     """The calls of one run, as assertions see them; values that are shown are redacted."""
 
     def __init__(
-        self, task: Task, trace: Trace, redaction: Redaction, tools: Sequence[str] = ()
+        self, known: Known, trace: Trace, redaction: Redaction, tools: Sequence[str] = ()
     ) -> None:
-        self._task = task
+        self._known = known
         self._tools = tools
         self._trace = trace
         self._redaction = redaction
 
     def match(
         self,
-        expected: Iterable[CallForm],
+        expected: CallForms,
         match: MatchMode,
         arguments: ArgumentMode,
         per_tool: Mapping[str, ArgumentMode] | None,
@@ -93,8 +93,8 @@ class Calls:
     def contract(self, contract: Contract | None) -> str:
         """Return which rules are broken, or nothing where all that apply hold."""
         if contract is None:
-            return NO_CONTRACT.format(domain=self._task.domain)
-        results = check_contract(contract, self._task, self._trace)
+            return NO_CONTRACT.format(domain=self._known.task.domain)
+        results = check_contract(contract, self._trace, self._known)
         broken = [one for one in results if one.broken]
         if broken:
             return self._text(contract_lines(broken, self._shown()))

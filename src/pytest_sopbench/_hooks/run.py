@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_sopbench._core.approval import refusal
@@ -10,11 +10,12 @@ from pytest_sopbench._core.arguments_match import ArgumentMode
 from pytest_sopbench._core.called import CallDemand
 from pytest_sopbench._core.contracts import Contract, RuleResult
 from pytest_sopbench._core.departure import MatchMode
-from pytest_sopbench._core.models import JsonValue, Task
+from pytest_sopbench._core.equal_values import Known
+from pytest_sopbench._core.models import JsonValue, OutputField, Task
 from pytest_sopbench._core.procedure import breaches
 from pytest_sopbench._core.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.traces import Trace
-from pytest_sopbench._core.trajectory import CallForm, Trajectory, trajectory_of
+from pytest_sopbench._core.trajectory import CallForms, Trajectory, trajectory_of
 from pytest_sopbench._core.verdicts import Answer, Outcome, Verdict
 
 from .assertions import Calls, names
@@ -24,8 +25,8 @@ from .assertions import Calls, names
 class Judged:
     """A run and its verdict, with what else an assertion needs.
 
-    `tools` are the names of the domain's tools. `enforce` tells that every broken rule fails the
-    run, and not only one that must hold.
+    `tools` are the names of the domain's tools, `fields` its output fields. `enforce` tells that
+    every broken rule fails the run, and not only one that must hold.
     """
 
     task: Task
@@ -35,6 +36,7 @@ class Judged:
     enforce: bool = False
     redaction: Redaction = NOTHING_REDACTED
     tools: tuple[str, ...] = ()
+    fields: tuple[OutputField, ...] = ()
 
     @property
     def breaches(self) -> tuple[RuleResult, ...]:
@@ -52,7 +54,12 @@ class Run:
 
     def __init__(self, judged: Judged, explain: Callable[[], str]) -> None:
         self._judged = judged
-        self._calls = Calls(judged.task, judged.trace, judged.redaction, judged.tools)
+        known = Known(
+            task=judged.task,
+            answer=judged.verdict.answer,
+            fields={field.name: field for field in judged.fields},
+        )
+        self._calls = Calls(known, judged.trace, judged.redaction, judged.tools)
         self._explain = explain
         self._looked_at = False
         self._contract_asserted = False
@@ -120,7 +127,7 @@ class Run:
 
     def assert_trajectory(
         self,
-        expected: Iterable[CallForm],
+        expected: CallForms,
         *,
         match: MatchMode = "exact",
         arguments: ArgumentMode = "exact",
@@ -129,7 +136,8 @@ class Run:
         """Fail unless the calls match: `"tool"`, or `("tool", {"argument": value})`, each.
 
         Args:
-            expected: the calls; a bare name asks nothing of the arguments.
+            expected: the calls; a bare name asks nothing of the arguments, and a list in the list
+                is a group whose calls come in any order.
             match: `exact`, `in_order`, `any_order`, `subset` or `superset`.
             arguments: `exact`, `contains` or `ignore`.
             per_tool: another word than `arguments` for some tools.
@@ -190,7 +198,7 @@ class Run:
         """Fail if a rule of the domain's contract is broken, whatever its severity.
 
         Raises:
-            AssertionError: with the broken rules; or no tool was called where a rule applies,
+            AssertionError: with the broken rules; or the run was stopped before it called a tool,
                 or the domain has no contract.
         """
         __tracebackhide__ = True

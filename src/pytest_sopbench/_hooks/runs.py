@@ -178,6 +178,7 @@ class Runs:
             enforce=self._sop.options.contract == "enforce",
             redaction=self._sop.options.redaction.of(active.domain.private_columns),
             tools=active.tool_names,
+            fields=active.domain.fields,
         )
 
         def show(asking: pytest.Item) -> Run:

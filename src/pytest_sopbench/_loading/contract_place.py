@@ -11,6 +11,7 @@ from typing import NoReturn
 from pytest_sopbench._core.conditions import Source
 from pytest_sopbench.errors import LoadingError
 
+from .columns import Layout
 from .suggestions import listed, nearest_few
 
 
@@ -21,8 +22,7 @@ class RulePlace:
     path: Path
     rule: str
     tools: Collection[str]
-    inputs: Collection[str]
-    results: Collection[str]
+    columns: Layout
 
     def refuse(self, key: str, problem: str, hint: str = "") -> NoReturn:
         """Raise a `LoadingError` that names the file, the rule and the key."""
@@ -49,9 +49,16 @@ class RulePlace:
     def column(self, key: str, source: Source, name: str) -> str:
         """Return the column for a name, which for a result may be `column` or `tool.column`."""
         if source is Source.INPUT:
-            return self.known(key, "input", name, self.inputs)
+            return self.known(key, "input", name, self.columns.inputs)
         tool, dot, column = name.partition(".")
-        if name in self.results or not dot:
-            return self.known(key, "tool result", name, self.results)
+        if name in self.columns.results or not dot:
+            return self.known(key, "tool result", name, self.columns.results)
         self.tool(key, tool)
-        return self.known(key, "tool result", column, self.results)
+        return self.known(key, "tool result", column, self.columns.results)
+
+    def output(self, key: str, name: str) -> str:
+        return self.known(key, "output field", name, self.columns.outputs)
+
+    def any_column(self, key: str, name: str) -> str:
+        parts = self.columns
+        return self.known(key, "column", name, [*parts.inputs, *parts.results, *parts.outputs])

@@ -20,6 +20,7 @@ from pytest_sopbench._core.demands import (
     Forbids,
     Requires,
 )
+from pytest_sopbench._core.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
 from pytest_sopbench._core.provenance import (
     ArgumentDemand,
     EqualsInput,
@@ -29,6 +30,7 @@ from pytest_sopbench._core.provenance import (
 )
 from pytest_sopbench.errors import LoadingError
 
+from .columns import Layout
 from .contract_conditions import ConditionModel, Name, Names, Strict, read_condition
 from .contract_faults import refuse_shape
 from .contract_place import RulePlace
@@ -44,6 +46,9 @@ class _Argument(Strict):
     argument: Name
     equals_input: Name | None = None
     equals_result: Name | None = None
+    equals_answer: Name | None = None
+    equals_expected: Name | None = None
+    equals_column: Name | None = None
     json_schema: dict[str, JsonValue] | None = Field(None, alias="schema")
 
 
@@ -67,7 +72,14 @@ KEYS = frozenset(
 )
 """Every key that may stand somewhere in a rule."""
 
-ORIGINS = ("equals_input", "equals_result", "json_schema")
+ORIGINS = (
+    "equals_input",
+    "equals_result",
+    "equals_answer",
+    "equals_expected",
+    "equals_column",
+    "json_schema",
+)
 
 
 def read_contract(
@@ -75,8 +87,7 @@ def read_contract(
     *,
     path: Path,
     tools: Collection[str],
-    inputs: Collection[str],
-    results: Collection[str],
+    columns: Layout,
 ) -> Contract:
     """Read the value of the key `contract` of the metadata in `path`.
 
@@ -84,8 +95,7 @@ def read_contract(
         data: `{"rules": [...]}`, as JSON gives it.
         path: the file, for errors.
         tools: the names of the domain's tools.
-        inputs: the input columns.
-        results: the columns that are neither inputs nor outputs.
+        columns: the part of each column.
 
     Raises:
         LoadingError: a key or value that no rule has, a rule without a demand or with two, an
@@ -95,7 +105,7 @@ def read_contract(
     rules: list[Rule] = []
     for number, raw in enumerate(_rule_list(data, path), start=1):
         label = _label(raw, number)
-        place = RulePlace(path=path, rule=label, tools=tools, inputs=inputs, results=results)
+        place = RulePlace(path=path, rule=label, tools=tools, columns=columns)
         rule = _read_rule(raw, place)
         if rule.id in seen:
             place.refuse("id", "given to two rules", "give every rule its own id")
@@ -178,7 +188,7 @@ def _argument(model: _Argument, place: RulePlace) -> ArgumentDemand:
     origins = [key for key in ORIGINS if getattr(model, key) is not None]
     if len(origins) != 1:
         found = f"has {' and '.join(origins)}" if origins else "does not say what it must be"
-        hint = "give exactly one of equals_input, equals_result, schema"
+        hint = f"give exactly one of {', '.join(ORIGINS)}".replace("json_schema", "schema")
         place.refuse("arguments", found, hint)
     return ArgumentDemand(
         tool=place.tool("arguments.tool", model.tool),
@@ -193,7 +203,18 @@ def _origin(model: _Argument, place: RulePlace) -> Origin:
     if model.equals_result is not None:
         tool, *path = model.equals_result.split(".")
         return EqualsResult(tool=place.tool("arguments.equals_result", tool), path=tuple(path))
-    schema = model.json_schema or {}
+    if model.equals_answer is not None:
+        return EqualsAnswer(field=place.output("arguments.equals_answer", model.equals_answer))
+    if model.equals_expected is not None:
+        name = place.output("arguments.equals_expected", model.equals_expected)
+        return EqualsExpected(field=name)
+    if model.equals_column is not None:
+        column = place.any_column("arguments.equals_column", model.equals_column)
+        return EqualsColumn(column=column, private=column in place.columns.private)
+    return _schema(model.json_schema or {}, place)
+
+
+def _schema(schema: dict[str, JsonValue], place: RulePlace) -> SatisfiesSchema:
     remote = next(_remote_references(schema), None)
     if remote is not None:
         problem = f"the reference {remote!r} leaves the schema"

@@ -32,8 +32,7 @@ def domain_contract(
         described.metadata.contract,
         path=described.path,
         tools=[spec.name for spec in specs],
-        inputs=layout.inputs,
-        results=layout.results,
+        columns=layout,
     )
     if any(rule.when for rule in contract.rules):
         for task in tasks:

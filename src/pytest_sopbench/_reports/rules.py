@@ -28,7 +28,7 @@ def contract_lines(summary: Summary) -> Iterator[str]:
         return
     lost = sum(summary.outcomes.get(one, 0) for one in (Outcome.NOT_RUN, Outcome.CRASH))
     mute = tally.silent - min(lost, tally.silent)
-    silent = f", {counted(mute, 'run')} without a call" if mute else ""
+    silent = f", {counted(mute, 'run')} stopped before a call" if mute else ""
     silent += f", {tally.silent - mute} never seen" if tally.silent - mute else ""
     rate = f"contract {percent(tally.rate)} ({tally.held} of {tally.runs} runs{silent})"
     yield f"{'rules':<{_LABEL}}{rate}"
