@@ -258,6 +258,40 @@ def test_a_rule_that_was_written_since_is_held_against_the_recorded_calls(
     assert [broken] == [rule.broken for rule in record.rules]
 
 
+@pytest.mark.parametrize("logged", [pytest.param("", id="record"), pytest.param("T1", id="log")])
+@pytest.mark.parametrize(
+    ("said", "ruled"),
+    [
+        pytest.param("A", ({"before": ["wire", "other"]}, True), id="overlapping"),
+        pytest.param("A", ({"before": ["other", "late"]}, False), id="one after the other"),
+        pytest.param("A", ({"arguments": {"equals_answer": "refund"}}, False), id="answered"),
+        pytest.param("B", ({"arguments": {"equals_answer": "refund"}}, True), id="another"),
+        pytest.param("B", ({"arguments": {"equals_expected": "refund"}}, False), id="expected"),
+    ],
+)
+def test_a_rule_on_order_or_answer_is_ruled_on_as_the_run_was(
+    sopbench: Sopbench,
+    session: Make,
+    tmp_path: Path,
+    said: str,
+    ruled: tuple[dict[str, Any], bool],
+    logged: str,
+) -> None:
+    demand, broken = ruled
+    wire = ToolCall(name="wire", arguments={"to": "refund_a"}, overlaps=1)
+    calls = (wire, *(ToolCall(name=name, arguments={}) for name in ("other", "late")))
+    session({"T1": replace(text(f"<refund>Refund {said}</refund>"), calls=calls)}, logged=logged)
+    if "arguments" in demand:
+        demand = {"arguments": {"tool": "wire", "argument": "to", **demand["arguments"]}}
+    write_rule(tmp_path, demand)
+
+    result = sopbench("rescore", "base", "--scoring", "exact", "--out", "new")
+
+    (record,) = read_session(tmp_path / ".sop" / "sessions" / "new.jsonl").records
+    assert 0 == result.exit_code
+    assert [broken] == [rule.broken for rule in record.rules]
+
+
 @pytest.mark.parametrize(
     ("call", "demand"),
     [
@@ -288,11 +322,11 @@ def write_rule(tmp_path: Path, demand: dict[str, Any]) -> None:
     folder = tmp_path / "domains" / "refunds"
     tools = [
         {"name": name, "description": "", "parameters": {"type": "object"}}
-        for name in ("wire", "other")
+        for name in ("wire", "other", "late")
     ]
     (folder / "toolspecs.json").write_text(json.dumps(tools))
     metadata = json.loads((folder / "metadata.json").read_text())
-    metadata["tools"] = {name: {"result": {}} for name in ("wire", "other")}
+    metadata["tools"] = {name: {"result": {}} for name in ("wire", "other", "late")}
     metadata["contract"] = {"rules": [{"id": "r", **demand}]}
     (folder / "metadata.json").write_text(json.dumps(metadata))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.comparison import compare
-from pytest_sopbench._core.contracts import Contract, Rule, RuleResult, Severity, contract_state
+from pytest_sopbench._core.contracts import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected, Value
 from pytest_sopbench._core.judgement import judge
 from pytest_sopbench._core.models import Compare, FieldType, JsonValue, OutputField, Rules, Task
@@ -286,4 +286,3 @@ def test_a_run_that_rightly_calls_no_tool_holds_its_contract() -> None:
     verdict = judged(EqualsAnswer(field="amount"))
 
     assert (IDLE, HELD) == (verdict.rules[0].state, verdict.contract)
-    assert HELD is contract_state(verdict.rules, Trace(ending=Ending.RETURNED))

@@ -117,3 +117,27 @@ def test_which_broken_rules_fail_a_run(
 ) -> None:
     assert reported == len(breaches([one], outcome))
     assert enforced == len(breaches([one], outcome, enforce=True))
+
+
+ONLY_NO_WIRE = Rules(fields=(), contract=Contract(rules=(NO_WIRE,)))
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_a_run_without_a_call_holds_its_contract_unless_it_was_stopped(outcome: Outcome) -> None:
+    """No rule is broken by silence, and who never had a chance has not been silent."""
+    verdict = with_procedure(Verdict(outcome=outcome), ONLY_NO_WIRE, TASK, trace())
+
+    state = RuleState.NOT_EXERCISED if outcome in CUT_OFF else RuleState.HELD
+    assert state is verdict.contract
+
+
+def test_a_run_without_a_call_is_caught_where_a_rule_requires_one() -> None:
+    verdict = with_procedure(CORRECT, RULES, TASK, trace())
+
+    assert (RuleState.BROKEN, False) == (verdict.contract, verdict.grounded)
+
+
+def test_a_run_that_was_stopped_after_a_call_holds_what_it_did_not_break() -> None:
+    verdict = with_procedure(Verdict(outcome=Outcome.TIMEOUT), ONLY_NO_WIRE, TASK, trace("login"))
+
+    assert RuleState.HELD is verdict.contract

@@ -35,7 +35,7 @@ from .demands import KINDS, Demand, DemandKind, Forbids, check_demand, tools_of
 from .equal_values import Known
 from .models import Task
 from .rule_state import RuleState, not_exercised
-from .traces import Ending, Trace
+from .traces import Trace
 
 
 class Severity(StrEnum):
@@ -100,20 +100,19 @@ def check_contract(contract: Contract, trace: Trace, known: Known) -> tuple[Rule
     return tuple(_obeyed(one) for one in results)
 
 
-def contract_state(results: Sequence[RuleResult], trace: Trace) -> RuleState | None:
+def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState | None:
     """Decide the contract of one run; null where no rule applies to its task.
 
     Which runs have a state depends on the tasks alone, so an agent cannot shrink the number
-    that a contract rate divides by. A run that its agent ended holds its contract unless it broke
-    a rule, also without any call. One that was stopped before its first call has shown nothing.
+    that a contract rate divides by. A run holds its contract unless it broke a rule, also without
+    any call. Only one that was stopped before its first call has `shown` nothing.
     """
     if any(result.broken for result in results):
         return RuleState.BROKEN
     if not any(result.applies for result in results):
         return None
     held = any(result.state is RuleState.HELD for result in results)
-    shown = trace.calls or held or trace.ending is Ending.RETURNED
-    return RuleState.HELD if shown else RuleState.NOT_EXERCISED
+    return RuleState.HELD if shown or held else RuleState.NOT_EXERCISED
 
 
 def grounded(results: Sequence[RuleResult]) -> bool | None:

@@ -47,7 +47,10 @@ def with_procedure(verdict: Verdict, rules: Rules, task: Task, trace: Trace | No
         if lost:
             results = tuple(_unknown(one) for one in results)
         verdict = replace(
-            verdict, rules=results, contract=contract_state(results, seen), grounded=needed
+            verdict,
+            rules=results,
+            contract=contract_state(results, shown=has_shown(seen, verdict.outcome)),
+            grounded=needed,
         )
     expected = rules.expected_calls.get(task.id)
     if expected is None or lost:
@@ -59,6 +62,11 @@ def with_procedure(verdict: Verdict, rules: Rules, task: Task, trace: Trace | No
         departure=f"step {found.step}: {found.why}" if found else "",
         unneeded=len(unneeded_steps(made, expected)),
     )
+
+
+def has_shown(trace: Trace, outcome: Outcome) -> bool:
+    """Whether a run called a tool, or was ended by its agent."""
+    return bool(trace.calls) or outcome not in CUT_OFF
 
 
 def breaches(

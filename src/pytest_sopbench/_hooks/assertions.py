@@ -9,11 +9,13 @@ from pytest_sopbench._core.called import CallDemand, Unmet, unmet_call, unwanted
 from pytest_sopbench._core.contracts import Contract, check_contract, contract_state
 from pytest_sopbench._core.departure import MatchMode
 from pytest_sopbench._core.equal_values import Known
+from pytest_sopbench._core.procedure import has_shown
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.rule_state import RuleState
 from pytest_sopbench._core.traces import ToolCall, Trace
 from pytest_sopbench._core.trajectory import CallForms, expected_calls, trajectory_of
 from pytest_sopbench._core.trajectory_match import match_trajectory
+from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._loading.suggestions import did_you_mean, listed
 from pytest_sopbench._reports.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
 from pytest_sopbench._reports.text import cut, one_line
@@ -30,8 +32,14 @@ class Calls:
     """The calls of one run, as assertions see them; values that are shown are redacted."""
 
     def __init__(
-        self, known: Known, trace: Trace, redaction: Redaction, tools: Sequence[str] = ()
+        self,
+        known: Known,
+        trace: Trace,
+        outcome: Outcome,
+        redaction: Redaction,
+        tools: Sequence[str] = (),
     ) -> None:
+        self._outcome = outcome
         self._known = known
         self._tools = tools
         self._trace = trace
@@ -98,7 +106,8 @@ class Calls:
         broken = [one for one in results if one.broken]
         if broken:
             return self._text(contract_lines(broken, self._shown()))
-        silent = contract_state(results, self._trace) is RuleState.NOT_EXERCISED
+        shown = has_shown(self._trace, self._outcome)
+        silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
         return NO_CALL if silent else ""
 
     def _unmet(self, words: str, unmet: Unmet | None) -> str:

@@ -59,7 +59,9 @@ class Run:
             answer=judged.verdict.answer,
             fields={field.name: field for field in judged.fields},
         )
-        self._calls = Calls(known, judged.trace, judged.redaction, judged.tools)
+        self._calls = Calls(
+            known, judged.trace, judged.verdict.outcome, judged.redaction, judged.tools
+        )
         self._explain = explain
         self._looked_at = False
         self._contract_asserted = False
