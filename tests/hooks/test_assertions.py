@@ -219,17 +219,26 @@ def test_a_broken_rule_is_named_with_the_calls(lab: Path, fails: pytest.Pytester
     )
 
 
-def test_zero_calls_hold_no_contract(lab: Path, fails: pytest.Pytester) -> None:
-    fails.makepyfile(desk='def agent(inputs): return {"grade": "retest"}')
+@pytest.mark.parametrize(
+    ("body", "passed"),
+    [
+        pytest.param('return {"grade": "pass"}', 1, id="ended by itself"),
+        pytest.param('raise RuntimeError("no model")', 0, id="stopped"),
+    ],
+)
+def test_zero_calls_break_no_rule_and_hold_nothing_where_the_run_was_stopped(
+    lab: Path, fails: pytest.Pytester, body: str, passed: int
+) -> None:
+    fails.makepyfile(desk=f"def agent(inputs): {body}")
     path = lab / "metadata.json"
     contract = {"rules": [{"id": "once", "at_most": {"measure": 1}}]}
     path.write_text(json.dumps({**json.loads(path.read_text()), "contract": contract}))
 
-    said = failure_of(outcome_of(fails, "sop_run.assert_contract()"))
+    result = outcome_of(fails, "sop_run.assert_contract()")
 
-    pytest.LineMatcher(said).fnmatch_lines(
-        ["*no tool was called", "*so the run has shown nothing*"]
-    )
+    result.assert_outcomes(passed=passed, failed=1 - passed)
+    if not passed:
+        result.stdout.fnmatch_lines(["*the run was stopped before it called a tool"])
 
 
 HALLUCINATING = """

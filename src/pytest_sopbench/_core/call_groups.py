@@ -63,7 +63,7 @@ def _line(call: Call, following: int, before: int) -> str:
 
 def _member(data: object, step: int, place: int, size: int) -> Call:
     number = step + place - 1
-    fields = dict(cast("dict[str, Any]", data)) if isinstance(data, dict) else {}
+    fields = _fields(data)
     if "ends_before" not in fields:
         return _call(data, number, overlaps=size - place)
     end = fields.pop("ends_before")
@@ -73,13 +73,17 @@ def _member(data: object, step: int, place: int, size: int) -> Call:
 
 
 def _call(data: object, step: int, overlaps: int = 0) -> Call:
-    if not isinstance(data, dict) or set(cast("dict[str, Any]", data)) != _KEYS:
+    fields = _fields(data)
+    if set(fields) != _KEYS:
         _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
-    fields = cast("dict[str, Any]", data)
     if not isinstance(fields["name"], str) or not isinstance(fields["arguments"], dict):
         _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
     arguments = cast("JsonValue", fields["arguments"])
     return Call(name=fields["name"], arguments=arguments, overlaps=overlaps)
+
+
+def _fields(data: object) -> dict[str, Any]:
+    return dict(cast("dict[str, Any]", data)) if isinstance(data, dict) else {}
 
 
 def _short(data: object) -> str:
