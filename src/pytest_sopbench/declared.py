@@ -186,6 +186,7 @@ def add_ini_values(parser: pytest.Parser) -> None:
         ("sop_trust", "folders outside the project whose domains may run their own code"),
         ("sop_tasks_file", "tasks that must pass or may fail (default: sop_tasks.toml)"),
         ("sop_sessions_dir", "where saved sessions are kept (default: .sop/sessions)"),
+        ("sop_keep_sessions", "how many saved sessions stay, or all (default: 20)"),
         ("sop_unavailable_exceptions", "exceptions that mean that the provider was unavailable"),
     ):
         # A regular expression is no shell word: a backslash in it must stay.

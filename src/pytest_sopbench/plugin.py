@@ -6,7 +6,9 @@ project that does not use the plugin does not feel it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import atexit
+import sys
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +48,8 @@ def pytest_load_initial_conftests(
 
     Until then its value must not pass for a test path, so it is glued to the option.
     """
+    if tuple(map(str, early_config.invocation_params.args)) == tuple(sys.argv[1:]):
+        early_config.pluginmanager.register(LastWord(), "sop-last-word")
     if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
         yield
         return
@@ -59,6 +63,22 @@ def pytest_load_initial_conftests(
         group.addoption(AGENT_OPTION, dest="sop_agent", metavar="SPEC", help="same as --sop-agent")
     else:
         args[:] = given
+
+
+class LastWord:
+    """Calls back as the interpreter ends, in pytest's own process.
+
+    It is made before any conftest is imported, so it comes after all that those have registered.
+    A program that calls pytest lives on, and has none.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Callable[[], None]] = []
+        atexit.register(self._say)
+
+    def _say(self) -> None:
+        for call in self.calls:
+            call()
 
 
 def _is_free(parser: pytest.Parser) -> bool:

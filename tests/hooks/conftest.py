@@ -211,6 +211,17 @@ def saved(pytester: pytest.Pytester) -> ReadSaved:
     return read
 
 
+@pytest.fixture
+def newest(pytester: pytest.Pytester) -> Callable[[], Path | None]:
+    """Find the file of the session that was begun last, whether it has ended or not."""
+
+    def find() -> Path | None:
+        found = sorted((pytester.path / ".sop/sessions").glob("2*-*-*-*.jsonl"))
+        return found[-1] if found else None
+
+    return find
+
+
 # Right in the first trial of each task, wrong in its later ones: runs leave a mark in a folder.
 SECOND_WRONG = """
 import os

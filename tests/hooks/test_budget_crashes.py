@@ -10,6 +10,7 @@ import pytest
 from .conftest import ReadSaved
 
 DEADLY = """
+import glob
 import os
 import threading
 import time
@@ -28,7 +29,7 @@ def dear(inputs, tools):
         tools.report(usage={"cost_usd": 0.1})
         return "pass"
     pair.wait(60)
-    while not os.path.exists(".sop/sessions/last.journals/budget-spent"):
+    while not glob.glob(".sop/sessions/*.journals/budget-spent"):
         time.sleep(0.01)
     os._exit(7)
 

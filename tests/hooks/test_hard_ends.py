@@ -63,16 +63,17 @@ def test_every_hard_end_is_counted_on_its_own_task(
 
 
 @pytest.mark.usefixtures("lab")
-def test_a_process_that_dies_leaves_what_was_recorded(pytester: pytest.Pytester) -> None:
+def test_a_process_that_dies_leaves_what_was_recorded(
+    pytester: pytest.Pytester, newest: Callable[[], Path | None]
+) -> None:
     """Without xdist nothing can go on; the run it died in is known by name."""
     result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:dying")
 
-    lines = (pytester.path / ".sop/sessions/last.jsonl").read_text().splitlines()
-    last = json.loads(lines[-1])
+    session = newest()
+    assert session is not None
+    last = json.loads(session.read_text().splitlines()[-1])
     assert 7 == result.ret
-    assert {"T_01": "correct", "T_02": "correct"} == outcomes(
-        pytester.path / ".sop/sessions/last.jsonl"
-    )
+    assert {"T_01": "correct", "T_02": "correct"} == outcomes(session)
     assert ("start", "T_03") == (last["type"], last["task"])
 
 
@@ -112,7 +113,10 @@ def test_a_child_process_of_an_agent_may_end_as_it_likes(pytester: pytest.Pytest
     "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
 )
 def test_ctrl_c_ends_the_session_and_keeps_what_was_finished(
-    pytester: pytest.Pytester, make_domain: Callable[..., Path], workers: tuple[str, ...]
+    pytester: pytest.Pytester,
+    make_domain: Callable[..., Path],
+    newest: Callable[[], Path | None],
+    workers: tuple[str, ...],
 ) -> None:
     make_domain(tasks=40)
     pytester.makepyfile(
@@ -130,10 +134,9 @@ def test_ctrl_c_ends_the_session_and_keeps_what_was_finished(
     process = subprocess.Popen(
         command, cwd=pytester.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    session = pytester.path / ".sop/sessions/last.jsonl"
     while not (
         (pytester.path / "waiting").exists()
-        and session.exists()
+        and (session := newest()) is not None
         and '{"type":"run"' in session.read_text()
     ):
         time.sleep(0.05)

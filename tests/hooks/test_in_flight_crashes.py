@@ -173,7 +173,7 @@ def test_what_must_be_masked_is_in_no_journal(
 
         def test_look(sop_run):
             # The run has ended, so that its journal has it.
-            paths = Path(".sop/sessions/last.journals").glob("*.jsonl")
+            paths = Path(".sop/sessions").glob("*.journals/*.jsonl")
             text = "".join(path.read_text() for path in paths)
             with open("seen.txt", "a") as file:
                 file.write(text)
@@ -200,11 +200,11 @@ def test_no_journal_is_left_of_a_session_that_came_to_its_end(
 ) -> None:
     pytester.makepyfile(
         looking="""
-        import os
+        import glob
         from habits import right
 
         def agent(inputs, tools):
-            assert os.listdir(".sop/sessions/last.journals")
+            assert glob.glob(".sop/sessions/*.journals/*")
             return right(inputs, tools)
         """
     )
@@ -214,8 +214,9 @@ def test_no_journal_is_left_of_a_session_that_came_to_its_end(
     )
 
     result.assert_outcomes(passed=6)
-    left = (pytester.path / ".sop/sessions").iterdir()
-    assert ["last.jsonl"] == [path.name for path in left]
+    left = [*(pytester.path / ".sop/sessions").iterdir()]
+    assert 2 == len(left)
+    assert {".jsonl"} == {path.suffix for path in left}
 
 
 def test_a_process_that_is_killed_leaves_the_runs_that_had_ended(
@@ -248,7 +249,8 @@ def test_a_process_that_is_killed_leaves_the_runs_that_had_ended(
     os.kill(process.pid, signal.SIGKILL)
     process.wait(60)
 
-    left = read_journals(pytester.path / ".sop/sessions/last.journals")
+    (journals,) = (pytester.path / ".sop/sessions").glob("*.journals")
+    left = read_journals(journals)
     assert {f"T_{n:02}" for n in range(2, 11)} == {key.task for key in left.finished}
     assert {"T_01", "T_11", "T_12", "T_13"} == {key.task for key in left.unfinished}
     assert RunKey("long", "T_02", 1, "stuck:agent") in left.finished

@@ -102,14 +102,15 @@ def test_a_whole_session_that_is_resumed_runs_nothing_and_stays_as_it_is(
 def test_the_header_tells_what_the_session_goes_back_to(
     pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:
-    started = json.loads(LAST.read_text().splitlines()[0])["started"]
+    begun, started = LAST.resolve().stem, json.loads(LAST.read_text().splitlines()[0])["started"]
 
     pytester.runpytest(*RESUME)
+    resumed = LAST.resolve().stem
     pytester.runpytest(*RESUME)
 
     first, second = saved().header["options"]["resumed"]
-    assert {"session": "last", "started": started, "runs": 4} == first
-    assert ("last", 6) == (second["session"], second["runs"])
+    assert {"session": begun, "started": started, "runs": 4} == first
+    assert (resumed, 6) == (second["session"], second["runs"])
 
 
 @pytest.mark.parametrize("outcome", ["unavailable", "crash", "not_run"])
@@ -154,9 +155,10 @@ def test_failures_are_made_again_on_request_and_counted(pytester: pytest.Pyteste
 
 
 def test_a_run_that_was_only_begun_is_made_again(
-    pytester: pytest.Pytester, saved: Callable[[], Any]
+    pytester: pytest.Pytester, saved: Callable[[], Any], newest: Callable[[], Path]
 ) -> None:
     pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:dying")
+    killed = newest().stem
     pytester.makepyfile(habits=Path("habits.py").read_text().replace("os._exit(7)", "pass"))
 
     result = pytester.runpytest_subprocess(
@@ -164,7 +166,8 @@ def test_a_run_that_was_only_begun_is_made_again(
     )
 
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["resumed 2 of 6 runs from last"])
+    result.stdout.fnmatch_lines([f"resumed 2 of 6 runs from {killed}"])
+    result.stdout.no_fnmatch_line("*did not end*")
     assert "correct" == saved().outcomes["T_03"]
 
 
@@ -449,12 +452,13 @@ def test_a_log_with_masked_values_is_not_enough(pytester: pytest.Pytester) -> No
 def test_event_logs_of_what_is_taken_over_come_along(pytester: pytest.Pytester) -> None:
     agent = "--agent=habits:always_pass"
     pytester.runpytest("--sop-domain=lab", agent, "--sop-save=main")
-    logs = LAST.with_name("last.traces") / "lab"
+    logs = LAST.resolve().with_suffix(".traces") / "lab"
     before = {path.name: path.read_bytes() for path in logs.iterdir()}
     pytester.runpytest("--sop-domain=lab", "--agent=habits:silent")
 
     pytester.runpytest("--sop-domain=lab", agent, "--sop-resume=main")
 
+    logs = LAST.resolve().with_suffix(".traces") / "lab"
     assert before == {path.name: path.read_bytes() for path in logs.iterdir()}
     assert 4 == len(before)
 
@@ -488,6 +492,7 @@ def test_a_resumed_shard_is_merged_with_the_others(pytester: pytest.Pytester) ->
     """Which sessions a shard goes back to is no difference between shards."""
     shards = [(*RUN, f"--sop-shard={number}/2") for number in (1, 2)]
     pytester.runpytest(*shards[0])
+    first = LAST.resolve().stem
     pytester.runpytest(*shards[0], "--sop-resume=last", "--sop-save=one")
     pytester.runpytest(*shards[1], "--sop-save=two")
 
@@ -495,7 +500,7 @@ def test_a_resumed_shard_is_merged_with_the_others(pytester: pytest.Pytester) ->
 
     assert 0 == done.exit_code, done.output
     header = json.loads(LAST.with_name("all.jsonl").read_text().splitlines()[0])
-    assert ["last"] == [one["session"] for one in header["options"]["resumed"]]
+    assert [first] == [one["session"] for one in header["options"]["resumed"]]
 
 
 @BOTH

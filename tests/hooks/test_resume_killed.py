@@ -125,10 +125,12 @@ def timeless(value: Any) -> Any:
 
 def everything(folder: Path) -> Mapping[str, Any]:
     """Return the lines of the last session by their place, and its event logs by their path."""
-    session = folder / LAST
-    logs = session.with_name("last.traces").rglob("*.jsonl")
+    session = (folder / LAST).resolve()
+    logs = session.with_suffix(".traces").rglob("*.jsonl")
     return {
-        f"{path.relative_to(folder)}:{number}": timeless(json.loads(line))
+        f"{f'{path}'.removeprefix(f'{session.parent / session.stem}')}:{number}": timeless(
+            json.loads(line)
+        )
         for path in (session, *logs)
         for number, line in enumerate(path.read_text("ascii").splitlines(), start=1)
     }
@@ -137,7 +139,8 @@ def everything(folder: Path) -> Mapping[str, Any]:
 def start(
     pytester: pytest.Pytester, options: tuple[str, ...], *, kill_at: int = 10**9
 ) -> pytest.RunResult:
-    resume = ("--sop-resume=last",) if (pytester.path / LAST).exists() else ()
+    begun = [*(pytester.path / LAST).parent.glob("2*.jsonl")]
+    resume = ("--sop-resume=last",) if begun else ()
     os.environ["KILL_AT"] = str(kill_at)
     try:
         return pytester.runpytest_subprocess(*RUN, *options, *resume)
@@ -181,4 +184,4 @@ def test_a_session_killed_anywhere_and_resumed_comes_to_the_same_end(
         assert TASKS == len(set(calls))
         # Workers may go on for a while when their controller is dead.
         assert "-n2" in options or len(calls) <= TASKS + times * in_flight
-    assert not (project / LAST).with_name("last.journals").exists()
+    assert not (project / LAST).resolve().with_suffix(".journals").exists()

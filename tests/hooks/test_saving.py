@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import SOPBENCH
+
 pytestmark = pytest.mark.usefixtures("lab")
 
 LAST = ".sop/sessions/last.jsonl"
@@ -144,6 +146,146 @@ def test_sessions_may_lie_elsewhere(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*RIGHT)
 
     assert (pytester.path / "kept" / "last.jsonl").exists()
+
+
+# What cannot be written.
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param("--sop-save=file/main.jsonl", id="save"),
+        pytest.param("--sop-save=file/below/main.jsonl", id="save deeper"),
+        pytest.param("--sop-compare=file/main.jsonl --sop-compare-create", id="compare-create"),
+        pytest.param("--sop-report=md=folder", id="report"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_first_run(
+    pytester: pytest.Pytester, option: str
+) -> None:
+    (pytester.path / "file").write_text("a file where a folder should be")
+    pytester.mkdir("folder")
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:counted", *option.split())
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-* cannot be written: *"])
+    assert not (pytester.path / "calls.txt").exists()
+
+
+FULL = """
+import errno, os
+import pytest_sopbench._sessions.{room} as room
+
+class Full:
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+    def fsync(self, descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+room.os = Full()
+"""
+
+
+@pytest.mark.parametrize(
+    ("room", "options", "status"),
+    [
+        pytest.param("storing", ("--sop-save=main",), 4, id="kept, at the start"),
+        pytest.param("storing", ("--sop-report=md=page.md",), 4, id="a page, at the start"),
+        pytest.param("mark", ("--sop-fail-under=0.5",), 4, id="the session, at the start"),
+        pytest.param("mark", (), 0, id="the session, nothing is asked of it"),
+        pytest.param("writer", ("--sop-save=main",), 1, id="kept, later"),
+        pytest.param("writer", ("--sop-fail-under=0.5",), 1, id="the session, later"),
+        pytest.param("writer", ("--sop-shard=1/1",), 1, id="a shard, later"),
+        pytest.param("writer", (), 0, id="the session, later, nothing is asked of it"),
+    ],
+)
+def test_a_full_disk_is_no_success_where_what_it_lacks_was_asked_for(
+    pytester: pytest.Pytester, room: str, options: tuple[str, ...], status: int
+) -> None:
+    pytester.makeconftest(FULL.format(room=room))
+
+    result = pytester.runpytest_subprocess(*RIGHT, *options)
+
+    assert status == result.ret
+    if status == 1:
+        result.stdout.fnmatch_lines(["not saved: *No space left on device*"])
+
+
+def test_a_session_that_could_not_be_saved_is_not_the_last_one(
+    pytester: pytest.Pytester, saved: Callable[[], Any]
+) -> None:
+    pytester.runpytest(*RIGHT)
+    started = saved().header["identity"]
+    pytester.makeconftest(FULL.format(room="writer"))
+
+    pytester.runpytest_subprocess(*RIGHT, "--sop-fail-under=0.5")
+
+    assert started == saved().header["identity"]
+    assert 1 == pytester.run(*SOPBENCH, "gate", "last", "--fail-under=0.5").ret
+
+
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [
+        pytest.param("--sop-save=kept/main.jsonl", "not saved: *main.jsonl*", id="save"),
+        pytest.param("--sop-report=md=kept/page.md", "not written: *page.md*", id="report"),
+        pytest.param(
+            "--sop-compare=kept/main.jsonl --sop-compare-create",
+            "*main.jsonl*",
+            id="compare-create",
+        ),
+    ],
+)
+def test_what_is_in_the_way_at_the_end_is_no_success(
+    pytester: pytest.Pytester, option: str, asked: str
+) -> None:
+    pytester.mkdir("kept")
+    pytester.makepyfile(
+        hides="""
+        import pathlib
+        from habits import number, right
+
+        def agent(inputs, tools):
+            if number(inputs) == 6:
+                pathlib.Path("kept").rename("away")
+                pathlib.Path("kept").write_text("a file where a folder should be")
+            return right(inputs, tools)
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=hides:agent", *option.split())
+
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines([asked])
+
+
+def test_a_name_that_was_taken_meanwhile_is_not_replaced_and_no_success(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        takes="""
+        import pathlib
+        from habits import right
+
+        def agent(inputs, tools):
+            pathlib.Path(".sop/sessions/main.jsonl").write_text("of another session")
+            return right(inputs, tools)
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=takes:agent", "--sop-save=main")
+
+    assert 1 == result.ret
+    assert "of another session" == (pytester.path / ".sop/sessions/main.jsonl").read_text()
+
+
+def test_last_is_no_name_to_keep_a_session_under(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*RIGHT, "--sop-save=last")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*'last' is always the session that ended last*"])
 
 
 def test_a_folder_that_cannot_be_written_costs_the_file_and_not_the_session(

@@ -29,7 +29,8 @@ def talking(inputs, tools):
 
 
 def events_in(pytester: pytest.Pytester, session: str = "last") -> dict[str, list[Any]]:
-    folder = pytester.path / f".sop/sessions/{session}.traces"
+    path = pytester.path / f".sop/sessions/{session}.jsonl"
+    folder = path.resolve().with_suffix(".traces")
     return {
         path.relative_to(folder).as_posix(): [
             json.loads(line) for line in path.read_text("ascii").splitlines()
@@ -168,11 +169,19 @@ def test_a_log_that_cannot_be_written_is_told_once(
 
 
 def test_a_disk_that_takes_no_logs_costs_the_session_nothing(pytester: pytest.Pytester) -> None:
-    run(pytester, agent="habits:right")
-    (pytester.path / ".sop/sessions/last.traces").write_text("in the way")
+    pytester.makepyfile(
+        blocks="""
+        import pathlib, talk
 
-    result = run(pytester)
+        def agent(inputs, tools):
+            mark, = pathlib.Path(".sop/sessions").glob("*.running")
+            mark.with_suffix(".traces").touch()
+            return talk.talking(inputs, tools)
+        """
+    )
+
+    result = run(pytester, agent="blocks:agent")
 
     lines = (pytester.path / ".sop/sessions/last.jsonl").read_text().splitlines()
     assert '{"type":"summary"' == lines[-1][:17]
-    result.stdout.fnmatch_lines(["not saved: *last.traces*"])
+    result.stdout.fnmatch_lines(["not saved: *.traces*"])

@@ -49,8 +49,12 @@ def path_of(session: str) -> Path:
 def saved_session(session: str) -> SavedSession:
     """Read a session by NAME or path, and tell what is odd about it."""
     from pytest_sopbench._sessions.reader import read_session
+    from pytest_sopbench._sessions.unended import not_ended
 
-    saved = read_session(path_of(session))
+    path = path_of(session)
+    if why := not_ended(path):
+        tell(f"{why}; it left what it had finished")
+    saved = read_session(path)
     for problem in saved.problems:
         tell(problem)
     return saved

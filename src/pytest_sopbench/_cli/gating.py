@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import echo_json, refuse, saved_session
+from .front import FAILS, echo_json, path_of, refuse, saved_session
 from .gates import (
     fail_under_option,
     gate_option,
@@ -40,11 +40,13 @@ def gate(
     """Ask gates of a saved session, without running anything.
 
     Without --gate and --fail-under it asks what the session itself was asked. The status is 0
-    where every gate holds, 1 where one does not, 3 where it is inconclusive, 2 for wrong usage.
+    where every gate holds, 1 where one does not, or where the session did not end, 3 where it is
+    inconclusive, 2 for wrong usage. SESSION last also means a later one that was killed.
     Rules of severity must are always asked.
     """
     from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
 
+    _refuse_unended(session, as_json=as_json)
     saved = saved_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     if not asked:
@@ -56,6 +58,21 @@ def gate(
         for line in gated_lines(gated):
             click.echo(line)
     sys.exit(status_of(gated))
+
+
+def _refuse_unended(session: str, *, as_json: bool) -> None:
+    """End with a failure where no gate need be asked: whatever ended the session is the news."""
+    from pytest_sopbench._sessions.unended import not_ended
+
+    path = path_of(session)
+    why = not_ended(path)
+    if not why:
+        return
+    if as_json:
+        echo_json({"session": str(path), "state": "fails", "not_evaluated": why, "gates": []})
+    else:
+        click.echo(f"gate   {why}")
+    sys.exit(FAILS)
 
 
 def _comparison(

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_sopbench._sessions.traces import traces_folder
 from pytest_sopbench.errors import SessionFileError
 
 from .budget import Brake, BudgetBooks, WorkerBudget, check_budget
 from .collection import Collection
+from .ending import Ending
 from .gate import Gate
 from .giving import Giving
 from .identity import read_task_id
@@ -31,8 +33,10 @@ from .snapshots import PLUGIN as SYRUPY
 from .summary import SummaryHooks
 from .transport import Scrubber, Transport
 from .workers import Workers, check_shares, raise_restart_limit
+from .writable import check_writable
 
 LEDGER = "sop-ledger"
+ENDING = "sop-ending"
 RESUMPTION = "sop-resumption"
 
 
@@ -61,20 +65,34 @@ def activate(config: pytest.Config) -> SopSession:
         if sop.options.budget:
             register(Brake(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
     else:
-        gate = _register_books(sop, runs, is_controller=is_controller)
+        # The end of a worker is seen by its controller.
+        gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
         check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotWatch(sop), "sop-snapshot-watch")
     _check_set_up(sop, runs)
+    _end_set_up(config)
+    return sop
+
+
+def _begin(sop: SopSession) -> Ending:
+    ending = Ending(sop)
+    ending.begin()
+    return ending
+
+
+def _end_set_up(config: pytest.Config) -> None:
     resumption: Resumption | None = config.pluginmanager.get_plugin(RESUMPTION)
     if resumption is not None:
         # After the domains were loaded, which are compared with those of the other session.
         resumption.prepare()
-    return sop
+    ending: Ending | None = config.pluginmanager.get_plugin(ENDING)
+    if ending is not None:
+        ending.end_set_up(resumption.session if resumption is not None else None)
 
 
-def _register_books(sop: SopSession, runs: Runs, *, is_controller: bool) -> Gate:
+def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controller: bool) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
     ledger = Ledger(sop, runs.flights)
@@ -82,7 +100,12 @@ def _register_books(sop: SopSession, runs: Runs, *, is_controller: bool) -> Gate
     register(ledger, LEDGER)
     register(ledger.resumption, RESUMPTION)
     register(gate, "sop-gate")
-    register(SummaryHooks(sop, ledger, gate), "sop-summary")
+    summary = SummaryHooks(sop, ledger, gate)
+    register(summary, "sop-summary")
+    ending.watch(
+        unsaved=lambda: ledger.unsaved,
+        owed=lambda: summary.unwritten or gate.baseline.is_unwritten,
+    )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotBooks(sop), "sop-snapshot-books")
@@ -93,6 +116,8 @@ def _register_books(sop: SopSession, runs: Runs, *, is_controller: bool) -> Gate
     if is_controller:
         register(Workers(sop), "sop-workers")
         register(ledger.crashes, "sop-crashes")
+    # Behind the gate, so that what this says of the status is the last word.
+    register(ending, ENDING)
     return gate
 
 
@@ -149,9 +174,13 @@ def _check_kept(sop: SopSession) -> None:
         path = kept_path(sop)
     except SessionFileError as error:
         raise pytest.UsageError(str(error)) from None
-    if path is not None and path.exists() and not hasattr(sop.config, "workerinput"):
-        msg = f"--sop-save: {sop.shown(path)} exists, and is not replaced; choose another name"
-        raise pytest.UsageError(msg)
+    if path is None or hasattr(sop.config, "workerinput"):
+        return
+    for one in (path, traces_folder(path)):
+        if one.exists():
+            msg = f"--sop-save: {sop.shown(one)} exists, and is not replaced; choose another name"
+            raise pytest.UsageError(msg)
+    check_writable(sop, "--sop-save", path)
 
 
 def _point_at_data(sop: SopSession) -> None:

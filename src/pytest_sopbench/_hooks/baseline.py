@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,15 @@ from pytest_sopbench._core.gate_text import gate_text
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._sessions.comparing import compare_saved
 from pytest_sopbench._sessions.names import session_path
+from pytest_sopbench._sessions.pointer import followed, last_path
 from pytest_sopbench._sessions.reader import SavedSession, read_session
+from pytest_sopbench._sessions.storing import copy_whole
 from pytest_sopbench._sessions.whole import planned_records, shard_of
 from pytest_sopbench.errors import SessionFileError
 
 from .partial import taken_away
 from .session import SopSession
+from .writable import check_writable
 
 
 class Baseline:
@@ -30,6 +32,8 @@ class Baseline:
         self.remarks: tuple[str, ...] = ()
         # Whether this session was kept as the baseline that was missing.
         self.is_made = False
+        # Whether it was to be kept, and the disk did not take it.
+        self.is_unwritten = False
 
     @property
     def is_missing(self) -> bool:
@@ -53,10 +57,15 @@ class Baseline:
         except SessionFileError as error:
             msg = f"--sop-compare={value}: {error}"
             raise pytest.UsageError(msg) from None
+        if self._saved is not None and path == last_path(self._sop.options.sessions_dir):
+            # A later session takes that name for its own.
+            self._sop.recorded["compare"] = self._saved.path.stem
         if self._saved is None and not self._sop.options.compare_create:
             shown = self._sop.shown(path)
             msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
             raise pytest.UsageError(msg)
+        if self._saved is None:
+            check_writable(self._sop, "--sop-compare-create", path)
         if self._saved is not None and shard_of(self._saved) is not None:
             msg = (
                 f"--sop-compare={value}: a shard is a part of the tasks, and no baseline\n"
@@ -109,10 +118,10 @@ class Baseline:
             self.remarks = (f"{shown} is not written: {why}",)
             return
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists() or not path.samefile(current.path):
-                shutil.copyfile(current.path, path)
+            if not path.exists() or not followed(path).samefile(current.path):
+                copy_whole(current.path, path)
         except OSError as fault:
+            self.is_unwritten = True
             self.remarks = (f"{shown} cannot be written: {fault.strerror or fault}",)
         else:
             self.is_made = True

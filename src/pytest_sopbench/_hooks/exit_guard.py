@@ -1,45 +1,126 @@
-"""An agent that ends the process must not end the session with success.
+"""Nothing that runs in a session may end the process with success before the session's end.
 
-Nothing of a session is left after `os._exit`: no summary, no gate, no report. What is left is the
-exit status, and with 0 a CI server would read the session as passed.
+After `os._exit` nothing of a session is left: no summary, no gate, no report. What is left is the
+exit status, and with 0 a CI server would read the session as passed. So a 0 becomes the status of
+the session, which is a failure until the session has ended. Every other status stays.
+
+What ends the process past Python (`exit` of the C library) cannot be seen here, nor what got hold
+of the function before this stood and keeps it elsewhere than in a module. For those there is the
+mark that a session leaves (`_sessions.mark`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import ModuleType
 from typing import Any, NoReturn
 
 import pytest
 
 FAILED = 1
-MESSAGE = (
-    "\nsop: the agent ended the process with os._exit(0) in the middle of a run; the session is "
-    "lost, and fails\nsop: with pytest-xdist (-n 1) such a run counts as a crash, and the "
+IN_THE_MIDDLE = (
+    "\nsop: the agent ended the process with os._exit(0) in the middle of the session; the session "
+    "is lost, and fails\nsop: with pytest-xdist (-n 1) such a run counts as a crash, and the "
     "session goes on\n"
 )
+AT_THE_END = "\nsop: something ended the process with os._exit(0); the session failed with {}\n"
+REPLACED = (
+    "sop: os.exec* would put another program in the place of the session; start it with subprocess"
+)
+EXECS = ("execv", "execve")
+"""All others call these."""
 
 
-@contextmanager
-def exits_fail(config: pytest.Config) -> Generator[None]:
-    """Make `os._exit(0)` of this process fail while a run is in progress.
+class ExitGuard:
+    """Stands before the ways out of this process, under each name that a module has for them.
 
-    Children that were forked from it go on ending as they like.
+    Children that were forked from the process go on ending as they like.
+
+    Args:
+        config: of the session, whose output is no longer captured when the end is told.
+        status: what a 0 becomes; `None` before the session has ended.
+        leave: is called before the process ends as the session did.
     """
-    leave, process = os._exit, os.getpid()
 
-    def fail(status: int) -> NoReturn:
-        if status == 0 and os.getpid() == process:
-            capture: Any = config.pluginmanager.get_plugin("capturemanager")
-            if capture is not None:
-                capture.suspend_global_capture(in_=True)
-            os.write(2, MESSAGE.encode())
-            leave(FAILED)
-        leave(status)
+    def __init__(
+        self, config: pytest.Config, status: Callable[[], int | None], leave: Callable[[], None]
+    ) -> None:
+        self._config = config
+        self._status = status
+        self._leave = leave
+        self._process = os.getpid()
+        self._undo: list[Callable[[], None]] = []
 
-    os._exit = fail
-    try:
-        yield
-    finally:
-        os._exit = leave
+    def stand(self) -> None:
+        """Begin, with every module that is there."""
+        self._replace_everywhere(os._exit, self._exit_in_place_of(os._exit))
+
+    def refuse_exec(self) -> Callable[[], None]:
+        """Let no other program take the place of this process; return how to end that."""
+        before = len(self._undo)
+        for name in EXECS:
+            original: Any = getattr(os, name)
+            self._replace_everywhere(original, self._refusal_in_place_of(original))
+
+        def end() -> None:
+            while len(self._undo) > before:
+                self._undo.pop()()
+
+        return end
+
+    def step_down(self) -> None:
+        """End, and leave everything as it was."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _exit_in_place_of(self, leave: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+        def _exit(status: int) -> NoReturn:
+            if os.getpid() != self._process:
+                leave(status)
+            own = self._status()
+            # The system keeps the last eight bits: 256 is 0 as well.
+            claims_success = isinstance(status, int) and status & 0xFF == 0
+            if own is not None:
+                self._leave()
+            if not claims_success or own == 0:
+                leave(status)
+            try:
+                self._say(own)
+            finally:
+                leave(FAILED if own is None else own)
+
+        return _exit
+
+    def _say(self, own: int | None) -> None:
+        capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
+        if own is None and capture is not None:
+            capture.suspend_global_capture(in_=True)
+        text = IN_THE_MIDDLE if own is None else AT_THE_END.format(own)
+        os.write(2, text.encode())
+
+    def _refusal_in_place_of(self, original: Callable[..., object]) -> Callable[..., object]:
+        def refuse(*arguments: Any, **named: Any) -> object:
+            if os.getpid() != self._process:
+                return original(*arguments, **named)
+            raise PermissionError(REPLACED)
+
+        return refuse
+
+    def _replace_everywhere(self, original: object, guard: object) -> None:
+        for module, name in list(_places(original)):
+            setattr(module, name, guard)
+            self._undo.append(partial(setattr, module, name, original))
+
+
+def _places(original: object) -> Iterator[tuple[ModuleType, str]]:
+    """Yield where modules have a function, `os` and the module that it comes from among them."""
+    modules: list[object] = list(sys.modules.values())
+    for module in modules:
+        if not isinstance(module, ModuleType):
+            continue
+        # Past the module's own way of giving attributes, which may load what nobody needs.
+        names: dict[str, object] = object.__getattribute__(module, "__dict__")
+        yield from ((module, name) for name, value in list(names.items()) if value is original)

@@ -29,7 +29,6 @@ from pytest_sopbench.errors import SessionFileError
 from .asks import Ask, Done, Makings
 from .concurrency import pace_of
 from .debugging import Debugging
-from .exit_guard import exits_fail
 from .journals import JOURNALS, journals_of
 from .keeping import is_unmasked, keep_run
 from .session import REF, SopSession, TaskRef
@@ -98,9 +97,6 @@ class Flights:
                 listener=self,
             )
             stack.callback(self._engine.stop)
-            if not hasattr(self._sop.config, "workerinput"):
-                # The end of a worker is seen by its controller.
-                stack.enter_context(exits_fail(self._sop.config))
             apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
             stack.enter_context(apart)
             if self.pace.ahead:

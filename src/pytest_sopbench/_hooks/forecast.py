@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._reports.numbers import counted, minutes, money
 from pytest_sopbench._sessions.last import LastSession, read_last
-from pytest_sopbench._sessions.names import LAST
+from pytest_sopbench._sessions.pointer import followed, last_path
 
 from .concurrency import needs_main_thread
 from .option_values import AUTO
@@ -78,7 +78,7 @@ def _in_flight(sop: SopSession) -> str:
 
 
 def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> str:
-    last = read_last(sop.options.sessions_dir / f"{LAST}.jsonl")
+    last = read_last(followed(last_path(sop.options.sessions_dir)))
     if last is None or last.agent != sop.agent_shown or last.domains != frozenset(domains):
         return ""
     if last.duration_s < SHORT and not last.cost_usd:

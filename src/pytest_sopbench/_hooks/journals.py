@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,7 @@ from pytest_sopbench._sessions.journal import (
     read_journals,
 )
 from pytest_sopbench._sessions.leftovers import mark_journals
-from pytest_sopbench._sessions.names import LAST
-from pytest_sopbench._sessions.resuming import bring_in_leftovers
+from pytest_sopbench._sessions.names import SUFFIX, own_name
 from pytest_sopbench.errors import SessionFileError
 
 from .session import SopSession
@@ -31,26 +30,22 @@ _JOURNALS = pytest.StashKey["Journals"]()
 
 
 class Journals:
-    """The folder of the journals, cleared before the first one is begun.
+    """The folder of the journals, beside the file that this session and no other writes.
 
     `identity` is of this session: journals that it stands beside belong to no other.
     """
 
-    def __init__(self, session: Path) -> None:
-        self._session = session
-        self.folder = journals_folder(session)
+    def __init__(self, sessions_dir: Path) -> None:
         self.identity = secrets.token_hex(8)
+        name = own_name(datetime.now(UTC), self.identity)
+        self.session = sessions_dir / f"{name}{SUFFIX}"
+        self.folder = journals_folder(self.session)
         self.begun = False
 
     def begin(self) -> None:
-        """Remove what an earlier session has left, once."""
+        """Make the folder, once."""
         if not self.begun:
             self.begun = True
-            # The session of before stands until this one has something to write in its place.
-            # Journals that cannot be read are nobody's any more.
-            with suppress(SessionFileError):
-                bring_in_leftovers(self._session)
-            clear_journals(self.folder)
             mark_journals(self.folder, self.identity)
 
     def end(self) -> None:
@@ -63,7 +58,7 @@ def journals_of(sop: SopSession) -> Journals:
     """Return the journals of a session, which are the same for all that ask."""
     stash = sop.config.stash
     if _JOURNALS not in stash:
-        stash[_JOURNALS] = Journals(sop.options.sessions_dir / f"{LAST}.jsonl")
+        stash[_JOURNALS] = Journals(sop.options.sessions_dir)
     return stash[_JOURNALS]
 
 

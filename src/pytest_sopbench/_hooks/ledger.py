@@ -19,8 +19,7 @@ from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.misses import LIMIT
 from pytest_sopbench._reports.special import Special
 from pytest_sopbench._running.interrupt import Deferral
-from pytest_sopbench._sessions.reader import SavedSession, read_session
-from pytest_sopbench.errors import SessionFileError
+from pytest_sopbench._sessions.reader import SavedSession
 
 from .builtin_ids import learn_ids
 from .crashes import Crashes, give_back, leave_out
@@ -63,6 +62,11 @@ class Ledger:
         plan = self._sop.plan
         has_runs = bool(self._outcomes or plan.builtin.keys or plan.tests.keys)
         return has_runs and not self.resumption.refused
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What keeps the saved session from being this one, whole."""
+        return self._saving.problems
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -202,13 +206,7 @@ class Ledger:
 
     def read_back(self) -> SavedSession | None:
         """Read the finished session, or return `None` where it could not be written."""
-        if self._saving.problems:
-            return None
-        try:
-            return read_session(self._saving.path)
-        except SessionFileError as error:
-            self._flights.problems.append(str(error))
-            return None
+        return self._saving.read_back()
 
     def _enter_unasked(self, planned: Container[RunKey]) -> None:
         """Enter runs that ended, and whose tests were never run: they were made, and paid for."""

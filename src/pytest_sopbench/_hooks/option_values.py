@@ -20,6 +20,8 @@ from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._sessions.resuming import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 AUTO: Final = "auto"
+ALL: Final = "all"
+KEPT_SESSIONS: Final = 20
 
 MOST_TRIALS: Final = 1_000
 """More are a slip: each trial is an item, of which a session would have too many to begin."""
@@ -101,6 +103,16 @@ def read_count(name: str, value: str | None) -> int | None:
         msg = f"{name}={value}: a whole number of at least 1 expected"
         raise pytest.UsageError(msg)
     return int(value)
+
+
+def read_keep(name: str, value: str | None) -> int | None:
+    """Read how many sessions are kept; `None` where all are."""
+    if value == ALL:
+        return None
+    if value is not None and not re.fullmatch(r"0*[1-9][0-9]*", value):
+        msg = f"{name} = {value}: a whole number of at least 1 expected, or {ALL}"
+        raise pytest.UsageError(msg)
+    return int(value) if value is not None else KEPT_SESSIONS
 
 
 def read_trials(name: str, value: str | None) -> int:

@@ -32,6 +32,7 @@ from .option_values import (
     read_count,
     read_fail_under,
     read_gate,
+    read_keep,
     read_natural,
     read_redact,
     read_reports,
@@ -64,7 +65,7 @@ class Options:
     flight of all processes together, `None` is one per process. `timeout` is in seconds, `None`
     is no limit. `reports` are paths of pages, or `github`. `names_tasks_file` tells that the
     configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
-    follows from the concurrency.
+    follows from the concurrency. `keep_sessions` is `None` where all are kept.
     """
 
     domains: tuple[str, ...]
@@ -89,6 +90,7 @@ class Options:
     paths: tuple[Path, ...]
     trusted: tuple[Path, ...]
     sessions_dir: Path
+    keep_sessions: int | None
     max_calls: int
     concurrency: int | Literal["auto"] | None
     timeout: float | None
@@ -153,6 +155,7 @@ def read_options(config: pytest.Config) -> Options:
         paths=_folders(config, "sop_paths", DEFAULT_PATHS),
         trusted=_folders(config, "sop_trust", ()),
         sessions_dir=_folders(config, "sop_sessions_dir", (DEFAULT_SESSIONS_DIR,))[0],
+        keep_sessions=read_keep("sop_keep_sessions", ini_value(config, "sop_keep_sessions")),
         max_calls=max_calls or DEFAULT_MAX_CALLS,
         concurrency=read_concurrency(*_set_by(config, "sop_concurrency")),
         timeout=read_seconds(*_set_by(config, "sop_timeout"), DEFAULT_TIMEOUT),

@@ -16,6 +16,7 @@ from pytest_sopbench._sessions.whole import planned_records, summaries_of
 
 from .gate import Gate
 from .session import SopSession
+from .writable import check_writable
 
 GITHUB: Final = "github"
 """Instead of a path: the summary of a step of GitHub Actions."""
@@ -37,6 +38,7 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
         if target != GITHUB and not folder.is_dir():
             msg = f"--sop-report=md={target}: there is no folder {sop.shown(folder)}"
             raise pytest.UsageError(msg)
+        check_writable(sop, f"--sop-report=md={target}", _path(sop, target))
 
 
 def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._reports.numbers import counted
 from pytest_sopbench._sessions.git import git_state
 from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.names import LAST, session_path
 from pytest_sopbench._sessions.resuming import (
     ANYWAY,
     RECORDED,
@@ -29,6 +28,7 @@ from pytest_sopbench._sessions.resuming import (
 from pytest_sopbench._sessions.traces import TraceFolder, bring_logs
 from pytest_sopbench.errors import SessionFileError
 
+from .resumed import ResumedSession
 from .session import ActiveDomain, SopSession
 from .taken_over import taken_over_of
 
@@ -51,6 +51,7 @@ class Resumption:
         self._took: set[RunKey] = set()
         self.retried = 0
         self.without_log = 0
+        self._resumed: ResumedSession | None = None
 
     def prepare(self) -> None:
         """Read the session that is resumed, and compare what is known of this one so far.
@@ -62,14 +63,12 @@ class Resumption:
         if options is None:
             return
         try:
-            path = self._sop.config.invocation_params.dir / session_path(
-                options.session, self._sop.options.sessions_dir
-            )
-            self._left = read_resumable(path, options.retry)
+            self._resumed = ResumedSession(self._sop, options.session)
+            self._left = read_resumable(self._resumed.path, options.retry)
         except SessionFileError as error:
             msg = f"--sop-resume={options.session}: {error}\n{START_ANEW}"
             raise pytest.UsageError(msg) from None
-        self._taken.session = path
+        self._taken.session = self._left.saved.path
         self._taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
         then = self._left.saved.header
         self._carry_on(then)
@@ -105,12 +104,13 @@ class Resumption:
         for name in dict.fromkeys(key.domain for key in planned):
             self._check_domain(self._sop.find_active(name))
         unplanned = [key for key in self._left.finished if key not in planned]
-        if unplanned and self._is_replaced:
+        if unplanned and self._is_last:
             runs = counted(len(unplanned), "finished run")
             self._refuse(
                 f"it has {runs} that this session does not plan ({some_names(unplanned)}), and "
                 "this session takes its place",
-                "select the same tasks, or move it to another name and resume that",
+                "select the same tasks, or resume it by its own name: "
+                f"--sop-resume={self._left.saved.path.stem}",
             )
 
     def takes(self, key: RunKey) -> bool:
@@ -130,7 +130,7 @@ class Resumption:
         if self._left is None:
             return ()
         keys = self._keys()
-        if self._taken.session is not None and not self._is_replaced:
+        if self._taken.session is not None:
             bring_logs(self._taken.session, session, keys)
         lines = [self._taken.lines[key] for key in keys]
         self._written = frozenset(lines)
@@ -178,25 +178,33 @@ class Resumption:
         for difference in self._anyway:
             yield f"note   taken over in spite of: {difference}"
 
-    @property
-    def _name(self) -> str:
-        options = self._sop.options.resume
-        return options.session if options is not None else ""
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        if self._resumed is not None:
+            self._resumed.give_back()
 
     @property
-    def _is_replaced(self) -> bool:
-        """Whether the session that is resumed lies where this one will."""
-        own = self._sop.options.sessions_dir / f"{LAST}.jsonl"
-        return self._taken.session is not None and self._taken.session.resolve() == own.resolve()
+    def session(self) -> Path | None:
+        """The file of the session that is resumed."""
+        return self._resumed.path if self._resumed is not None else None
+
+    @property
+    def _name(self) -> str:
+        return self._resumed.name if self._resumed is not None else ""
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether this session takes the place of the one that is resumed."""
+        return self._resumed is not None and self._resumed.is_last
 
     def _keys(self) -> list[RunKey]:
         """Return the runs to open the file with, in the order of the plan.
 
-        Where the other file goes, what no test has asked for so far comes along.
+        Where this session takes the other's place, what no test has asked for so far comes along.
         """
         lines, planned = self._taken.lines, self._sop.plan.planned
         keys = [key for key in planned if key in lines]
-        return [*keys, *(key for key in lines if key not in planned)] if self._is_replaced else keys
+        return [*keys, *(key for key in lines if key not in planned)] if self._is_last else keys
 
     def _compare_headers(self, then: SessionHeader) -> None:
         options, agent = self._sop.options, self._sop.agent_shown
@@ -267,7 +275,11 @@ class Resumption:
             return
         then = self._left.saved.header
         before = then.options.get(RECORDED)
-        one: JsonValue = {"session": self._name, "started": then.started, "runs": runs}
+        one: JsonValue = {
+            "session": self._left.saved.path.stem if self._is_last else self._name,
+            "started": then.started,
+            "runs": runs,
+        }
         self._sop.recorded[RECORDED] = [*(before if isinstance(before, list) else ()), one]
         if self._anyway:
             self._sop.recorded[ANYWAY] = list(self._anyway)

@@ -14,7 +14,11 @@ from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._sessions.git import git_state
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_tasks
+from pytest_sopbench._sessions.last import has_summary
 from pytest_sopbench._sessions.names import LAST, session_path
+from pytest_sopbench._sessions.pointer import last_path, point_at
+from pytest_sopbench._sessions.pruning import prune
+from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench._sessions.start import start_to_line
 from pytest_sopbench._sessions.traces import TraceFolder
 from pytest_sopbench._sessions.whole import NOT_EVALUATED
@@ -40,7 +44,7 @@ class Saving:
 
     @property
     def path(self) -> Path:
-        return self._sop.options.sessions_dir / f"{LAST}.jsonl"
+        return journals_of(self._sop).session
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
@@ -101,6 +105,33 @@ class Saving:
                 self._traces.copy(self._writer.kept)
         except SessionFileError as error:
             self.problems = (str(error),)
+        # Also where a copy could not be kept: the session itself is there.
+        if has_summary(self.path):
+            self._point()
+
+    def _point(self) -> None:
+        """Be the last session, and let the oldest go."""
+        try:
+            point_at(self.path)
+        except SessionFileError as error:
+            self.problems += (str(error),)
+        keep = self._sop.options.keep_sessions
+        if keep is not None:
+            prune(self.path.parent, keep)
+
+    def read_back(self) -> SavedSession | None:
+        """Read the finished session, or return `None` where it is not there, or not this one."""
+        if self.problems:
+            return None
+        try:
+            found = read_session(self.path)
+        except SessionFileError as error:
+            self.problems = (str(error),)
+            return None
+        if found.header.identity != journals_of(self._sop).identity:
+            self.problems = (f"{self.path}: another session lies in its place",)
+            return None
+        return found
 
 
 def kept_path(sop: SopSession) -> Path | None:
@@ -112,6 +143,9 @@ def kept_path(sop: SopSession) -> Path | None:
     if sop.options.save is None:
         return None
     path = session_path(sop.options.save, sop.options.sessions_dir)
+    if path == last_path(sop.options.sessions_dir):
+        msg = f"{LAST!r} is always the session that ended last"
+        raise SessionFileError(msg, hint="choose another name to keep this one under")
     return sop.config.invocation_params.dir / path
 
 

@@ -36,6 +36,8 @@ class SummaryHooks:
         self._sop = sop
         self._ledger = ledger
         self._gate = gate
+        # The pages that were asked for, and are not there.
+        self.unwritten: tuple[str, ...] = ()
 
     def pytest_report_header(self) -> list[str]:
         return list(header_lines(self._sop))
@@ -130,7 +132,8 @@ class SummaryHooks:
         yield from self._ledger.resumption.summary_lines()
         yield from special_lines(self._ledger.special)
         if self._gate.saved is not None:
-            for problem in write_reports(self._sop, self._gate, self._gate.saved):
+            self.unwritten = write_reports(self._sop, self._gate, self._gate.saved)
+            for problem in self.unwritten:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"

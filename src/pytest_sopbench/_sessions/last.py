@@ -59,6 +59,15 @@ def read_last(path: Path) -> LastSession | None:
         return None
 
 
+def has_summary(path: Path) -> bool:
+    """Tell whether a session's file has the line that stands at its end."""
+    try:
+        with path.open("rb") as file:
+            return _last_line(file).startswith(b'{"type":"summary"')
+    except OSError:
+        return False
+
+
 def _last_line(file: BinaryIO) -> bytes:
     end = file.seek(0, os.SEEK_END)
     tail = b""

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pytest_sopbench.errors import SessionFileError
 
 SUFFIX = ".jsonl"
 LAST = "last"
-"""The name of the session that was written last."""
+"""The name of the session that ended last."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OWN = re.compile(r"\d{8}-\d{6}-\d{3}-[0-9a-f]{8}")
+_IDENTITY = 8
+"""Characters of an identity that stand in a name."""
+
+
+def own_name(started: datetime, identity: str) -> str:
+    """Return the name that a session's file has from its start, which sorts by time."""
+    moment = started.astimezone(UTC)
+    digits = re.sub("[^0-9a-f]", "0", identity)[:_IDENTITY].ljust(_IDENTITY, "0")
+    return f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond // 1000:03d}-{digits}"
+
+
+def is_own_name(name: str) -> bool:
+    """Tell the name that a session has of itself from one that somebody chose."""
+    return _OWN.fullmatch(name) is not None
 
 
 def session_path(value: str, sessions_dir: Path) -> Path:

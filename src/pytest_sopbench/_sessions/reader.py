@@ -17,6 +17,7 @@ from pytest_sopbench.errors import SessionFileError
 from .frame import frame_of
 from .header import SCHEMA, SessionHeader, header_from_json
 from .leftovers import leftovers_of
+from .pointer import followed
 from .slim import TYPE as SLIM
 from .slim import slim_from_json
 from .start import start_from_json
@@ -87,6 +88,8 @@ def read_session(path: Path) -> SavedSession:
         SessionFileError: the file cannot be read, is no saved session, was written by a newer
             version, or is damaged elsewhere than at its end; names the line.
     """
+    # Once, since a session that ends meanwhile moves the pointer.
+    path = followed(path)
     lines = _lines(path)
     header = _header(path, lines[0])
     records: dict[RunKey, RunRecord] = {}

@@ -15,6 +15,8 @@ from .header import SessionHeader, header_to_line
 from .traces import traces_folder
 from .writer import summary_to_line
 
+_BLOCK = 4_096
+
 
 def store_session(
     path: Path,
@@ -70,3 +72,39 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     except OSError as fault:
         msg = f"{path}: cannot be written: {fault.strerror or fault}"
         raise SessionFileError(msg) from fault
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """Copy a file in one step; one that is there is replaced.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copyfile(source, aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def try_writing(path: Path) -> None:
+    """See that a file could be written, and leave everything as it was but for missing folders.
+
+    Raises:
+        OSError: it could not.
+    """
+    if path.exists():
+        with path.open("ab"):
+            return
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with aside.open("wb") as file:
+            # A full disk makes files, and takes nothing into them.
+            file.write(bytes(_BLOCK))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        aside.unlink(missing_ok=True)

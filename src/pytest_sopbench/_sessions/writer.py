@@ -19,6 +19,7 @@ from pytest_sopbench._core.summary_json import summary_to_json, total_to_json
 from pytest_sopbench._core.totals import total_of
 from pytest_sopbench.errors import SessionFileError
 
+from .folder import make_folder
 from .header import SessionHeader, header_to_line
 from .start import MARK
 
@@ -123,8 +124,7 @@ class SessionWriter:
             new.write(f"{summary_to_line(summaries, duration=took)}\n".encode())
             self._file.close()
         if self.kept is not None:
-            _refuse_existing(self.kept)
-            with _told(self.kept), _replacing(self.kept) as copy, self.path.open("rb") as whole:
+            with _told(self.kept), _adding(self.kept) as copy, self.path.open("rb") as whole:
                 shutil.copyfileobj(whole, copy)
 
     @contextlib.contextmanager
@@ -213,13 +213,10 @@ def _refuse_existing(kept: Path) -> None:
 def _make_folder(path: Path) -> None:
     """Make the folder of a file, and see that it can be written before a model is paid for."""
     with _told(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         with _temporary(path).open("wb"):
             pass
         _temporary(path).unlink()
-        own = next((one for one in path.absolute().parents if one.name == ".sop"), None)
-        if own is not None and not (own / ".gitignore").exists():
-            (own / ".gitignore").write_text("*\n", "utf-8")
 
 
 def _temporary(path: Path) -> Path:
@@ -237,6 +234,26 @@ def _replacing(path: Path) -> Generator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _adding(path: Path) -> Generator[BinaryIO]:
+    """Write a file aside, and put it into a place that is free."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.kept.tmp")
+    try:
+        with _replacing(aside) as file:
+            yield file
+        try:
+            # Fails where two sessions keep the same name at once, which a look before would miss.
+            os.link(aside, path)
+        except FileExistsError:
+            _refuse_existing(path)
+        except OSError:
+            # A disk without links.
+            _refuse_existing(path)
+            aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
 

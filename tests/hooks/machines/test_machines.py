@@ -29,8 +29,12 @@ def stable(run: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in run.items() if name not in {"duration_s", "problem"}}
 
 
+def _traces(pytester: pytest.Pytester) -> Path:
+    return (pytester.path / ".sop/sessions/last.jsonl").resolve().with_suffix(".traces")
+
+
 def logs(pytester: pytest.Pytester) -> set[str]:
-    return {path.name for path in (pytester.path / ".sop/sessions/last.traces").rglob("*.jsonl")}
+    return {path.name for path in _traces(pytester).rglob("*.jsonl")}
 
 
 @pytest.mark.usefixtures("lab")

@@ -1,0 +1,137 @@
+"""What becomes of `os._exit` while a session runs, and after it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._hooks.exit_guard import ExitGuard
+
+
+class LeftError(Exception):
+    """In place of the end of the process."""
+
+
+def leave(status: int) -> None:
+    raise LeftError(status)
+
+
+@pytest.fixture
+def holder(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module that did `from os import _exit` before the guard stood."""
+    module = ModuleType("holder")
+    module.__dict__["end"] = leave
+    monkeypatch.setitem(sys.modules, "holder", module)
+    return module
+
+
+class Standing:
+    """A guard, with what it asks for."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.status: int | None = None
+        self.left = 0
+        self.guard = ExitGuard(config, lambda: self.status, self._leave)
+
+    def _leave(self) -> None:
+        self.left += 1
+
+
+@pytest.fixture
+def standing(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch, holder: ModuleType
+) -> Generator[Standing]:
+    monkeypatch.setattr(os, "_exit", leave)
+    monkeypatch.setattr(ExitGuard, "_say", lambda *_: None)
+    found = Standing(pytestconfig)
+    found.guard.stand()
+    yield found
+    found.guard.step_down()
+
+
+@pytest.mark.parametrize(
+    ("session", "given", "status"),
+    [
+        pytest.param(None, 0, 1, id="success in the middle"),
+        pytest.param(None, 256, 1, id="success modulo 256"),
+        pytest.param(None, -256, 1, id="success modulo -256"),
+        pytest.param(None, False, 1, id="success as a boolean"),
+        pytest.param(None, 1, 1, id="the failure of pytest-timeout"),
+        pytest.param(None, 7, 7, id="another failure"),
+        pytest.param(1, 0, 1, id="success after a failure"),
+        pytest.param(4, 0, 4, id="success after wrong usage"),
+        pytest.param(0, 0, 0, id="success after success"),
+        pytest.param(0, 3, 3, id="failure after success"),
+    ],
+)
+def test_no_status_is_better_than_that_of_the_session(
+    standing: Standing, session: int | None, given: int, status: int
+) -> None:
+    standing.status = session
+
+    with pytest.raises(LeftError) as left:
+        os._exit(given)
+
+    assert (status,) == left.value.args
+
+
+def test_the_status_may_be_given_by_name(standing: Standing) -> None:
+    with pytest.raises(LeftError) as left:
+        os._exit(status=0)
+
+    assert (1,) == left.value.args
+
+
+def test_a_name_that_another_module_had_before_is_guarded(standing: Standing, holder: Any) -> None:
+    with pytest.raises(LeftError) as left:
+        holder.end(0)
+
+    assert (1,) == left.value.args
+
+
+@pytest.mark.parametrize(("status", "left"), [(None, 0), (1, 1)], ids=["middle", "end"])
+def test_only_an_ended_session_is_left_in_order(
+    standing: Standing, status: int | None, left: int
+) -> None:
+    standing.status = status
+
+    with pytest.raises(LeftError):
+        os._exit(0)
+
+    assert left == standing.left
+
+
+def test_a_forked_child_ends_as_it_likes(
+    standing: Standing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+
+    with pytest.raises(LeftError) as left:
+        os._exit(0)
+
+    assert (0,) == left.value.args
+
+
+def test_a_guard_that_steps_down_leaves_everything_as_it_was(
+    standing: Standing, holder: Any
+) -> None:
+    standing.guard.step_down()
+
+    assert leave is os._exit
+    assert leave is holder.end
+
+
+def test_another_program_takes_the_place_of_no_session(standing: Standing) -> None:
+    before = os.execv
+    allow = standing.guard.refuse_exec()
+
+    with pytest.raises(PermissionError, match="in the place of the session"):
+        os.execv("/bin/true", ["true"])  # noqa: S606 - refused before it starts
+
+    allow()
+    assert before is os.execv
