@@ -258,8 +258,8 @@ def test_a_gained_task_makes_up_for_no_lost_one(pytester: pytest.Pytester) -> No
 
 
 @pytest.mark.usefixtures("baseline")
-def test_the_last_session_is_not_compared_with_itself_later(pytester: pytest.Pytester) -> None:
-    """What was `last` then is gone, so that nobody can tell any more."""
+def test_the_last_session_is_compared_with_the_same_one_later(pytester: pytest.Pytester) -> None:
+    """What was `last` then has a name of its own, which the session keeps."""
     result = pytester.runpytest(
         LAB, "--sop-agent=habits:loses_second", "--sop-compare=last", "--sop-gate=lost=0"
     )
@@ -267,4 +267,4 @@ def test_the_last_session_is_not_compared_with_itself_later(pytester: pytest.Pyt
     again = CliRunner().invoke(main, ["gate", "last"], catch_exceptions=False)
 
     assert FAILED == result.ret
-    assert GATE_STATUS["inconclusive"] == again.exit_code
+    assert GATE_STATUS["does not hold"] == again.exit_code

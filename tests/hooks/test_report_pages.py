@@ -99,12 +99,15 @@ class TestAFile:
 
         assert page(pytester) == page(pytester, "other.md")
 
-    def test_one_that_cannot_be_written_is_told(self, pytester: pytest.Pytester) -> None:
+    def test_one_that_cannot_be_written_is_told_before_the_first_run(
+        self, pytester: pytest.Pytester
+    ) -> None:
         (pytester.path / "page.md").mkdir()
 
         result = pytester.runpytest(*RIGHT, TO_FILE)
 
-        result.stdout.fnmatch_lines(["not written: *page.md: cannot be written: *"])
+        assert pytest.ExitCode.USAGE_ERROR == result.ret
+        result.stderr.fnmatch_lines(["*page.md cannot be written: *"])
 
     def test_unit_tests_alone_write_none(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(test_unit="def test_unit(): pass")

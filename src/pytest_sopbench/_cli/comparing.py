@@ -103,7 +103,7 @@ def _table_lines(
     yield from session_table_lines(
         [
             SessionRow(
-                name=one.path.stem,
+                name=one.name,
                 summary=sum(summaries_of(one).values(), EMPTY),
                 comparison=comparison,
             )

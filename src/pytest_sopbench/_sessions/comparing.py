@@ -44,12 +44,12 @@ def compare_saved(
     left_out = domains_left_out(baseline, current)
     return compare(
         ComparedSession(
-            name=baseline.path.stem,
+            name=baseline.name,
             records=[one for one in kept(baseline) if one.domain not in left_out],
             judging=_judging(baseline, current),
         ),
         ComparedSession(
-            name=current.path.stem, records=kept(current), judging=_judging(current, baseline)
+            name=current.name, records=kept(current), judging=_judging(current, baseline)
         ),
         left_out=set(_not_selected(baseline, current)),
         may_fail=quarantined(current),

@@ -40,6 +40,12 @@ class SavedSession:
     unfinished: tuple[RunKey, ...] = ()
     summaries: Mapping[str, Summary] | None = None
     problems: tuple[str, ...] = ()
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the session was asked for by, such as `last`, else the name of its file."""
+        return self.called or self.path.stem
 
     @property
     def slim(self) -> bool:
@@ -89,7 +95,7 @@ def read_session(path: Path) -> SavedSession:
             version, or is damaged elsewhere than at its end; names the line.
     """
     # Once, since a session that ends meanwhile moves the pointer.
-    path = followed(path)
+    called, path = path.stem, followed(path)
     lines = _lines(path)
     header = _header(path, lines[0])
     records: dict[RunKey, RunRecord] = {}
@@ -118,6 +124,7 @@ def read_session(path: Path) -> SavedSession:
     problems += [f"{path}: {_unfinished(key)}" for key in unfinished]
     return SavedSession(
         path=path,
+        called=called,
         header=header,
         records=tuple(records.values()),
         unfinished=unfinished,
