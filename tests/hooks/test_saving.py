@@ -210,7 +210,9 @@ def test_a_full_disk_is_no_success_where_what_it_lacks_was_asked_for(
 
     assert status == result.ret
     if status == 1:
-        result.stdout.fnmatch_lines(["not saved: *No space left on device*"])
+        result.stdout.fnmatch_lines(
+            ["note   the session could not be saved*", "not saved: *No space left on device*"]
+        )
 
 
 def test_a_session_that_could_not_be_saved_is_not_the_last_one(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -152,6 +153,19 @@ def test_what_is_given_back_is_as_it_was(session: Path, was_there: bool) -> None
 
     assert was_there == mark_path(session).exists()
     assert not is_running(session)
+
+
+def test_a_mark_that_a_full_disk_cut_short_is_none(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+
+    with pytest.raises(SessionFileError, match="No space left on device"):
+        Mark(session)
+    assert not mark_path(session).exists()
 
 
 def test_a_folder_that_takes_no_mark_is_named(tmp_path: Path) -> None:

@@ -87,7 +87,10 @@ class Ending:
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
         # With -q there is no header, and a session may turn out to be one after it.
-        return [f"note   {line}" for line in self._told()]
+        told = self._told()
+        if self._unsaved() and needs_file(self._sop):
+            told.append("the session could not be saved, which fails it")
+        return [f"note   {line}" for line in told]
 
     def _told(self) -> list[str]:
         told = [*self._before.values()]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
@@ -32,6 +32,9 @@ REPLACED = (
 )
 EXECS = ("execv", "execve")
 """All others call these."""
+
+SYSTEM = (os, sys.modules.get(os.name))
+"""Where the functions of the system come from."""
 
 
 class ExitGuard:
@@ -56,14 +59,15 @@ class ExitGuard:
 
     def stand(self) -> None:
         """Begin, with every module that is there."""
-        self._replace_everywhere(os._exit, self._exit_in_place_of(os._exit))
+        self._replace(os._exit, self._exit_in_place_of(os._exit), list(sys.modules.values()))
 
     def refuse_exec(self) -> Callable[[], None]:
         """Let no other program take the place of this process; return how to end that."""
         before = len(self._undo)
         for name in EXECS:
             original: Any = getattr(os, name)
-            self._replace_everywhere(original, self._refusal_in_place_of(original))
+            # Not in every module: who has it from before is rare, and looking takes its time.
+            self._replace(original, self._refusal_in_place_of(original), SYSTEM)
 
         def end() -> None:
             while len(self._undo) > before:
@@ -109,15 +113,14 @@ class ExitGuard:
 
         return refuse
 
-    def _replace_everywhere(self, original: object, guard: object) -> None:
-        for module, name in list(_places(original)):
+    def _replace(self, original: object, guard: object, modules: Iterable[object]) -> None:
+        for module, name in list(_places(original, modules)):
             setattr(module, name, guard)
             self._undo.append(partial(setattr, module, name, original))
 
 
-def _places(original: object) -> Iterator[tuple[ModuleType, str]]:
-    """Yield where modules have a function, `os` and the module that it comes from among them."""
-    modules: list[object] = list(sys.modules.values())
+def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[ModuleType, str]]:
+    """Yield where modules have a function."""
     for module in modules:
         if not isinstance(module, ModuleType):
             continue

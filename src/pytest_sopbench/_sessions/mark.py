@@ -123,7 +123,7 @@ class Mark:
             self._descriptor = self._locked(session)
             self._write(self._descriptor)
         except OSError as fault:
-            self.leave()
+            self.give_back()
             msg = f"{self.path}: cannot be written: {fault.strerror or fault}"
             hint = "say with sop_sessions_dir where sessions may be written"
             raise SessionFileError(msg, hint=hint) from fault
