@@ -80,8 +80,8 @@ class ExitGuard:
         while self._undo:
             self._undo.pop()()
 
-    def _exit_in_place_of(self, leave: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
-        def _exit(status: int) -> NoReturn:
+    def _exit_in_place_of(self, leave: Callable[[Any], NoReturn]) -> Callable[[Any], NoReturn]:
+        def _exit(status: Any) -> NoReturn:
             if os.getpid() != self._process:
                 leave(status)
             own = self._status()
