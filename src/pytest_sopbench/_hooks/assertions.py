@@ -92,7 +92,7 @@ class Calls:
             near = did_you_mean(stranger, self._tools)
             raise ValueError(
                 NO_TOOL.format(
-                    domain=self._task.domain,
+                    domain=self._known.task.domain,
                     name=stranger,
                     hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
                 )
