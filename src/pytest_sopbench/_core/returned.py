@@ -156,6 +156,6 @@ def _says_nothing(words: JsonValue) -> bool:
 
 def _unusable(value: object, notes: list[str]) -> Returned:
     problem = f"the agent returned a value of type {type_name(value)}"
-    if isinstance(value, CoroutineType):
+    if issubclass(type(value), CoroutineType):
         problem = "the agent returned a coroutine: an await is missing in it"
     return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))
