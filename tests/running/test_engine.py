@@ -533,3 +533,14 @@ def test_a_fault_while_a_run_is_concluded_reaches_the_one_who_waits(
 
     with pytest.raises(MemoryError):
         engine.wait("a")
+
+
+def test_a_value_that_refuses_everything_is_no_fault_of_ours(flights: Any) -> None:
+    class Hostile:
+        def __getattribute__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+    def agent() -> object:
+        return Hostile()
+
+    assert Ending.RAISED is flights.run(agent).ending

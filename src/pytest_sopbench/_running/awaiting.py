@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextvars import copy_context
 from threading import Thread
+from types import CoroutineType
 from typing import TypeVar, cast
 
 T = TypeVar("T")
@@ -80,5 +81,6 @@ def _run(value: Awaitable[object]) -> object:
 
 def close_coroutine(value: object) -> None:
     """Close a coroutine that is not awaited any more, which Python would warn of."""
-    if inspect.iscoroutine(value):
+    # Of its type, since a value may refuse to tell its class.
+    if issubclass(type(value), CoroutineType):
         cast("Coroutine[object, object, object]", value).close()
