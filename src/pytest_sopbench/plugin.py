@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 AGENT_OPTION = "--agent"
 USAGE_ERROR = "sop_usage_error"
+HIDDEN = "pytest_sopbench._hooks.hidden"
+"""What every session reads first that has anything to do with SOP tests."""
 SOP_FIXTURES = frozenset(
     {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
 )
@@ -105,6 +107,8 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_sopbench import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+    # Before any option is read, since what is said of one that is wrong may hold a secret.
+    pluginmanager.register(LastWords(), "sop-last-words")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -154,6 +158,23 @@ def _may_name_task(arg: str) -> bool:
     if head.endswith((".csv", ".jsonl")) or head.lstrip("./").startswith("sop:"):
         return True
     return bool(colons) and not (head.endswith(".py") or "/" in head or Path(head).exists())
+
+
+class LastWords:
+    """Masks a usage error of a SOP session, which pytest prints by itself, past every hook."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Take what must not leave the process out of the error that ends the session."""
+        try:
+            return (yield)
+        except pytest.UsageError as error:
+            if HIDDEN not in sys.modules:
+                # In a project without SOP tests, usage errors are none of our business.
+                raise
+            from pytest_sopbench._hooks.outgoing import masked_error
+
+            raise masked_error(config, error) from None
 
 
 class UsageErrors:

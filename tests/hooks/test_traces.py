@@ -125,8 +125,8 @@ def test_a_secret_may_be_named_by_its_variable(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_KEY", "sk-12345")
-
-    pytester.makeini("[pytest]\nsop_redact =\n  env:LAB_KEY\n  env:NOT_SET")
+    monkeypatch.setenv("EMPTY", "")
+    pytester.makeini("[pytest]\nsop_redact =\n  env:LAB_KEY\n  env:EMPTY")
 
     run(pytester)
 
@@ -142,11 +142,15 @@ def test_a_secret_may_be_named_by_its_variable(
         pytest.param("x*", "*sop_redact=x[*]: it matches nothing at all, and so *", id="empty"),
         pytest.param("'x'", "*sop_redact='x': write the pattern without quotes*", id="quoted"),
         pytest.param("env:A env:B", "*sop_redact=env:A env:B: write env:NAME, *", id="two"),
+        pytest.param("env:TYPO", "*the environment has no variable 'TYPO'*", id="not set"),
+        pytest.param("env:SHORT", "*env:SHORT: it holds fewer than 6 characters*", id="too short"),
     ],
 )
 def test_a_pattern_that_cannot_be_meant_is_a_usage_error(
-    pytester: pytest.Pytester, value: str, message: str
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, value: str, message: str
 ) -> None:
+    monkeypatch.setenv("SHORT", " 12345 ")
+
     result = run(pytester, "-o", f"sop_redact={value}")
 
     assert 4 == result.ret

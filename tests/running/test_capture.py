@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.capture import Output, captured, route_streams
+from pytest_sopbench._core.masking import masking
+from pytest_sopbench._running.capture import MARGIN, Output, captured, route_streams
 
 
 def test_output_is_kept_and_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,10 +109,19 @@ def test_a_stream_that_cannot_be_routed_is_left_alone() -> None:
 def test_endless_output_is_cut() -> None:
     output = Output(limit=10)
 
-    for _ in range(100):
+    for _ in range(MARGIN):
         output.write("1234")
 
     assert "1234123412\n[more output was left out]\n" == output.text
+
+
+def test_a_secret_is_masked_also_where_the_output_is_cut() -> None:
+    with masking(lambda text: text.replace("sk-12345", "***")):
+        output = Output(limit=10)
+
+    output.write(f"12345678sk-12345{'.' * MARGIN}")
+
+    assert "12345\n[more output was left out]\n" == output.text
 
 
 def test_what_is_not_text_is_refused_as_a_stream_does() -> None:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from .comparison import compare
 from .conditions import reads_same
+from .masking import ready_to_cut
 from .models import Compare, FieldType, JsonValue, OutputField, Task
 from .verdicts import Answer
 
@@ -83,7 +84,7 @@ def unequal(value: Value, given: JsonValue, known: Known) -> str:
 def short(value: JsonValue) -> str:
     """A value on one line, cut to `SHORT` characters."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHORT else f"{text[: SHORT - 3]}..."
+    return text if len(text) <= SHORT else f"{ready_to_cut(text)[: SHORT - 3]}..."
 
 
 def _answered(name: str, answer: Answer | None) -> Sequence[JsonValue]:

@@ -105,7 +105,11 @@ def _call(step: int, call: ToolCall, redaction: Redaction) -> Event:
         "arguments": redaction.value(call.arguments),
         **came_back,
         "findings": [
-            {**asdict(finding), "message": redaction.text(finding.message)}
+            {
+                **asdict(finding),
+                "parameter": redaction.text(finding.parameter),
+                "message": redaction.text(finding.message),
+            }
             for finding in call.findings
         ],
     }
@@ -126,7 +130,7 @@ def _returned(returned: Returned, redaction: Redaction, *, hidden: bool) -> Even
     return {
         "type": "answer",
         "kind": returned.kind.value,
-        "mapping": redaction.mapping(returned.mapping),
+        "mapping": redaction.value(returned.mapping),
         "text": MASK if hidden and returned.text else redaction.text(returned.text),
         "problem": redaction.text(returned.problem),
         "declared_error": None if said is None else redaction.text(said),

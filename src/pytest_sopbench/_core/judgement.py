@@ -10,6 +10,7 @@ from typing import Final
 
 from .answers import find_answer
 from .comparison import compare
+from .masking import ready_to_cut
 from .models import Compare, JsonValue, Rules, Scoring, Task
 from .pasted import without_sop
 from .procedure import with_procedure
@@ -150,5 +151,5 @@ def _how_it_ended(trace: Trace) -> str:
 
 
 def _one_line(words: str) -> str:
-    line = " ".join(words[: 4 * _REASON_LIMIT].split())
+    line = " ".join(ready_to_cut(words)[: 4 * _REASON_LIMIT].split())
     return line if len(line) <= _REASON_LIMIT else f"{line[: _REASON_LIMIT - 3]}..."

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import CoroutineType
 from typing import Any, Final, cast
 
+from .masking import ready_to_cut
 from .messages import are_messages, last_assistant_text, text_of
 from .models import JsonValue
 from .plain import plain
@@ -136,10 +137,10 @@ def _failure(success: object, error: object) -> str | None:
     if success is None and error is None:
         return None
     if isinstance(error, BaseException):
-        return f"{type_name(error)}: {attempt(lambda: str(error), '')}"[:_WORDS_LIMIT]
+        return _first_words(f"{type_name(error)}: {attempt(lambda: str(error), '')}")
     words = plain(error)
     if not _says_nothing(words):
-        return (words if isinstance(words, str) else shown(words))[:_WORDS_LIMIT]
+        return _first_words(words if isinstance(words, str) else shown(words))
     return "success is False" if plain(success) is False else None
 
 
@@ -152,6 +153,10 @@ def _says_nothing(words: JsonValue) -> bool:
     if isinstance(words, Sequence):
         return all(map(_says_nothing, words))
     return not words
+
+
+def _first_words(text: str) -> str:
+    return text if len(text) <= _WORDS_LIMIT else ready_to_cut(text)[:_WORDS_LIMIT]
 
 
 def _unusable(value: object, notes: list[str]) -> Returned:

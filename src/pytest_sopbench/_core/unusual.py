@@ -18,6 +18,8 @@ from pathlib import PurePath
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from .masking import ready_to_cut
+
 T = TypeVar("T")
 
 ITERABLES: Final[frozenset[type]] = frozenset({list, tuple, set, frozenset})
@@ -47,14 +49,15 @@ def type_name(value: object) -> str:
     """Name the type of a value; a metaclass may lie about it, but never break us."""
     kind = type(value)
     name = attempt(lambda: f"{kind.__module__}.{kind.__qualname__}", "object")
-    short = name.removeprefix("builtins.")[:_NAME_LIMIT]
+    short = name.removeprefix("builtins.")
+    short = short if len(short) <= _NAME_LIMIT else ready_to_cut(short)[:_NAME_LIMIT]
     return short.encode("utf-8", "backslashreplace").decode()
 
 
 def shown(value: object) -> str:
     """Return the repr, cut, and without memory addresses, which differ from run to run."""
     words = attempt(lambda: str.__str__(repr(value)), f"<{type_name(value)}>")
-    cut = words if len(words) <= REPR_LIMIT else f"{words[:REPR_LIMIT]}..."
+    cut = words if len(words) <= REPR_LIMIT else f"{ready_to_cut(words)[:REPR_LIMIT]}..."
     return _ADDRESS.sub("", cut)
 
 

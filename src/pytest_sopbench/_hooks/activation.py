@@ -21,6 +21,7 @@ from .junit import JunitMisses
 from .ledger import Ledger
 from .machines import check_distribution, has_workers
 from .options import read_options
+from .outgoing import Outgoing
 from .pages import check_reports
 from .progress import ProgressHooks
 from .resuming import Resumption
@@ -71,6 +72,11 @@ def activate(config: pytest.Config) -> SopSession:
         check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotWatch(sop), "sop-snapshot-watch")
+    # Last, so that it sees what every other wrapper of ours has made of a report.
+    outgoing = Outgoing(config, sop.options.redaction)
+    register(outgoing, "sop-outgoing")
+    # Where only a test asks for SOP fixtures, the session has begun.
+    outgoing.guard_terminal()
     _check_set_up(sop, runs)
     _end_set_up(config)
     return sop

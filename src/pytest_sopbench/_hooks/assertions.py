@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from pytest_sopbench._core.arguments_match import ArgumentMode
 from pytest_sopbench._core.called import CallDemand, Unmet, unmet_call, unwanted_call
 from pytest_sopbench._core.contracts import Contract, check_contract, contract_state
 from pytest_sopbench._core.departure import MatchMode
 from pytest_sopbench._core.equal_values import Known
+from pytest_sopbench._core.harmless import harmless
+from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.procedure import has_shown
 from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.rule_state import RuleState
@@ -53,15 +56,16 @@ class Calls:
         per_tool: Mapping[str, ArgumentMode] | None,
     ) -> str:
         """Return why the trajectory does not match, or nothing."""
-        wanted = expected_calls(expected)
-        found = match_trajectory(
-            trajectory_of(self._trace),
-            wanted,
-            match=match,
-            arguments=arguments,
-            per_tool=per_tool,
-        )
-        return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
+        with self._masking():
+            wanted = expected_calls(expected)
+            found = match_trajectory(
+                trajectory_of(self._trace),
+                wanted,
+                match=match,
+                arguments=arguments,
+                per_tool=per_tool,
+            )
+            return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
 
     def called(self, demand: CallDemand) -> str:
         """Return why the demand is not met, or nothing.
@@ -71,7 +75,8 @@ class Calls:
         """
         __tracebackhide__ = True
         self._check_tools((demand.name, *demand.before, *demand.after))
-        return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
+        with self._masking():
+            return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
 
     def not_called(self, name: str) -> str:
         """Return where the tool was called, or nothing.
@@ -81,7 +86,8 @@ class Calls:
         """
         __tracebackhide__ = True
         self._check_tools((name,))
-        return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
+        with self._masking():
+            return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
 
     def _check_tools(self, asked: Iterable[str]) -> None:
         """Refuse names of no tool: what is said of them would hold, or fail, on every run."""
@@ -100,15 +106,16 @@ class Calls:
 
     def contract(self, contract: Contract | None) -> str:
         """Return which rules are broken, or nothing where all that apply hold."""
-        if contract is None:
-            return NO_CONTRACT.format(domain=self._known.task.domain)
-        results = check_contract(contract, self._trace, self._known)
-        broken = [one for one in results if one.broken]
-        if broken:
-            return self._text(contract_lines(broken, self._shown()))
-        shown = has_shown(self._trace, self._outcome)
-        silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
-        return NO_CALL if silent else ""
+        with self._masking():
+            if contract is None:
+                return NO_CONTRACT.format(domain=self._known.task.domain)
+            results = check_contract(contract, self._trace, self._known)
+            broken = [one for one in results if one.broken]
+            if broken:
+                return self._text(contract_lines(broken, self._shown()))
+            shown = has_shown(self._trace, self._outcome)
+            silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
+            return NO_CALL if silent else ""
 
     def _unmet(self, words: str, unmet: Unmet | None) -> str:
         return "" if unmet is None else self._text(unmet_lines(words, unmet, self._shown()))
@@ -122,7 +129,11 @@ class Calls:
         if said and problem is not None:
             # Why the calls stop where they do.
             said.append(cut(one_line(f"the agent raised {problem.type}: {problem.message}"), WIDTH))
-        return self._redaction.text("\n".join(said))
+        return harmless(self._redaction.text("\n".join(said)))
+
+    def _masking(self) -> AbstractContextManager[None]:
+        """Have values masked before they are cut, wherever a reason is worded."""
+        return masking(self._redaction.text)
 
 
 def names(given: str | Sequence[str] | None) -> tuple[str, ...]:

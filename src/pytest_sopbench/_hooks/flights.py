@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.judgement import judge
+from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.records import RunKey, to_line
 from pytest_sopbench._core.traces import Ending, Trace
 from pytest_sopbench._running.capture import show_from_now_on
@@ -30,7 +30,7 @@ from .asks import Ask, Done, Makings
 from .concurrency import pace_of
 from .debugging import Debugging
 from .journals import JOURNALS, journals_of
-from .keeping import is_unmasked, keep_run
+from .keeping import is_unmasked, judge_and_keep
 from .session import REF, SopSession, TaskRef
 from .streams import output_apart
 from .taken_over import taken_over_of
@@ -91,6 +91,7 @@ class Flights:
         if not self._sop.makes_runs:
             return (yield)
         with ExitStack() as stack:
+            stack.enter_context(masking(self._sop.options.redaction.text))
             self._engine = Engine(
                 self.pace.limit,
                 Limits(timeout=self.pace.timeout, retries=self._sop.options.retries),
@@ -168,8 +169,8 @@ class Flights:
         if self._told is not None:
             self._told(done)
         if self._journal is not None:
-            wanted = self._estate is not None and is_unmasked(self._sop, done.ask.ref.domain)
-            kept = trace if wanted else None
+            may_lie = self._estate is not None and is_unmasked(self._sop, done.ask.ref, trace)
+            kept = trace if may_lie else None
             self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
 
     def _wait(self, engine: Engine[RunKey], ask: Ask, item: pytest.Item) -> Trace | None:
@@ -247,8 +248,7 @@ class Flights:
         return is_unavailable(error, self._sop.options.unavailable)
 
     def _judged(self, ask: Ask, trace: Trace | None) -> Done:
-        verdict = judge(ask.ref.domain.rules, ask.task, trace)
-        kept = keep_run(self._sop, ask.ref, ask.task, trace, verdict)
+        verdict, kept = judge_and_keep(self._sop, ask.ref, ask.task, trace)
         seen = trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,))
         return Done(ask, seen, verdict, kept, to_line(kept.record))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pytest_sopbench._core.event_log import event_log
+from pytest_sopbench._core.judgement import judge
+from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.models import Task
 from pytest_sopbench._core.records import RunRecord, record_of
 from pytest_sopbench._core.traces import Trace
@@ -33,23 +35,37 @@ def keep_run(
 ) -> KeptRun:
     """Make of a judged run what may be sent, written and printed; one not made leaves no log."""
     active = ref.domain
-    record = safe_record(
-        sop,
-        active,
-        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent),
-    )
-    if trace is None or not _is_wanted(sop, verdict):
-        return KeptRun(record=record)
     redaction = sop.options.redaction.of(active.domain.private_columns)
+    wanted = trace is not None and _is_wanted(sop, verdict)
+    # Before anything is cut: a part of a secret is no longer known for one.
+    trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
+    record = redaction.record(
+        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent)
+    )
+    if trace is None or not wanted:
+        return KeptRun(record=record)
     return KeptRun(
         record=replace(record, trace=trace_name(ref.key)),
         events=event_log(ref.key, active.rules, trace, verdict, redaction),
     )
 
 
-def is_unmasked(sop: SopSession, active: ActiveDomain) -> bool:
-    """Tell whether a trace may lie on the disk as it is, with nothing masked in it."""
-    return not (sop.options.redaction.patterns or active.domain.private_columns)
+def judge_and_keep(
+    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None
+) -> tuple[Verdict, KeptRun]:
+    """Judge a run by what was observed, and make of it what may be sent, written and printed."""
+    with masking(sop.options.redaction.text):
+        verdict = judge(ref.domain.rules, task, trace)
+    return verdict, keep_run(sop, ref, task, trace, verdict)
+
+
+def is_unmasked(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
+    """Tell whether a trace may lie on the disk as it is, since nothing in it must be masked."""
+    redaction = sop.options.redaction
+    if ref.domain.domain.private_columns:
+        # In free text a private answer cannot be told from the rest.
+        return False
+    return not redaction.masks_texts or redaction.trace(trace) == trace
 
 
 def safe_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Literal
@@ -13,8 +13,6 @@ import pytest
 from pytest_sopbench._core import budget, gate_text
 from pytest_sopbench._core.gates import GateSpec
 from pytest_sopbench._core.models import Scoring
-from pytest_sopbench._core.patterns import Pattern, PatternError, linear_pattern
-from pytest_sopbench._core.redaction import Redaction
 from pytest_sopbench._core.snapshot_rules import SnapshotRules, read_rules
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._sessions.resuming import ALWAYS_AGAIN, MAY_BE_AGAIN
@@ -228,34 +226,6 @@ def read_choice(name: str, value: str | None, choices: Sequence[str]) -> str:
         msg = f"{name}={value}: one of {', '.join(choices)} expected"
         raise pytest.UsageError(msg)
     return value
-
-
-def read_redact(values: Sequence[str], environment: Mapping[str, str]) -> Redaction:
-    """Read regular expressions, and `env:NAME` for what a variable of the environment holds."""
-    patterns: list[re.Pattern[str] | Pattern] = []
-    for value in values:
-        name = value.removeprefix("env:")
-        if name != value:
-            if not name.isidentifier():
-                msg = f"sop_redact={value}: write env:NAME, each on a line of its own"
-                raise pytest.UsageError(msg)
-            secret = environment.get(name, "")
-            patterns += [re.compile(re.escape(secret))] if secret else []
-            continue
-        try:
-            pattern = linear_pattern(value)
-        except PatternError as fault:
-            msg = f"sop_redact={value}: not a regular expression that can be used: {fault}"
-            raise pytest.UsageError(msg) from None
-        if value[0] == value[-1] and value[0] in "'\"" and len(value) > 1:
-            # Quotes would be part of the pattern, and the secret would stay.
-            msg = f"sop_redact={value}: write the pattern without quotes, one on a line"
-            raise pytest.UsageError(msg)
-        if pattern.fullmatch(""):
-            msg = f"sop_redact={value}: it matches nothing at all, and so everywhere"
-            raise pytest.UsageError(msg)
-        patterns.append(pattern)
-    return Redaction(patterns=tuple(patterns))
 
 
 def read_snapshot_rules(values: Sequence[str]) -> SnapshotRules:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from pytest_sopbench._loading.domain import DATA_FILES
 from pytest_sopbench._loading.metadata import is_domain_folder
 from pytest_sopbench._loading.tasks_file import FILE_NAME
 
+from .hidden import Hidden, read_hidden
 from .identity import read_task_id
 from .ini import ini_value, ini_values
 from .option_values import (
@@ -34,7 +34,6 @@ from .option_values import (
     read_gate,
     read_keep,
     read_natural,
-    read_redact,
     read_reports,
     read_resume,
     read_sample,
@@ -101,9 +100,14 @@ class Options:
     junit_misses: str
     contract: str
     traces: str
-    redaction: Redaction
+    hidden: Hidden
     snapshots_dir: Path
     snapshot_rules: SnapshotRules
+
+    @property
+    def redaction(self) -> Redaction:
+        """What is masked wherever we write."""
+        return self.hidden.redaction
 
     @property
     def selection(self) -> tuple[str, ...]:
@@ -124,6 +128,8 @@ def read_options(config: pytest.Config) -> Options:
     Raises:
         pytest.UsageError: a value is not one that its option takes, or two cannot go together.
     """
+    # First of all: what is said of the others must be masked, too.
+    hidden = read_hidden(config)
     given: Sequence[str] | None = config.getoption("sop_domain")
     domains = given if given is not None else ini_values(config, "sop_domain")
     named = _named(config)
@@ -172,7 +178,7 @@ def read_options(config: pytest.Config) -> Options:
         traces=read_choice(
             "sop_traces", ini_value(config, "sop_traces"), ("failed", "all", "none")
         ),
-        redaction=read_redact(ini_values(config, "sop_redact"), os.environ),
+        hidden=hidden,
         snapshots_dir=_folders(config, "sop_snapshots_dir", (DEFAULT_SNAPSHOTS_DIR,))[0],
         snapshot_rules=read_snapshot_rules(ini_values(config, "sop_snapshot_rules")),
     )

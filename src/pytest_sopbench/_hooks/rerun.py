@@ -17,8 +17,9 @@ def rerun_line(sop: SopSession, ref: TaskRef, item: pytest.Item) -> str:
     if not item.stash.get(BUILTIN, False):
         words.append(item.nodeid)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
-    elif trial > 1:
-        # `--sop-domain` names tasks, and a task has all of its trials.
+    elif trial > 1 or not ref.key.task.isprintable():
+        # `--sop-domain` names tasks, and a task has all of its trials. Where its id cannot be
+        # seen, its item is called by what can.
         words.append(f"{_place(sop, ref)}::{item_name(ref.key)}")
     else:
         words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
@@ -27,7 +28,24 @@ def rerun_line(sop: SopSession, ref: TaskRef, item: pytest.Item) -> str:
     if options.agent:
         words.append(f"--sop-agent={options.agent}")
     words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
-    return shlex.join(words)
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(text: str) -> str:
+    """Quote a word for a shell; what cannot be seen on a line is written as an escape."""
+    if text.isprintable():
+        return shlex.quote(text)
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(sign: str) -> str:
+    if sign in "\\'":
+        return f"\\{sign}"
+    if sign.isprintable():
+        return sign
+    # By its bytes: a code point is written in digits that not every shell knows, and a digit
+    # behind an octal number of three cannot be taken for a part of it.
+    return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
 def _place(sop: SopSession, ref: TaskRef) -> str:

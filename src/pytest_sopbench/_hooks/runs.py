@@ -10,6 +10,8 @@ from time import perf_counter
 
 import pytest
 
+from pytest_sopbench._core.harmless import harmless
+from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.models import Task
 from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench._reports.failure import failure_lines
@@ -201,10 +203,11 @@ class Runs:
             for name, value in task.inputs.items()
             if name not in hidden
         }
-        lines = failure_lines(
-            record,
-            inputs=inputs,
-            rerun=rerun_line(self._sop, ref, item),
-            location=f"{self._sop.shown(domain.data_file)}:{task.line}",
-        )
-        return redaction.text("\n".join(lines))
+        with masking(redaction.text):
+            lines = failure_lines(
+                record,
+                inputs=inputs,
+                rerun=rerun_line(self._sop, ref, item),
+                location=f"{self._sop.shown(domain.data_file)}:{task.line}",
+            )
+        return harmless(redaction.text("\n".join(lines)))

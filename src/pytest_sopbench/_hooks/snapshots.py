@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -12,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_sopbench._core.harmless import harmless
+from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.snapshot import Snapshot, compare, snapshot_text
 from pytest_sopbench._core.trajectory import Trajectory
 from pytest_sopbench._reports.snapshot_diff import diff_lines, missing_lines
+from pytest_sopbench._reports.text import one_line
 from pytest_sopbench._sessions.snapshot_folder import SnapshotFolder, file_text, parsed
 from pytest_sopbench.errors import SnapshotFileError
 
+from .rerun import shell_word
 from .run import Run
 from .runs import RUN
 from .session import REF, SESSION, SopSession
@@ -91,15 +94,20 @@ class SopSnapshot:
     @property
     def lines(self) -> list[str]:
         """What the last comparison says where it failed; the first line says the most."""
-        return self._explain()
+        with masking(self._redaction.text):
+            return [harmless(self._redaction.text(line)) for line in self._explain()]
 
     @property
     def _title(self) -> str:
+        return one_line(self._named)
+
+    @property
+    def _named(self) -> str:
         return f"{self._key.domain}/{self._key.task}"
 
     def _redacted(self, trajectory: Trajectory) -> Trajectory:
         redaction = self._redaction
-        if not (redaction.patterns or redaction.private):
+        if not redaction.masks:
             return trajectory
         return Trajectory(
             calls=tuple(
@@ -132,7 +140,7 @@ class SopSnapshot:
                 raise found
             snapshot = parsed(self._file, self._key.task, found)
         except SnapshotFileError as error:
-            said = [*str(error).splitlines(), self._approve]
+            said = [*str(error).split("\n"), self._approve]
             self._explain = lambda: said
             return None
         comparison = compare(made, snapshot, self._rules)
@@ -145,7 +153,7 @@ class SopSnapshot:
     def _approve(self) -> str:
         if self._run.refusal:
             return f"this run cannot be approved: {self._run.refusal}"
-        return f"to approve it: sopbench approve last {shlex.quote(self._title)} --reason TEXT"
+        return f"to approve it: sopbench approve last {shell_word(self._named)} --reason TEXT"
 
 
 def sop_snapshot(request: pytest.FixtureRequest, run: Run) -> SopSnapshot:

@@ -9,6 +9,7 @@ import pytest
 from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState
 from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._core.secrets import SHORTEST
 from pytest_sopbench._core.totals import total_of
 from pytest_sopbench._reports.comparison import session_comparison_lines, short_comparison
 from pytest_sopbench._reports.gate import gate_lines, not_evaluated_lines
@@ -131,12 +132,20 @@ class SummaryHooks:
             yield from lines or ()
         yield from self._ledger.resumption.summary_lines()
         yield from special_lines(self._ledger.special)
+        yield from open_lines(self._sop.options.hidden.open_arguments)
         if self._gate.saved is not None:
             self.unwritten = write_reports(self._sop, self._gate, self._gate.saved)
             for problem in self.unwritten:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
+
+
+def open_lines(names: Sequence[str]) -> Iterator[str]:
+    """Say which arguments of the agent are not masked, though they come from variables."""
+    if names:
+        held = f"fewer than {SHORTEST} characters, and is not masked"
+        yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
 
 
 def selection_lines(sop: SopSession, names: Sequence[str]) -> Iterator[str]:

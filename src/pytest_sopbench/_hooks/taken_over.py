@@ -11,7 +11,7 @@ import pytest
 
 from pytest_sopbench._core.event_log_reading import trace_of_log
 from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.records import RunKey, RunRecord, from_line
+from pytest_sopbench._core.records import MASK, RunKey, RunRecord, from_line
 from pytest_sopbench._core.taken_over import trace_of, verdict_of
 from pytest_sopbench._core.traces import Trace
 from pytest_sopbench._sessions.traces import trace_name, traces_folder
@@ -86,12 +86,13 @@ class TakenOver:
 
     def _logged(self, ref: TaskRef, record: RunRecord) -> Trace | None:
         """Return the whole trace of a run, or `None` where it was not kept, or not as it was."""
-        masked = self._sop.options.redaction.patterns or ref.domain.domain.private_columns
-        if masked or self.session is None or not record.trace:
+        if ref.domain.domain.private_columns or self.session is None or not record.trace:
             return None
         path = traces_folder(self.session) / trace_name(ref.key)
         try:
-            return trace_of_log(path.read_text("ascii"))
+            log = path.read_text("ascii")
+            masked = MASK in log and self._sop.options.redaction.masks_texts
+            return None if masked else trace_of_log(log)
         except (OSError, ValueError):
             return None
 

@@ -71,10 +71,6 @@ class Transport:
             if record.outcome is not Outcome.CORRECT and BUILTIN in item.stash:
                 item.user_properties.append(("sop.miss", "true"))
         report = yield
-        redaction = self._sop.options.redaction
-        if redaction.patterns:
-            # What the agent wrote, as pytest captured it.
-            report.sections[:] = [(name, redaction.text(text)) for name, text in report.sections]
         if left is not None:
             del item.stash[LEFT]
             _take_own_time(left, report)

@@ -9,6 +9,7 @@ from itertools import accumulate
 from textwrap import wrap
 from unicodedata import east_asian_width
 
+from pytest_sopbench._core.masking import ready_to_cut
 from pytest_sopbench._core.models import JsonValue
 
 WIDTH = 80
@@ -38,6 +39,7 @@ def cut(text: str, width: int) -> str:
         return text
     if width <= len(ELLIPSIS):
         return ELLIPSIS[: max(width, 0)]
+    text = ready_to_cut(text)
     # No sign takes less than a column, so that no more of them can matter.
     ends = list(accumulate(map(columns, text[:width])))
     return f"{text[: bisect_right(ends, width - len(ELLIPSIS))]}{ELLIPSIS}"
@@ -89,7 +91,7 @@ def labelled(label: str, text: str, *, width: int = WIDTH, lines: int = 0) -> It
     room = width - LABEL_WIDTH
     if lines:
         # Wrapping megabytes takes minutes, and no more than this can be seen.
-        text = text[: 2 * room * lines]
+        text = text if len(text) <= 2 * room * lines else ready_to_cut(text)[: 2 * room * lines]
     wrapped = wrap(text, room, break_on_hyphens=False) or [""]
     if lines and len(wrapped) > lines:
         wrapped = [*wrapped[: lines - 1], cut(" ".join(wrapped[lines - 1 :]), room)]

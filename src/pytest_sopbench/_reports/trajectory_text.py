@@ -11,6 +11,7 @@ from pytest_sopbench._core.arguments_match import ArgumentDifference
 from pytest_sopbench._core.contract_tally import RuleTally
 from pytest_sopbench._core.contracts import RuleResult
 from pytest_sopbench._core.departure import Departure
+from pytest_sopbench._core.masking import ready_to_cut
 from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory_match import TrajectoryMatch
@@ -193,12 +194,12 @@ def _json(value: JsonValue) -> str:
 
 def _cut(text: str, width: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= width else f"{line[: width - 3]}..."
+    return line if len(line) <= width else f"{ready_to_cut(line)[: width - 3]}..."
 
 
 def _wrapped(text: str, width: int, most: int, taken: int) -> list[str]:
     lines = textwrap.wrap(
-        text,
+        ready_to_cut(text),
         width,
         max_lines=most,
         placeholder=" ...",

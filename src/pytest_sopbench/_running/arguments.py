@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import jsonschema_rs
 
+from pytest_sopbench._core.masking import ready_to_cut
 from pytest_sopbench._core.models import Domain, JsonValue, ToolSpec
 from pytest_sopbench._core.traces import Finding, FindingKind
 from pytest_sopbench.errors import ToolSpecError
@@ -142,4 +143,4 @@ def _shown(value: JsonValue) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _SHOWN else f"{ready_to_cut(text)[:_SHOWN]}..."

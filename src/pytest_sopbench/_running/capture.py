@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
+from pytest_sopbench._core.masking import current_mask
 from pytest_sopbench._core.plain import encodable
 
 Capture: TypeAlias = Literal["keep", "tee"]
@@ -22,16 +23,21 @@ Capture: TypeAlias = Literal["keep", "tee"]
 OUTPUT_LIMIT: Final = 1_000_000
 """Characters of output that one run keeps; the rest is left out, and said so."""
 
+MARGIN: Final = 10_000
+"""Characters beyond the limit in which a secret that begins before it must end."""
+
 
 class Output:
     """What one run wrote; may be written to from any thread."""
 
-    __slots__ = ("_left", "_lock", "_parts")
+    __slots__ = ("_left", "_lock", "_mask", "_parts")
 
     def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
         self._lock = Lock()
-        self._left = limit
+        self._left = limit + MARGIN
         self._parts: list[str] = []
+        # Of the context of the run: whoever writes or reads may be of another one.
+        self._mask = current_mask()
 
     def write(self, text: str) -> None:
         """Keep text.
@@ -47,13 +53,15 @@ class Output:
                 return
             self._parts.append(text[: self._left])
             self._left -= len(text)
-            if self._left <= 0:
-                self._parts.append("\n[more output was left out]\n")
 
     @property
     def text(self) -> str:
         with self._lock:
-            return encodable("".join(self._parts))
+            kept, full = encodable("".join(self._parts)), self._left <= 0
+        if not full:
+            return kept
+        # Where a secret was cut in two, its first part lies in the margin.
+        return f"{self._mask(kept)[:-MARGIN]}\n[more output was left out]\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

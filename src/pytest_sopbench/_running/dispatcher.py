@@ -199,7 +199,7 @@ class Dispatcher(Generic[K]):
         try:
             made = self._context.copy().run(self._attempt, flight, settling, "keep")
         except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
-            made = failed_attempt(error)
+            made = self._context.copy().run(failed_attempt, error)
         delay: float | None = None
         try:
             delay = self._conclude(flight, made)

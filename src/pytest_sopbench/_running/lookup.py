@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_sopbench._core.masking import ready_to_cut
 from pytest_sopbench._core.models import Domain, JsonValue, LookupTool
 from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError
 
@@ -104,4 +105,4 @@ def _reads_as(text: str, cell: JsonValue) -> bool:
 
 def _shown(value: JsonValue) -> str:
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return text if len(text) <= _SHOWN else f"{ready_to_cut(text)[:_SHOWN]}..."

@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._core.masking import ready_to_cut
 from pytest_sopbench._core.plain import encodable
 from pytest_sopbench._core.traces import Problem
 
@@ -70,5 +71,7 @@ def _fitting(text: str, notes: list[str] | None) -> str:
     text = encodable(text, notes)
     if len(text) <= TEXT_LIMIT:
         return text
-    half = TEXT_LIMIT // 2
+    text, half = ready_to_cut(text), TEXT_LIMIT // 2
+    if len(text) <= TEXT_LIMIT:
+        return text
     return f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -11,6 +11,7 @@ from itertools import islice
 from threading import Lock
 from typing import TypeAlias, cast
 
+from pytest_sopbench._core.masking import current_mask, masking
 from pytest_sopbench._core.models import Domain, JsonValue, Task, ToolSpec
 from pytest_sopbench._core.plain import encodable, plain
 from pytest_sopbench._core.traces import Approval, Finding, FindingKind, ToolCall, Usage
@@ -152,6 +153,7 @@ class _Desk:
         self._manager = manager
         # Managers are written for one caller, and agents call tools in parallel.
         self._one_at_a_time = Lock()
+        self._mask = current_mask()
         self.output = output
         self.ledger = ledger
         self.notes: list[str] = []
@@ -166,18 +168,24 @@ class _Desk:
 
     def begin(self, name: str, arguments: object) -> Entry | Served:
         """Record that a call begins, or return why it must not."""
-        said = plain(name, self.notes)
-        name = said if isinstance(said, str) else repr(said)
-        given = plain(arguments, self.notes)
-        try:
-            return self.ledger.begin(name, given)
-        except (ToolError, RunOverError) as error:
-            return _failed(error)
+        # An agent's own threads do not have the context of the run.
+        with masking(self._mask):
+            said = plain(name, self.notes)
+            name = said if isinstance(said, str) else repr(said)
+            given = plain(arguments, self.notes)
+            try:
+                return self.ledger.begin(name, given)
+            except (ToolError, RunOverError) as error:
+                return _failed(error)
 
     def answer(self, entry: Entry) -> Served:
         """Check and answer a call that has begun; an error comes back as a value."""
         if not self.ledger.ask(entry):
             return _failed(ToolError(GIVEN_UP))
+        with masking(self._mask):
+            return self._answered(entry)
+
+    def _answered(self, entry: Entry) -> Served:
         try:
             entry.findings = self._findings(entry.name, entry.arguments)
             self._refuse(entry)

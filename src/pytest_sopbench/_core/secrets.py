@@ -1,0 +1,145 @@
+"""The forms in which a secret may stand in a text, and one pattern for all of them.
+
+An agent's framework writes a secret into an error as `repr`, JSON, a URL or a header does, and
+reports fold what has several lines into one. Nobody can undo these without knowing where they
+begin, so the pattern looks for what each of them makes of the secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+SHORTEST: Final = 6
+"""Characters that a secret has at least: what is shorter stands everywhere by chance."""
+
+_SECRET_LINE: Final = 16
+"""Characters from which on a line of a secret is taken for one of its own."""
+
+_FOLD: Final = r"(?:\s|\\+[nrt]|[|>E](?=\s))*"
+"""What may stand where a line ended: blanks, escapes, and what pytest writes before a line."""
+
+_HEX: Final = re.compile(r"%[0-9A-F]{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """Finds secrets in every form; `marks` are texts of which one stands in each text with any."""
+
+    marks: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def masked(self, text: str, mask: str) -> str:
+        """Return the text with `mask` for each secret."""
+        # Nearly no text has one, and to look for plain texts is many times faster.
+        if not any(mark in text for mark in self.marks):
+            return text
+        return self.pattern.sub(mask, text)
+
+
+def secrets_of(values: Iterable[str]) -> Secrets | None:
+    """Return what finds these secrets; `None` where there is none long enough to be one."""
+    found = [value.strip() for value in values if is_long_enough(value)]
+    if not found:
+        return None
+    # By length: the longest form at a place is the one that stands there.
+    forms = dict(sorted((one for value in found for one in _forms(value)), key=_by_length))
+    return Secrets(marks=tuple(dict.fromkeys(forms.values())), pattern=re.compile("|".join(forms)))
+
+
+def is_long_enough(value: str) -> bool:
+    """Whether a value can be masked without taking half of every text away."""
+    return len(value.strip()) >= SHORTEST
+
+
+def _by_length(form: tuple[str, str]) -> int:
+    return -len(form[0])
+
+
+def _forms(secret: str) -> Iterator[tuple[str, str]]:
+    """Yield patterns, each with a text that is in whatever it matches."""
+    spellings = [secret]
+    if "\\n" in secret:
+        # Variables hold keys of several lines this way, and clients put the lines back.
+        spellings.append(secret.replace("\\r", "").replace("\\n", "\n"))
+    for spelling in spellings:
+        for text in (*_in_urls(spelling), *_in_base64(spelling)):
+            yield re.escape(text), text
+        lines = [line for one in spelling.splitlines() if (line := one.strip())]
+        for encode in _ENCODERS:
+            yield from _written(lines, encode)
+
+
+def _written(lines: list[str], encode: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    encoded = [encode(line) for line in lines]
+    yield _FOLD.join(map(re.escape, encoded)), max(encoded, key=len)
+    if len(lines) > 1:
+        # Where lines are printed one by one, each of them would be a part.
+        secret = (one for one in encoded if len(one) >= _SECRET_LINE and one.strip("- \t"))
+        yield from ((re.escape(one), one) for one in secret if not one.startswith("-----"))
+
+
+def _json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+def _json_as_is(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _repr(text: str) -> str:
+    return repr(text)[1:-1]
+
+
+def _repr_beside_quotes(text: str) -> str:
+    # A text with both quotes is written in single ones, and those inside are escaped.
+    return repr(f"'\"{text}")[len("''\\\"") :][:-1]
+
+
+def _ascii(text: str) -> str:
+    return ascii(text)[1:-1]
+
+
+_ENCODERS: Final[tuple[Callable[[str], str], ...]] = (
+    lambda text: text,
+    _json,
+    _json_as_is,
+    _repr,
+    _repr_beside_quotes,
+    _ascii,
+    html.escape,
+    lambda text: _json(_json(text)),
+    lambda text: _repr(_json(text)),
+    lambda text: _json(_repr(text)),
+)
+
+
+def _in_urls(secret: str) -> Iterator[str]:
+    whole = secret.encode("utf-8", "surrogateescape")
+    for coded in (quote(whole, safe=""), quote(whole), quote_plus(whole)):
+        yield coded
+        yield _HEX.sub(lambda found: found[0].lower(), coded)
+
+
+def _in_base64(secret: str) -> Iterator[str]:
+    """Yield what every base64 text with the secret in it has, wherever the secret begins."""
+    data = secret.encode("utf-8", "surrogateescape")
+    for offset, start in enumerate((0, 2, 3)):
+        coded = base64.b64encode(bytes(offset) + data).decode()
+        # The bytes before and behind it have a part in the characters at both ends.
+        core = coded[start : (offset + len(data)) * 8 // 6]
+        for one in (coded if offset == 0 else core, core):
+            if len(one) >= SHORTEST:
+                yield one
+                yield one.translate(_URL_SAFE)
+    wrapped = base64.encodebytes(data).decode().split()
+    yield from (line for line in wrapped if len(wrapped) > 1 and len(line) >= _SECRET_LINE)
+
+
+_URL_SAFE: Final = str.maketrans("+/", "-_")
