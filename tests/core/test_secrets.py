@@ -119,6 +119,20 @@ def test_the_longer_of_two_secrets_is_masked_whole() -> None:
     assert "***, ***" == secrets.masked("secret-of-more, secret", MASK)
 
 
+@pytest.mark.parametrize(
+    ("cut", "masked"),
+    [
+        pytest.param("is sk-live...9' == ''", "is ***...9' == ''", id="beginning"),
+        pytest.param("'sk-l...6789' == ''", "'***...***' == ''", id="both ends"),
+        pytest.param("a...123456789 and", "a...*** and", id="end"),
+        pytest.param("sk-li ... 56789", "sk-li ... 56789", id="apart"),
+        pytest.param("sk- and ... so on...", "sk- and ... so on...", id="nothing of it"),
+    ],
+)
+def test_what_a_cut_has_left_of_a_secret_is_masked(cut: str, masked: str) -> None:
+    assert masked == found(PLAIN).masked_beside_cuts(cut, MASK)
+
+
 @pytest.mark.parametrize("value", ["", "12345", "  12345 \n"])
 def test_a_value_that_stands_everywhere_is_no_secret(value: str) -> None:
     assert secrets_of([value]) is None

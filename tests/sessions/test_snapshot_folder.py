@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,29 @@ def test_reasons_are_kept_in_the_order_of_time(folder: SnapshotFolder) -> None:
     folder.record("lab", APPROVAL)
 
     assert (APPROVAL, APPROVAL) == folder.approvals("lab")
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85", "\x0c", "\x1e", "\r", "\n"])
+def test_a_reason_may_have_any_sign_in_it(folder: SnapshotFolder, sign: str) -> None:
+    approval = replace(APPROVAL, task=f"a{sign}1", reason=f"the{sign}reason")
+    folder.write("lab", "a/1", "{}")
+
+    folder.record("lab", approval)
+    folder.record("lab", APPROVAL)
+
+    assert (approval, APPROVAL) == folder.approvals("lab")
+
+
+def test_a_reason_that_was_written_with_another_line_end_in_it_is_read(
+    folder: SnapshotFolder,
+) -> None:
+    approval = replace(APPROVAL, reason="the\u2028\x85reason")
+    folder.write("lab", "a/1", "{}")
+    line = json.dumps(asdict(approval), ensure_ascii=False)
+
+    (folder.path / "lab" / "approvals.jsonl").write_text(f"{line}\n", "utf-8")
+
+    assert (approval,) == folder.approvals("lab")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import click
 from pytest_sopbench.errors import SopbenchError
 
 from .domains import domain_option, domains_of
-from .front import FAILS, project, refuse, saved_session
+from .front import FAILS, project, refuse, saved_session, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.approving import Approver, Reason
@@ -67,7 +67,7 @@ def _approve_baseline(saved: SavedSession, path: Path, reason: str) -> None:
 
     before = path.exists()
     count = write_baseline(path, saved, reason=reason)
-    click.echo(f"{count} runs kept in {path}{', which was replaced' if before else ''}")
+    say(f"{count} runs kept in {path}{', which was replaced' if before else ''}")
 
 
 def _approve_snapshots(
@@ -89,9 +89,9 @@ def _approve_snapshots(
     approver = _approver(folder, {one.domain for one in records}, places, add=add)
     done = approver.approve(records, saved.header, reason)
     for line in approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)):
-        click.echo(line)
+        say(line)
     for line in unplaced_lines(approver.leftovers()):
-        click.echo(line)
+        say(line)
     if done.refused if tasks else not (done.written or done.unchanged):
         sys.exit(FAILS)
 

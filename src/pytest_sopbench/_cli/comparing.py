@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .domains import readable_domains
-from .front import INCONCLUSIVE, echo_json, refuse, saved_session, tell
+from .front import INCONCLUSIVE, echo_json, refuse, saved_session, say, tell
 from .gates import fail_under_option, gate_option, gated_json, gated_lines, given_gates, status_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def compare(
         echo_json(_as_json(saved, compared, gated))
     else:
         for line in _lines(saved, compared, gated):
-            click.echo(line)
+            say(line)
     if gated is not None:
         sys.exit(status_of(gated))
     if not all(map(_is_comparable, compared)):

@@ -13,7 +13,7 @@ import click
 
 from pytest_sopbench.errors import LoadingError
 
-from .front import WRONG_USAGE, echo_json, project
+from .front import WRONG_USAGE, echo_json, project, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.models import Domain
@@ -47,7 +47,7 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
         echo_json([*map(_as_json, domains), *problems])
     else:
         for line in listing_lines(domains, broken=broken, verbosity=verbose - quiet):
-            click.echo(line)
+            say(line)
     if names and broken:
         sys.exit(WRONG_USAGE)
 

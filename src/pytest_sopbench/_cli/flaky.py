@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import project, refuse, saved_session
+from .front import project, refuse, saved_session, say
 
 if TYPE_CHECKING:
     from datetime import date
@@ -43,7 +43,7 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     proposed = [one for one in found.flaky if one.name not in entries.entries]
     until = today() + timedelta(days=days)
     for line in proposal_lines(found, proposed, until):
-        click.echo(line)
+        say(line)
 
 
 def today() -> date:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from pytest_sopbench._core.harmless import harmless
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class FrontDoor(click.Group):
         try:
             return super().invoke(ctx)
         except SopbenchError as error:
-            click.echo(f"sopbench: {error}", err=True)
+            tell(str(error))
             sys.exit(WRONG_USAGE)
 
 
@@ -71,9 +72,14 @@ def full_session(session: str) -> SavedSession:
     return saved
 
 
+def say(line: str, *, err: bool = False) -> None:
+    """Write a line, which nobody's text can make a command to a terminal or a CI server."""
+    click.echo(harmless(line), err=err)
+
+
 def tell(message: str) -> None:
     """Say something beside the output, which a program may read."""
-    click.echo(f"sopbench: {message}", err=True)
+    say(f"sopbench: {message}", err=True)
 
 
 def refuse(message: str, hint: str = "") -> NoReturn:
@@ -83,4 +89,6 @@ def refuse(message: str, hint: str = "") -> NoReturn:
 
 def echo_json(value: object) -> None:
     """Write a value for a program; rates that are unknown are `null`."""
-    click.echo(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
+    text = json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False)
+    # The same value to whoever reads it, and no command to a CI server that has it in its log.
+    click.echo(text.replace("##", "#\\u0023"))

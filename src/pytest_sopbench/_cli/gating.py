@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import FAILS, echo_json, path_of, refuse, saved_session
+from .front import FAILS, echo_json, path_of, refuse, saved_session, say
 from .gates import (
     fail_under_option,
     gate_option,
@@ -56,7 +56,7 @@ def gate(
         echo_json({"session": str(saved.path), **gated_json(gated)})
     else:
         for line in gated_lines(gated):
-            click.echo(line)
+            say(line)
     sys.exit(status_of(gated))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from .domains import domain_option, readable_domains
-from .front import path_of, saved_session
+from .front import path_of, saved_session, say
 
 
 @click.command()
@@ -31,4 +31,4 @@ def merge(shards: tuple[str, ...], out: str, places: tuple[str, ...]) -> None:
     logs = [one.path for one in saved]
     store_session(path, whole.header, whole.records, whole.summaries, logs=logs)
     correct = sum(one.outcome is Outcome.CORRECT for one in whole.records)
-    click.echo(f"{path}: {len(saved)} shards, {len(whole.records)} runs, {correct} correct")
+    say(f"{path}: {len(saved)} shards, {len(whole.records)} runs, {correct} correct")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .domains import domain_option, domains_of
-from .front import FAILS, path_of, refuse, saved_session
+from .front import FAILS, path_of, refuse, saved_session, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.models import Domain
@@ -45,15 +45,15 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     done = rescore_session(saved, domains, Scoring(scoring))
     if done.refused:
         for line in refused_lines(done.refused):
-            click.echo(line, err=True)
+            say(line, err=True)
         sys.exit(FAILS)
     summaries = done.summaries(domains)
     before = summaries_of(saved), scoring_of(saved.header)
     for line in rescored_lines(before, (summaries, Scoring(scoring)), done.changed):
-        click.echo(line)
+        say(line)
     if path is not None:
         store_session(path, done.header, done.records, summaries, logs=[saved.path])
-        click.echo(f"kept in {path}")
+        say(f"kept in {path}")
 
 
 def _all_domains(names: Mapping[str, object], places: Sequence[str]) -> Mapping[str, Domain]:

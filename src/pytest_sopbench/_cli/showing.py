@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import echo_json, full_session
+from .front import echo_json, full_session, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records import RunRecord
@@ -37,7 +37,7 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
         echo_json([json.loads(to_line(one)) for one in shown])
         return
     for line in _task_lines(records) if task is not None else _session_lines(records, every=every):
-        click.echo(line)
+        say(line)
 
 
 def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:
@@ -55,11 +55,12 @@ def _is_told(record: RunRecord) -> bool:
 
 def _task_lines(records: Sequence[RunRecord]) -> Iterator[str]:
     from pytest_sopbench._reports.failure import failure_lines
+    from pytest_sopbench._reports.text import one_line
 
     several = len({record.agent for record in records}) > 1
     for number, record in enumerate(records):
         if number:
             yield ""
         if several:
-            yield f"agent {record.agent}"
+            yield one_line(f"agent {record.agent}")
         yield from failure_lines(record, inputs=None, rerun="", location="")

@@ -7,15 +7,16 @@ the older form of GitHub's take `##` before a word in brackets, wherever it stan
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal, TypeAlias
+
+Colours: TypeAlias = Literal["escaped", "kept"]
+"""What becomes of the sequences that colour a terminal."""
 
 _LINE_COMMAND: Final = re.compile(r"(?:\A|(?<=[\r\n]))([^\S\r\n]*):(?=:\S)")
 _COMMAND: Final = re.compile(r"#(?=#(?:vso|teamcity)?\[)", re.IGNORECASE)
-_CONTROL: Final = re.compile(
-    # What only colours stays, since pytest itself colours what a failed assertion shows.
-    "\x1b\\[[0-9;:]*m|\r(?=\n)|"
-    "([\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069])"
-)
+_SIGNS: Final = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+_CONTROL: Final = re.compile(f"\r(?=\n)|({_SIGNS})")
+_BUT_COLOURS: Final = re.compile(f"\x1b\\[[0-9;:]*m|\r(?=\n)|({_SIGNS})")
 
 
 def without_commands(text: str) -> str:
@@ -25,14 +26,19 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub("# ", text) if "##" in text else text
 
 
-def without_controls(text: str) -> str:
-    """Return the text with escapes for what moves a cursor, or turns the order of letters."""
-    return text if text.isprintable() else _CONTROL.sub(_escaped, text)
+def without_controls(text: str, *, colours: Colours = "escaped") -> str:
+    """Return the text with escapes for what moves a cursor, or turns the order of letters.
+
+    What only colours may be kept: pytest itself colours what a failed assertion shows.
+    """
+    if text.isprintable():
+        return text
+    return (_CONTROL if colours == "escaped" else _BUT_COLOURS).sub(_escaped, text)
 
 
-def harmless(text: str) -> str:
+def harmless(text: str, *, colours: Colours = "escaped") -> str:
     """Return lines that may be printed, whoever wrote them."""
-    return without_commands(without_controls(text))
+    return without_commands(without_controls(text, colours=colours))
 
 
 class LineStart:

@@ -49,6 +49,11 @@ class Redaction:
             text = pattern.sub(MASK, text)
         return text
 
+    def cut_text(self, text: str) -> str:
+        """Return a text that was cut by somebody who knows nothing of what is masked."""
+        text = self.text(text)
+        return text if self.secrets is None else self.secrets.masked_beside_cuts(text, MASK)
+
     def value(self, value: JsonValue) -> JsonValue:
         """Return any value, masked at every depth; a number is masked where its digits match."""
         if isinstance(value, str):

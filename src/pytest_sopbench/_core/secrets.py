@@ -22,6 +22,12 @@ SHORTEST: Final = 6
 _SECRET_LINE: Final = 16
 """Characters from which on a line of a secret is taken for one of its own."""
 
+_PART: Final = 4
+"""Characters from which on a part of a secret is taken for one, beside a cut."""
+
+CUT: Final = "..."
+"""What pytest, as everybody, writes where it has left something out."""
+
 _FOLD: Final = r"(?:\s|\\+[nrt]|[|>E](?=\s))*"
 """What may stand where a line ended: blanks, escapes, and what pytest writes before a line."""
 
@@ -41,6 +47,34 @@ class Secrets:
         if not any(mark in text for mark in self.marks):
             return text
         return self.pattern.sub(mask, text)
+
+    def masked_beside_cuts(self, text: str, mask: str) -> str:
+        """Return a text that somebody else has cut, with `mask` for what is left of a secret.
+
+        pytest puts `...` into long values before anybody can see them whole.
+        """
+        parts = text.split(CUT)
+        for place in range(len(parts) - 1):
+            before, behind = parts[place : place + 2]
+            parts[place] = self._without_beginning(before, mask)
+            parts[place + 1] = self._without_end(behind, mask)
+        return CUT.join(parts)
+
+    def _without_beginning(self, text: str, mask: str) -> str:
+        begin = len(text)
+        for mark in self.marks:
+            at = text.find(mark[:_PART], max(0, len(text) - len(mark)))
+            if 0 <= at < begin and mark.startswith(text[at:]):
+                begin = at
+        return text if begin == len(text) else f"{text[:begin]}{mask}"
+
+    def _without_end(self, text: str, mask: str) -> str:
+        end = 0
+        for mark in self.marks:
+            at = text.rfind(mark[-_PART:], 0, len(mark))
+            if at + _PART > end and at >= 0 and mark.endswith(text[: at + _PART]):
+                end = at + _PART
+        return text if end == 0 else f"{mask}{text[end:]}"
 
 
 def secrets_of(values: Iterable[str]) -> Secrets | None:

@@ -42,7 +42,7 @@ class Outgoing:
 
     def text(self, text: str) -> str:
         """Return lines that may be printed."""
-        return harmless(self._redaction.text(text))
+        return harmless(self._redaction.cut_text(text), colours="kept")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:

@@ -60,6 +60,7 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
             failures=gate.others,
         )
     )
+    page = sop.options.redaction.text(page)
     return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))
 
 

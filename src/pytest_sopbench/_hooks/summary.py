@@ -19,6 +19,7 @@ from pytest_sopbench._reports.numbers import counted
 from pytest_sopbench._reports.special import special_lines
 from pytest_sopbench._reports.task_entries import entry_lines, without_lines
 from pytest_sopbench._reports.terminal import domain_lines, total_lines
+from pytest_sopbench._reports.text import one_line
 
 from .forecast import forecast_of_options, forecast_of_plan
 from .gate import Gate
@@ -41,7 +42,7 @@ class SummaryHooks:
         self.unwritten: tuple[str, ...] = ()
 
     def pytest_report_header(self) -> list[str]:
-        return list(header_lines(self._sop))
+        return [one_line(line) for line in header_lines(self._sop)]
 
     def pytest_report_collectionfinish(self) -> list[str]:
         config = self._sop.config
@@ -61,11 +62,13 @@ class SummaryHooks:
     def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.ensure_newline()
         for line in self._blocks(terminalreporter.verbosity):
-            terminalreporter.write_line(line)
+            terminalreporter.write_line(one_line(line))
         for line, markup in self._gate_lines():
-            terminalreporter.write_line(line, **{markup: True})
-        for line in self._more_lines():
+            terminalreporter.write_line(one_line(line), **{markup: True})
+        for line in self._added_lines():
             terminalreporter.write_line(line)
+        for line in self._more_lines():
+            terminalreporter.write_line(one_line(line))
 
     def _gate_lines(self) -> Iterator[tuple[str, str]]:
         for verdict in self._gate.verdicts:
@@ -125,11 +128,14 @@ class SummaryHooks:
     def _shown(self, agent: str) -> str:
         return self._sop.agent_shown if agent == self._sop.agent_label else agent
 
-    def _more_lines(self) -> Iterator[str]:
-        """What other plugins add, and what must not go unsaid."""
+    def _added_lines(self) -> Iterator[str]:
+        """What other plugins add, which may have colours of its own."""
         added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
         for lines in added:
             yield from lines or ()
+
+    def _more_lines(self) -> Iterator[str]:
+        """What must not go unsaid."""
         yield from self._ledger.resumption.summary_lines()
         yield from special_lines(self._ledger.special)
         yield from open_lines(self._sop.options.hidden.open_arguments)

@@ -141,7 +141,7 @@ class _TasksFile:
     def _line(self, name: str, key: str) -> int | None:
         """Return the line of an entry, or of a key in it; `None` where nothing is found."""
         place = None
-        for number, line in enumerate(self._text.splitlines(), start=1):
+        for number, line in enumerate(self._text.split("\n"), start=1):
             if _HEAD.match(line):
                 if place is not None:
                     return place

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_sopbench._core.compare_sessions import SessionComparison
 from pytest_sopbench._core.gates import GateState, GateVerdict
+from pytest_sopbench._core.harmless import without_commands
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunRecord
 from pytest_sopbench._core.task_entries import TaskName
@@ -76,7 +77,8 @@ def markdown(page: SessionPage) -> str:
         list(_cost_lines(page.summaries)),
         list(_fact_lines(page.facts)),
     ]
-    return "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n") + "\n"
+    text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
+    return f"{without_commands(text)}\n"
 
 
 def _verdict_lines(page: SessionPage) -> Iterator[str]:

@@ -49,7 +49,7 @@ class Project:
             return default
         text = str(value)
         if name in _LINES:
-            return tuple(line for one in text.splitlines() if (line := one.strip())) or default
+            return tuple(line for one in text.split("\n") if (line := one.strip())) or default
         return tuple(shlex.split(text)) or default
 
     def folders(self, name: str, default: tuple[str, ...]) -> tuple[Path, ...]:

@@ -152,7 +152,7 @@ def _add_logs(path: Path, left: ReadJournal) -> None:
         place = traces_folder(path) / trace_name(key)
         if not run.events or place.exists():
             continue
-        write_lines(place, run.events.splitlines())
+        write_lines(place, run.events.rstrip("\n").split("\n"))
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:

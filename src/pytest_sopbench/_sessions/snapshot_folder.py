@@ -100,7 +100,7 @@ class SnapshotFolder:
         path = self._approvals(domain)
         try:
             with path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(f"{json.dumps(asdict(approval), ensure_ascii=False)}\n")
+                file.write(f"{json.dumps(asdict(approval), ensure_ascii=True)}\n")
         except OSError as fault:
             msg = f"{path}: cannot be written: {fault.strerror or fault}"
             raise SnapshotFileError(msg) from fault
@@ -115,10 +115,16 @@ class SnapshotFolder:
 
     def _read_approvals(self, path: Path) -> Iterator[Approval]:
         try:
-            lines = path.read_text("utf-8").splitlines()
+            # Only a line feed ends a line of JSON; texts may have any other sign in them.
+            lines = path.read_bytes().decode("utf-8").split("\n")
         except FileNotFoundError:
             return
+        except (OSError, UnicodeDecodeError) as fault:
+            msg = f"{path}: cannot be read: {fault}"
+            raise SnapshotFileError(msg, hint=HINT) from fault
         for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
             try:
                 data: dict[str, Any] = json.loads(line)
                 yield Approval(**data)
