@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,7 @@ from pytest_sopbench._core.traces import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.verdicts import Mismatch, Outcome, Verdict
+from pytest_sopbench._core.verdicts import Answer, AnswerForm, Mismatch, Outcome, Verdict
 
 KEY_TEXT = "12345"
 SECRET = f"sk-{KEY_TEXT}"
@@ -134,6 +135,47 @@ def test_a_private_column_is_masked_by_its_name_at_any_depth() -> None:
     assert {"iban": MASK} == redaction.record(
         RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, answer={"iban": "X"})
     ).answer
+
+
+@pytest.mark.parametrize("value", [84627391, -84627391, 0.84627391, 5.084627391e20])
+def test_a_number_is_masked_where_its_digits_are_a_secret(value: float) -> None:
+    redaction = Redaction(patterns=(re.compile("84627391"),))
+
+    assert {"n": [MASK, 8462, True, None]} == redaction.value({"n": [value, 8462, True, None]})
+
+
+def test_keys_are_masked_and_stay_as_many() -> None:
+    values = {"sk-1": 1, "a": {"sk-2": 2, "sk-3": 3}, "b sk-4": 4}
+
+    masked = REDACTION.value(values)  # type: ignore[arg-type] - a JSON value
+
+    assert {"***": 1, "a": {"***": 2, "*** (2)": 3}, "b ***": 4} == masked
+
+
+def test_the_names_of_fields_stay_as_they_are() -> None:
+    record = replace(RECORD, answer={SECRET: SECRET}, expected={SECRET: SECRET})
+
+    safe = REDACTION.record(record)
+
+    assert {SECRET: MASK} == safe.answer == safe.expected
+
+
+def test_the_type_of_an_exception_is_masked() -> None:
+    problem = Problem(type=f"agent.Error_{SECRET}", message="")
+
+    assert Problem(type="agent.Error_***", message="") == REDACTION.problem(problem)
+
+
+def test_no_part_of_a_trace_or_verdict_keeps_a_secret() -> None:
+    answer = Answer(values={"grade": SECRET}, form=AnswerForm.MAPPING, why=SECRET)
+    verdict = replace(VERDICT, answer=answer, mismatches=RECORD.mismatches)
+
+    masked = REDACTION.trace(TRACE), REDACTION.verdict(verdict)
+
+    assert SECRET not in repr(masked)
+    assert (VERDICT.outcome, TRACE.ending) == (masked[1].outcome, masked[0].ending)
+    assert TRACE is NOTHING_REDACTED.trace(TRACE)
+    assert VERDICT is NOTHING_REDACTED.verdict(VERDICT)
 
 
 def test_a_call_is_shown_without_its_secrets() -> None:

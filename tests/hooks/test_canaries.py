@@ -27,6 +27,7 @@ PLACES = (
 
 AGENT = r"""
 import base64, html, json, logging, os, sys, urllib.parse, warnings
+from concurrent.futures import ThreadPoolExecutor
 from habits import number
 
 SECRET = {place: os.environ[name] for place, name in json.loads(os.environ["PLACES"]).items()}
@@ -56,7 +57,9 @@ def told(inputs, tools):
     }
     for name in ("measure", "tool-" + s["name of a tool"]):
         try:
-            tools.call(name, **arguments)
+            # A thread of the agent's own, which has nothing of the context of the run.
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(tools.call, name, **arguments).result()
         except Exception as error:
             print(error)
     return "%s %s %s <grade>%s</grade>" % (
@@ -192,10 +195,18 @@ def written(pytester: pytest.Pytester) -> dict[str, str]:
     return {one.relative_to(pytester.path).as_posix(): one.read_text("utf-8") for one in files}
 
 
+@pytest.mark.parametrize(
+    "mode",
+    [
+        pytest.param((), id="plain"),
+        pytest.param(("--sop-concurrency=4",), id="in flight"),
+        pytest.param(("-n2",), id="two workers"),
+    ],
+)
 def test_no_canary_leaves_a_session(
-    planted: Path, pytester: pytest.Pytester, workers: tuple[str, ...]
+    planted: Path, pytester: pytest.Pytester, mode: tuple[str, ...]
 ) -> None:
-    result = session(pytester, f"env:CANARY_{len(PLACES) - 1}", "--sop-gate=tsr=90%", *workers)
+    result = session(pytester, f"env:CANARY_{len(PLACES) - 1}", "--sop-gate=tsr=90%", *mode)
 
     files = written(pytester)
     assert 1 == result.ret

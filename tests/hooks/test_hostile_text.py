@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
+from shutil import which
 
 import pytest
+from click.testing import CliRunner
 
+from pytest_sopbench.cli import main
+
+BASH = which("bash") or "/bin/bash"
 COMMAND = re.compile(r"(?:\A|[\r\n])[^\S\r\n]*::\S|##(?:\[|vso\[)", re.IGNORECASE)
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -19,7 +25,9 @@ IDS = (
     "e\n::error::PWN",
     "f\u2028::error::PWN",
 )
+KEY = "\x1b]0;e\x07\n::x::'s"
 HOSTILE = "x\n::add-mask::e\n  ::error::PWN ##[error]a ##vso[task.x]b"
+RUN = ("--sop-domain=lab", "--sop-agent=hostile:agent", f"--sop-agent-arg=key={KEY}", "--color=no")
 
 AGENT = f"""
 TEXT = {HOSTILE!r}
@@ -46,6 +54,10 @@ def test_own(sop_run):
 
 def test_called(sop_run):
     sop_run.assert_called("measure", times=3)
+
+
+def test_approved(sop_run, sop_snapshot):
+    assert sop_run.trajectory == sop_snapshot
 """
 
 
@@ -59,20 +71,103 @@ def hostile(lab: Path, pytester: pytest.Pytester) -> Path:
     return lab
 
 
+@pytest.fixture
+def hostile_session(
+    hostile: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The saved session of such a run, in the folder of the project."""
+    title = json.loads((hostile / "metadata.json").read_text())
+    title["title"] = f"a\x1b]0;x\x07 {HOSTILE}"
+    (hostile / "metadata.json").write_text(json.dumps(title))
+    pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=hostile:agent", f"--sop-agent-arg=key={KEY}"
+    )
+    monkeypatch.chdir(pytester.path)
+    return hostile
+
+
+def session(pytester: pytest.Pytester, *more: str) -> pytest.RunResult:
+    return pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=hostile:agent", f"--sop-agent-arg=key={KEY}",
+        "--sop-report=md=page.md", "--junitxml=junit.xml", "-rA", "--color=no", "-psyrupy",
+        "--sop-gate=tsr=90%", "domains/lab/tasks.jsonl", "test_own.py", *more,
+    )  # fmt: skip
+
+
 def test_nothing_of_a_session_is_a_command(
     hostile: Path, pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
-    result = pytester.runpytest(
-        "--sop-domain=lab", "--sop-agent=hostile:agent", "--sop-agent-arg=key=\x1b]0;e\x07\n::x::",
-        "--sop-report=md=page.md", "--junitxml=junit.xml", "-rA", "--color=no",
-        "--sop-gate=tsr=90%", "domains/lab/tasks.jsonl", "test_own.py", *workers,
-    )  # fmt: skip
+    result = session(pytester, *workers)
 
     assert 1 == result.ret
-    text = "\n".join(result.outlines)
-    assert not COMMAND.search(text)
-    assert not CONTROL.search(text)
-    result.stdout.fnmatch_lines(["*again    pytest *"])
+    assert not COMMAND.search(result.stdout.str())
+    assert not CONTROL.search(result.stdout.str())
+    result.stdout.fnmatch_lines(["*again    pytest *", "*no snapshot of lab/*"])
     for name in ("page.md", "junit.xml"):
         assert not COMMAND.search((pytester.path / name).read_text("utf-8"))
     assert len(IDS) <= (pytester.path / "junit.xml").read_text("utf-8").count(": :add-mask::e")
+
+
+def test_the_line_that_makes_a_run_again_can_be_pasted(
+    hostile: Path, pytester: pytest.Pytester
+) -> None:
+    (pytester.path / "test_own.py").unlink()
+    saved = pytester.runpytest(*RUN)
+    lines = [line.strip() for line in saved.outlines if line.startswith("again")]
+    assert len(IDS) == len(lines)
+    for line in lines:
+        command = line.removeprefix("again").strip()
+        words = subprocess.run(
+            [BASH, "-c", f"printf '%s\\0' {command}"], check=True, capture_output=True
+        ).stdout.decode().split("\0")[:-1]  # fmt: skip
+        assert f"--sop-agent-arg=key={KEY}" in words
+    again = pytester.runpytest(*words[1:])
+    again.assert_outcomes(failed=1)
+    assert IDS[-1] == json.loads(last_run(pytester))["task"]
+
+
+def last_run(pytester: pytest.Pytester) -> str:
+    lines = (pytester.path / ".sop/sessions/last.jsonl").read_text("ascii").split("\n")
+    return next(line for line in lines if '"type":"run"' in line)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("show", "last"), id="show"),
+        pytest.param(("show", "last", "--all"), id="show all"),
+        pytest.param(("show", "last", IDS[4]), id="show a task"),
+        pytest.param(("show", "last", "no\x1b]0;x\x07\n::error::task"), id="no such task"),
+        pytest.param(("show", "last", IDS[0], "--json"), id="show as JSON"),
+        pytest.param(("list", "-vv"), id="list"),
+        pytest.param(("list", "no\x1b]0;x\x07\n::error::domain"), id="no such domain"),
+        pytest.param(("report", "last"), id="report"),
+    ],
+)
+def test_nothing_that_sopbench_prints_is_a_command(
+    hostile_session: Path, words: tuple[str, ...]
+) -> None:
+    result = CliRunner().invoke(main, words)
+
+    assert not isinstance(result.exception, Exception) or isinstance(result.exception, SystemExit)
+    assert result.output
+    assert not COMMAND.search(result.output)
+    assert not CONTROL.search(result.output)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--sop-domain=lab::no\x1b]0;x\x07\n::error::e",
+        "--sop-agent=no\x1b]0;x\x07\n::error::e",
+        "--sop-agent-arg=\x1b]0;x\x07\n::error::e",
+        "--sop-sample=\x1b]0;x\x07\n::error::e",
+    ],
+)
+def test_a_usage_error_is_no_command(hostile: Path, pytester: pytest.Pytester, option: str) -> None:
+    result = pytester.runpytest("--sop-domain=lab", option)
+
+    assert 4 == result.ret
+    assert result.errlines
+    assert not COMMAND.search(result.stderr.str())
+    assert not CONTROL.search(result.stderr.str())

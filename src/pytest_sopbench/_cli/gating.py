@@ -71,7 +71,7 @@ def _refuse_unended(session: str, *, as_json: bool) -> None:
     if as_json:
         echo_json({"session": str(path), "state": "fails", "not_evaluated": why, "gates": []})
     else:
-        click.echo(f"gate   {why}")
+        say(f"gate   {why}")
     sys.exit(FAILS)
 
 

@@ -28,9 +28,8 @@ def trace_of_log(log: str) -> Trace:
         ValueError: it is no event log, was cut short, or was written by a newer version.
     """
     try:
-        events: list[Mapping[str, Any]] = [
-            json.loads(line) for line in log.rstrip("\n").split("\n")
-        ]
+        lines = log.rstrip("\n").split("\n") if log else []
+        events: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
         if not events or events[0]["type"] != "run" or events[-1]["type"] != "end":
             msg = "cut short, or no event log"
             raise ValueError(msg)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pytest_sopbench._core.harmless import harmless
 from pytest_sopbench._loading.catalogue import load_catalogue
 from pytest_sopbench._reports.listing import listing_lines
 from pytest_sopbench.errors import SopbenchError
@@ -27,6 +28,6 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
         raise pytest.UsageError(str(error)) from None
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
     for line in listing_lines(domains, broken=broken, verbosity=config.option.verbose):
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{harmless(line)}\n")
     asked_for_broken = bool(broken and sop.options.domains)
     return pytest.ExitCode.USAGE_ERROR if asked_for_broken else pytest.ExitCode.OK

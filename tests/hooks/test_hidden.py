@@ -1,0 +1,77 @@
+"""What is masked in a session: what `sop_redact` names, and variables that the agent is given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._hooks.hidden import hidden_of
+
+ENVIRONMENT = {"TOKEN": "a-long-token", "KEY": "another-key", "SHORT": "12345", "EMPTY": ""}
+
+
+def test_variables_and_patterns_are_masked() -> None:
+    redaction = hidden_of(["env:TOKEN", "sk-[0-9]+"], [], ENVIRONMENT).redaction
+
+    assert "***, *** and another-key" == redaction.text("a-long-token, sk-1 and another-key")
+
+
+def test_a_variable_of_the_agent_is_masked_without_being_named() -> None:
+    hidden = hidden_of([], ["key=env:KEY", "model=a-long-token"], ENVIRONMENT)
+
+    assert "*** of a-long-token" == hidden.redaction.text("another-key of a-long-token")
+    assert () == hidden.open_arguments
+
+
+def test_a_variable_too_short_to_be_masked_is_told_of() -> None:
+    hidden = hidden_of([], ["key=env:SHORT", "other=env:EMPTY", "no=env:NONE"], ENVIRONMENT)
+
+    assert not hidden.redaction.masks
+    assert ("key",) == hidden.open_arguments
+
+
+def test_nothing_is_masked_where_nothing_is_named() -> None:
+    assert not hidden_of([], ["key=value"], ENVIRONMENT).redaction.masks
+    assert not hidden_of(["env:EMPTY"], [], ENVIRONMENT).redaction.masks
+
+
+@pytest.mark.parametrize("name", ["NONE", "SHORT"])
+def test_a_variable_that_holds_no_secret_is_a_usage_error(name: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"sop_redact=env:{name}"):
+        hidden_of([f"env:{name}"], [], ENVIRONMENT)
+
+
+def test_a_variable_that_only_another_machine_has_is_none_of_a_worker() -> None:
+    hidden = hidden_of(["env:NONE", "env:TOKEN"], [], ENVIRONMENT, strict=False)
+
+    assert "***" == hidden.redaction.text("a-long-token")
+
+
+def test_an_argument_that_is_not_masked_is_told_in_the_summary(
+    lab: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVEL", "high")
+    pytester.makepyfile(tuned="def agent(inputs, level): return {'grade': level}")
+
+    result = pytester.runpytest(
+        f"--sop-domain={lab.name}", "--sop-agent=tuned:agent", "--sop-agent-arg=level=env:LEVEL"
+    )
+
+    result.stdout.fnmatch_lines(
+        ["note   agent argument level: its variable holds fewer than 6 characters, and is not *"]
+    )
+
+
+def test_masking_changes_no_verdict(lab: Path, pytester: pytest.Pytester) -> None:
+    """The answers themselves are masked: they are judged as they were given."""
+    result = pytester.runpytest(
+        f"--sop-domain={lab.name}", "--sop-agent=habits:right", "-osop_redact=pass|retest|fail",
+        "-osop_traces=all",
+    )  # fmt: skip
+
+    assert 0 == result.ret
+    result.stdout.fnmatch_lines(["TSR*6 of 6 correct*"])
+    text = (pytester.path / ".sop/sessions/last.jsonl").read_text("ascii")
+    assert '"retest"' not in text
+    assert '"grade":"***"' in text
