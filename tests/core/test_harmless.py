@@ -63,10 +63,16 @@ def test_blanks_written_before_a_line_hide_no_command() -> None:
         pytest.param("a\u2028b\x85c", "a\\u2028b\\x85c", id="line ends"),
         pytest.param("a\r\nb", "a\nb", id="line ends of Windows"),
         pytest.param("a\n\tb", "a\n\tb", id="lines and tabs"),
-        pytest.param("\x1b[1;31mred\x1b[0m", "\x1b[1;31mred\x1b[0m", id="colours"),
+        pytest.param("\x1b[1;31mred", "\\x1b[1;31mred", id="colours"),
         pytest.param("\x1b[2Jx", "\\x1b[2Jx", id="clearing"),
         pytest.param("é☃👩‍🔬", "é☃👩‍🔬", id="letters"),
     ],
 )
 def test_what_moves_a_terminal_is_shown_as_an_escape(text: str, shown: str) -> None:
     assert shown == without_controls(text)
+
+
+def test_colours_are_kept_where_pytest_itself_writes_them() -> None:
+    text = "\x1b[1;31mred\x1b[0m \x1b[2J"
+
+    assert "\x1b[1;31mred\x1b[0m \\x1b[2J" == without_controls(text, colours="kept")

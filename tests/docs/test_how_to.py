@@ -88,8 +88,9 @@ def test_the_failure_looks_as_the_page_shows_it(
 
 
 def test_the_configuration_of_the_trajectory_page_is_taken(
-    pytester: pytest.Pytester, late_returns: Path
+    pytester: pytest.Pytester, late_returns: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PARTNER_TOKEN", "a-long-token")
     pytester.makepyprojecttoml(blocks(TRAJECTORY, "toml")[0])
 
     assert 0 == pytester.runpytest(*RUN).ret

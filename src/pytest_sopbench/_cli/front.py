@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from pytest_sopbench._core.harmless import harmless
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def full_session(session: str) -> SavedSession:
 
 def say(line: str, *, err: bool = False) -> None:
     """Write a line, which nobody's text can make a command to a terminal or a CI server."""
+    from pytest_sopbench._core.harmless import harmless
+
     click.echo(harmless(line), err=err)
 
 
