@@ -104,14 +104,18 @@ class Outgoing:
             return part
         if isinstance(part, list | tuple):
             return self._sequence(cast("Sequence[Any]", part), depth)
-        if type(part).__module__.startswith("_pytest."):
-            for name, one in list(vars(part).items()):
-                if name != STYLE:
-                    setattr(part, name, self._inside(one, depth + 1))
+        if type(part).__module__.startswith("_pytest.") and hasattr(part, "__dict__"):
+            self._change(cast("object", part), depth)
             return part
         # Of another plugin; all that is known of it is that it can be shown.
         shown = str(part)
         return part if self.text(shown) == shown else self.text(shown)
+
+    def _change(self, part: object, depth: int) -> None:
+        for name, one in tuple(vars(part).items()):
+            if name != STYLE:
+                # Also where pytest has made it frozen: nobody else has seen it yet.
+                object.__setattr__(part, name, self._inside(one, depth + 1))
 
     def _sequence(self, parts: Sequence[Any], depth: int) -> Any:
         if isinstance(parts, list) and parts and all(isinstance(one, str) for one in parts):
