@@ -14,9 +14,9 @@ from pytest_sopbench._core.models import Domain
 from pytest_sopbench._core.records import RunRecord, to_line
 from pytest_sopbench._core.verdicts import Mismatch, Outcome
 from pytest_sopbench._loading.domain import load_domain
-from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, header_to_line
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_trials
 from pytest_sopbench._sessions.whole import summarized
-from pytest_sopbench._sessions.writer import summary_to_line
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 from pytest_sopbench.cli import main
 
 TASKS = tuple(f"T{number}" for number in range(1, 7))
@@ -100,21 +100,28 @@ def save(tmp_path: Path) -> Save:
     def write(name: str, records: list[RunRecord], *, whole: bool = True, **header: Any) -> Path:
         path = tmp_path / ".sop" / "sessions" / f"{name}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        planned = tuple(dict.fromkeys(one.task for one in records))
+        tasks: dict[str, list[int]] = {}
+        for one in records:
+            tasks.setdefault(one.task, []).append(one.trial)
+        trials, some_trials = planned_trials(tasks)
+        planned = DomainHeader(
+            sop="s", planned=tuple(tasks), trials=trials, some_trials=some_trials
+        )
         first = SessionHeader(
             **{
                 "plugin": "1.0",
                 "agent": "a:b",
                 "started": "2026-01-01T00:00:00+00:00",
                 "judging": "j",
-                "domains": {"refunds": DomainHeader(sop="s", planned=planned)},
+                "identity": name,
+                "domains": {"refunds": planned},
                 **header,
             }
         )
-        lines = [header_to_line(first), *map(to_line, records)]
+        lines = [*map(to_line, records)]
         if whole:
             lines.append(summary_to_line(summarized(records)))
-        path.write_text("".join(f"{line}\n" for line in lines), "ascii")
+        path.write_bytes(b"".join(sealed_session(first, lines)))
         return path
 
     return write

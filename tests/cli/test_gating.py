@@ -12,8 +12,11 @@ from click.testing import Result
 
 from pytest_sopbench._core.contracts import RuleResult, Severity
 from pytest_sopbench._core.demands import DemandKind
+from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._core.rule_state import RuleState
 from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.checksum import sealed, seed_of
+from pytest_sopbench._sessions.start import start_to_line
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -119,9 +122,9 @@ def test_a_run_that_was_begun_and_has_no_end_is_a_crash(
     sopbench: Sopbench, save: Save, runs: Make
 ) -> None:
     path = save("cut", runs(), whole=False)
-    lines = path.read_text("ascii").splitlines(keepends=True)
-    begun = '{"type":"start","domain":"refunds","task":"T6","trial":1,"agent":"a:b"}\n'
-    path.write_text("".join([*lines[:-1], begun]), "ascii")
+    lines = path.read_bytes().splitlines(keepends=True)
+    begun = sealed(start_to_line(RunKey("refunds", "T6", 1, "a:b")), seed_of("cut")) + b"\n"
+    path.write_bytes(b"".join([*lines[:-1], begun]))
 
     result = sopbench("gate", "cut", "--fail-under", "1")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,12 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._core.models import Domain
+from pytest_sopbench._core.records import to_line
 from pytest_sopbench._sessions.git import GitState
 from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks
 from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.whole import summarized
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -181,12 +183,10 @@ def test_a_domain_that_one_shard_has_no_task_of_is_merged(
     }
     save_shard(save, run_of, 1, ("T3", "T1"), domains=none, judging="of both")
     path = save_shard(save, run_of, 2, ("T2",), domains=both, judging="of both")
-    lines = path.read_text("ascii").splitlines()
-    claim = json.loads(lines[1]) | {"domain": "claims", "task": "C1", "trace": ""}
-    summary = json.loads(lines[2])
-    summary["domains"]["claims"] = summary["domains"]["refunds"]
-    made = [lines[0], lines[1], json.dumps(claim), json.dumps(summary)]
-    path.write_text("".join(f"{line}\n" for line in made), "ascii")
+    header = read_session(path).header
+    records = [run_of("T2"), run_of("C1", domain="claims")]
+    lines = [*map(to_line, records), summary_to_line(summarized(records))]
+    path.write_bytes(b"".join(sealed_session(header, lines)))
 
     result = sopbench("merge", "part1", "part2", "--out", "all")
 

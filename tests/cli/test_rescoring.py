@@ -19,7 +19,10 @@ from pytest_sopbench._core.records import MASK, RunKey, RunRecord, record_of
 from pytest_sopbench._core.redaction import NOTHING_REDACTED
 from pytest_sopbench._core.traces import Ending, Problem, Returned, ReturnedKind, ToolCall, Trace
 from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.checksum import bare
+from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.writer import sealed_session
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -181,7 +184,9 @@ def test_an_expected_answer_that_was_masked_does_not_come_to_light(
 ) -> None:
     session({"T1": text("<refund>Refund B</refund>")})
     path = tmp_path / ".sop" / "sessions" / "base.jsonl"
-    path.write_text(path.read_text().replace('"Refund A"', f'"{MASK}"'))
+    header, run, last = (line.decode() for line in map(bare, path.read_bytes().splitlines()))
+    masked = run.replace('"Refund A"', f'"{MASK}"')
+    path.write_bytes(b"".join(sealed_session(header_from_json(json.loads(header)), [masked, last])))
 
     result = sopbench("rescore", "base", "--scoring", "published")
 

@@ -169,3 +169,23 @@ def test_parts_of_the_pairs_are_the_whole(
     assert len(whole.pairs) == sum(len(part.pairs) for part in parts)
     assert whole.aside == {name: why for part in parts for name, why in part.aside.items()}
     assert whole.outcomes == {name: all_ for part in parts for name, all_ in part.outcomes.items()}
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        pytest.param(task("t", NEVER, made=""), Aside.NO_EVIDENCE, id="never started"),
+        pytest.param(task("t", NEVER, made="other"), Aside.NO_EVIDENCE, id="changed, not run"),
+        pytest.param(task("t", RIGHT, made="other"), Aside.CHANGED, id="changed"),
+        pytest.param(task("t", Outcome.CRASH, made=""), None, id="died with its process"),
+        pytest.param(
+            [*task("t", RIGHT), *task("t", NEVER, made="")], None, id="one trial never started"
+        ),
+    ],
+)
+def test_only_a_task_that_is_known_to_be_another_has_changed(
+    now: list[RunRecord], why: Aside | None
+) -> None:
+    found = pair_runs(task("t", RIGHT), now)
+
+    assert why is found.aside.get(key("t"))

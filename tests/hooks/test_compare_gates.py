@@ -70,11 +70,14 @@ TABLE = {
         status=FAILED,
         says=("gate   drop of TSR <= 20% does not hold (got 50%): TSR 100% before, 50% now",),
     ),
-    "p holds over a loss that chance explains": Cell(
+    "p cannot tell a loss of three from chance": Cell(
         agent="habits:loses_three",
         gates=("--sop-gate=p=0.05",),
-        status=OK,
-        says=("gate   no loss at p < 0.05 holds (got p = 0.25)",),
+        status=FAILED,
+        says=(
+            "gate   no loss at p < 0.05 inconclusive (got p = 0.25): 3 fell, 3 of 6 tasks",
+            "       changed, and p < 0.05 takes 6 that change (lost=0 needs none)",
+        ),
     ),
     "p does not hold": Cell(
         agent="habits:wrong",
@@ -82,11 +85,11 @@ TABLE = {
         status=FAILED,
         says=("gate   no loss at p < 0.05 does not hold (got p = 0.031): lost 6, gained 0",),
     ),
-    "too few tasks for p": Cell(
+    "p holds where nothing fell, however few the tasks": Cell(
         agent="habits:right",
         gates=("--sop-gate=p=0.01",),
-        status=FAILED,
-        says=("gate   no loss at p < 0.01 inconclusive (got p = 1): 6 tasks cannot show*",),
+        status=OK,
+        says=("gate   no loss at p < 0.01 holds (got p = 1)",),
     ),
     "one of several does not hold": Cell(
         agent="habits:loses_three",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.compare_sessions import Comparison, Tier
+from pytest_sopbench._core.compare_sessions import OTHER_RULES, Comparison, Tier
 from pytest_sopbench._core.counts import Amount
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.paired import TaskKey
@@ -69,12 +69,12 @@ def test_nothing_correct_has_no_cost_per_correct() -> None:
 
 
 def test_a_session_judged_by_other_rules_has_no_losses() -> None:
-    unlike = replace(COMPARISON, tier=Tier.NOT_COMPARABLE)
+    unlike = replace(COMPARISON, tier=Tier.NOT_COMPARABLE, why=OTHER_RULES)
 
     _, line, remark = table(SessionRow(name="other", summary=SUMMARY, comparison=unlike))
 
     assert "98.5%      -       -         -" in line
-    assert "other: judged by other rules (sopbench rescore)" == remark
+    assert "other: judged by other rules than ours (sopbench rescore)" == remark
 
 
 def test_a_tiny_p_is_a_bound() -> None:

@@ -10,7 +10,8 @@ from pytest_sopbench import load_session
 from pytest_sopbench._core.records import RunRecord, to_line
 from pytest_sopbench._core.traces import Usage
 from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.header import SessionHeader
+from pytest_sopbench._sessions.writer import sealed_session
 
 # At once, since pytester takes back what is imported later, and numpy cannot be loaded again.
 pandas = pytest.importorskip("pandas")
@@ -32,7 +33,7 @@ def saved(tmp_path: Path) -> Path:
         RunRecord(domain="d", task="T2", agent="a:b", outcome=Outcome.NOT_RUN, reason="never"),
     ]
     path = tmp_path / "s.jsonl"
-    path.write_text("".join(f"{one}\n" for one in (header_to_line(header), *map(to_line, records))))
+    path.write_bytes(b"".join(sealed_session(header, map(to_line, records))))
     return path
 
 

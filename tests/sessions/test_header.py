@@ -26,7 +26,7 @@ def test_a_header_comes_back_from_its_line(header: SessionHeader) -> None:
 def test_a_header_says_first_what_it_is(header: SessionHeader) -> None:
     line = header_to_line(header)
 
-    assert line.startswith('{"type":"header","schema":1,')
+    assert line.startswith('{"type":"header","schema":2,')
     assert line.isascii()
     assert "\n" not in line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -182,12 +183,16 @@ def test_journals_that_are_needed_no_more_go_with_their_folder(path: Path) -> No
         pytest.param("hello", id="no JSON"),
     ],
 )
-def test_something_else_than_a_journal_is_refused(path: Path, line: str) -> None:
-    path.parent.mkdir()
-    path.write_text(f"{line}\n")
+def test_a_line_that_no_journal_has_is_passed_over(path: Path, line: str) -> None:
+    journal = Journal(path)
+    end(journal, "T_1")
+    journal.close()
+    path.write_bytes(f"{line}\n".encode() + path.read_bytes())
 
-    with pytest.raises(SessionFileError, match="no journal of a session"):
-        read_journal(path)
+    found = read_journal(path)
+
+    assert [key("T_1")] == list(found.finished)
+    assert (f"{path}: 1 damaged (line 1), passed over; the others count",) == found.problems
 
 
 def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:
@@ -203,3 +208,61 @@ def test_a_journal_that_is_closed_refuses(path: Path) -> None:
 
     with pytest.raises(SessionFileError, match="cannot be used"):
         journal.start(key("T_1"))
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_it(
+    path: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    journal = opened(path)
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+
+    journal.start(key("T_1"))
+    end(journal, "T_1")
+
+    assert [key("T_1")] == list(read_journal(path).finished)
+
+
+def test_what_a_full_disk_has_torn_spoils_nothing_behind_it(
+    path: Path, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """44 runs were unreadable for one that the disk took half of."""
+    write = os.write
+    taken: list[int] = []
+
+    def full(fd: int, data: bytes) -> int:
+        if taken:
+            raise OSError(28, "No space left on device")
+        taken.append(write(fd, data[:40]))
+        return 40
+
+    journal = opened(path)
+    end(journal, "T_1")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(SessionFileError, match="No space left"):
+            end(journal, "T_2")
+    end(journal, "T_3")
+
+    found = read_journal(path)
+
+    assert [key("T_1"), key("T_3")] == list(found.finished)
+    assert 1 == len(found.problems)
+
+
+@pytest.mark.parametrize("place", range(0, 2_000, 97))
+def test_one_flipped_byte_loses_one_run_and_no_other(path: Path, place: int) -> None:
+    journal = Journal(path)
+    for number in range(5):
+        journal.start(key(f"T_{number}"))
+        end(journal, f"T_{number}")
+    journal.close()
+    data = bytearray(path.read_bytes())
+    data[place % len(data)] ^= 4
+    path.write_bytes(bytes(data))
+
+    found = read_journal(path)
+
+    assert 4 <= len(found.finished)
+    assert all(run.record == record(name.task) for name, run in found.finished.items())
+    assert 1 == len(found.problems)

@@ -86,8 +86,8 @@ def test_a_damaged_journal_is_told_and_the_file_is_read(killed: Path) -> None:
 
     saved = read_session(killed)
 
-    assert 1 == len(saved.records)
-    assert any("no journal of a session" in problem for problem in saved.problems)
+    assert 2 == len(saved.records)
+    assert any("gw0.jsonl: 1 damaged (line 1)" in problem for problem in saved.problems)
 
 
 def test_what_is_brought_in_reads_as_before(killed: Path) -> None:

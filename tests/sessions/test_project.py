@@ -10,8 +10,9 @@ import pytest
 from pytest_sopbench import load_session
 from pytest_sopbench._core.records import RunRecord, to_line
 from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.project import FILES, read_project
+from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 
@@ -133,7 +134,7 @@ def saved(here: Path) -> Path:
     ]
     path = here / "kept" / "s.jsonl"
     path.parent.mkdir()
-    path.write_text("".join(f"{one}\n" for one in (header_to_line(header), *map(to_line, records))))
+    path.write_bytes(b"".join(sealed_session(header, map(to_line, records))))
     (here / "pytest.ini").write_text("[pytest]\nsop_sessions_dir = kept\n")
     return path
 

@@ -29,8 +29,6 @@ COMPARISON_GATES: Final = (LOST, DROP, P)
 PAIRED_SHARE: Final = 0.8
 """The share of the tasks that must be paired before a gate on a comparison says anything."""
 
-RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
-
 
 def evaluate_comparison(
     specs: Sequence[GateSpec],
@@ -38,6 +36,9 @@ def evaluate_comparison(
     doubts: Doubts | None = None,
 ) -> tuple[GateVerdict, ...]:
     """Ask every gate of the groups that it is meant for, and of all tasks pooled.
+
+    A gate `p` holds where no task fell. Where one did, and fewer tasks changed than p can tell from
+    chance, it is inconclusive: the fall may be real.
 
     Args:
         specs: gates on a comparison and no others.
@@ -101,13 +102,24 @@ def _bound(spec: GateSpec) -> str:
 def _doubt(comparison: Comparison, spec: GateSpec) -> str:
     """Say why a gate cannot be decided by what was compared, or nothing."""
     if comparison.tier is Tier.NOT_COMPARABLE:
-        return RESCORE
+        return f"the baseline cannot be compared: {comparison.why}"
+    if comparison.doubt:
+        return comparison.doubt
     paired, tasks = comparison.paired, comparison.tasks
     if not paired or paired + 1e-9 < PAIRED_SHARE * tasks:
         return f"only {paired} of {tasks} tasks can be compared"
-    if spec.name == P and paired < needed_for(spec.value):
-        return f"{paired} tasks cannot show p < {spec.value:g}, whatever comes of them"
-    return ""
+    return _too_few(comparison, spec.value) if spec.name == P else ""
+
+
+def _too_few(comparison: Comparison, bound: float) -> str:
+    """Say that a loss cannot be told from chance, whatever it is, where anything was lost."""
+    needed, changed = needed_for(bound), comparison.discordant
+    if not comparison.worse or changed >= needed:
+        return ""
+    return (
+        f"{comparison.worse} fell, {changed} of {comparison.paired} tasks changed, and "
+        f"p < {bound:g} takes {needed} that change (lost=0 needs none)"
+    )
 
 
 def _lost(comparison: Comparison, bound: float) -> tuple[str, bool, str]:

@@ -24,10 +24,13 @@ def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
 def _group(one: Comparison) -> dict[str, Any]:
     return {
         "tier": one.tier.value,
+        "why": one.why,
+        "doubt": one.doubt,
         "lost": [_task(key) for key in one.lost],
         "gained": [_task(key) for key in one.gained],
         "paired": one.paired,
         "discordant": one.discordant,
+        "worse": one.worse,
         "needed": one.needed,
         "aside": [{**_task(key), "why": why.value} for key, why in one.aside.items()],
         "left_out": one.left_out,

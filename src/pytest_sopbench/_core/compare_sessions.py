@@ -24,6 +24,9 @@ from .tally import summary_of
 from .totals import without_labels
 from .verdicts import Outcome
 
+OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
+"""Why sessions are not comparable whose answers mean different things."""
+
 NOTHING_TESTED: Final = PairedTest(p=1.0, source="no task to compare")
 
 
@@ -39,11 +42,17 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedSession:
-    """One side of a comparison: its runs, and the hash of the rules by which they were judged."""
+    """One side of a comparison: its runs, and the hash of the rules by which they were judged.
+
+    `domains` are the hashes of single domains, as far as they were recorded; where both sessions
+    have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
+    """
 
     name: str
     records: Sequence[RunRecord]
     judging: str = ""
+    domains: Mapping[str, str] = field(default_factory=dict[str, str])
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +60,14 @@ class Comparison:
     """What became of a group of tasks since a baseline.
 
     `lost` and `gained` are in the order of the current session. `discordant` counts the paired
-    tasks whose rate changed at all; at least `needed` of them are needed before p can fall below
-    0.05. `aside` are the tasks that only one session has or that could not be compared,
-    `left_out` counts those that options left out, `may_fail` are those that were run and prove
-    nothing. `baseline` and `current` are the summaries of
-    the paired runs, while `outcomes` counts all runs of the current session. `kinds` counts, for
-    tasks with one trial in both, (outcome before, outcome now) where these differ. `groups` are
-    the domains (and agents) that it spans.
+    tasks whose rate changed at all, `worse` those whose rate fell; at least `needed` tasks must
+    change before p can fall below 0.05. `aside` are the tasks that only one session has or that
+    could not be compared, `left_out` counts those that options left out, `may_fail` are those that
+    were run and prove nothing. `baseline` and `current` are the summaries of the paired runs,
+    while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
+    trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
+    agents) that it spans. `why` says why the sessions are not comparable, where they are not;
+    `doubt` why nothing may be concluded from one of them, whatever it comes to.
     """
 
     name: str
@@ -67,7 +77,10 @@ class Comparison:
     gained: tuple[TaskKey, ...] = ()
     paired: int = 0
     discordant: int = 0
+    worse: int = 0
     needed: int = 0
+    why: str = ""
+    doubt: str = ""
     aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
     left_out: int = 0
     may_fail: tuple[TaskKey, ...] = ()
@@ -132,21 +145,26 @@ def compare(
         fields: the output fields of each domain, for the labels of the collapse alarm.
     """
     pairs = pair_runs(baseline.records, current.records, left_out=left_out, may_fail=may_fail)
-    alike = baseline.judging == current.judging
     keys = [*pairs.outcomes, *pairs.aside, *pairs.left_out, *pairs.may_fail]
     titles = dict.fromkeys((key.domain, key.agent) for key in keys)
     groups = {
         f"{domain} ({agent})" if agent else domain: _comparison(
             baseline.name,
             pairs.of(domain, agent),
-            alike=alike,
+            why=_unlike(baseline, current, (domain,)),
+            doubt=current.doubt or baseline.doubt,
             fields=(fields or {}).get(domain, ()),
         )
         for domain, agent in titles
     }
     if len(groups) == 1:
         return SessionComparison(groups=groups, pooled=next(iter(groups.values())))
-    pooled = _comparison(baseline.name, pairs, alike=alike)
+    pooled = _comparison(
+        baseline.name,
+        pairs,
+        why=_unlike(baseline, current, sorted({domain for domain, _ in titles})),
+        doubt=current.doubt or baseline.doubt,
+    )
     return SessionComparison(
         groups=groups,
         pooled=replace(
@@ -158,21 +176,40 @@ def compare(
     )
 
 
+def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence[str]) -> str:
+    """Say why the runs of some domains cannot be compared, or nothing."""
+    there = {record.domain for record in baseline.records}
+    here = {record.domain for record in current.records}
+    if there and here and there.isdisjoint(here):
+        return f"it has no domain of this session, but {', '.join(sorted(there))}"
+    shared = [name for name in names if name in there]
+    before = [baseline.domains.get(name, "") for name in shared]
+    now = [current.domains.get(name, "") for name in shared]
+    unknown = not (all(before) and all(now))
+    if (baseline.judging != current.judging) if unknown else before != now:
+        return OTHER_RULES if shared or not there else ""
+    return ""
+
+
 def _comparison(
-    name: str, pairs: Pairs, *, alike: bool, fields: Sequence[OutputField] = ()
+    name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
 ) -> Comparison:
     compared = pairs.pairs
     test = _test(compared)
     changes = changes_of(compared)
     discordant = sum(pair.before != pair.after for pair in compared)
+    tier = _tier(test.p, changes["tsr"].difference, discordant)
     outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
     return Comparison(
         name=name,
-        tier=_tier(test.p, changes["tsr"].difference, discordant) if alike else Tier.NOT_COMPARABLE,
+        tier=Tier.NOT_COMPARABLE if why else tier,
+        why=why,
+        doubt=doubt,
         lost=tuple(pair.key for pair in compared if pair.lost),
         gained=tuple(pair.key for pair in compared if pair.gained),
         paired=len(compared),
         discordant=discordant,
+        worse=sum(pair.after < pair.before for pair in compared),
         needed=needed_for(ALPHA),
         aside=pairs.aside,
         left_out=len(pairs.left_out),

@@ -168,11 +168,17 @@ def _why_not(was: Sequence[RunRecord], now: Sequence[RunRecord]) -> Aside | None
         return Aside.ONLY_BASELINE
     if not was:
         return Aside.ONLY_CURRENT
-    if {run.task_hash for run in was} != {run.task_hash for run in now}:
-        return Aside.CHANGED
     if not (_telling(was) and _telling(now)):
         return Aside.NO_EVIDENCE
+    before, after = _hashes(was), _hashes(now)
+    if before and after and before != after:
+        return Aside.CHANGED
     return None
+
+
+def _hashes(runs: Sequence[RunRecord]) -> set[str]:
+    # Of a run that died with its process nothing is known but that it was begun.
+    return {run.task_hash for run in runs if run.task_hash}
 
 
 def _telling(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:

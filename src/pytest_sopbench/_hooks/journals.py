@@ -68,7 +68,9 @@ def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey
     if not journals.begun:
         return {}
     try:
-        return read_journals(journals.folder).finished
+        found = read_journals(journals.folder)
     except SessionFileError as error:
         problems.append(str(error))
         return {}
+    problems += found.problems
+    return found.finished

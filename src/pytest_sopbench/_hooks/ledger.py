@@ -205,7 +205,7 @@ class Ledger:
         )
 
     def read_back(self) -> SavedSession | None:
-        """Read the finished session, or return `None` where it could not be written."""
+        """Read the finished session; `None` where it was not written, or is damaged since."""
         return self._saving.read_back()
 
     def _enter_unasked(self, planned: Container[RunKey]) -> None:

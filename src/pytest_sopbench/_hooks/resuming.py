@@ -89,7 +89,8 @@ class Resumption:
         if self._left is None:
             return []
         runs = counted(len(self._taken.lines), "finished run")
-        return [f"sop: resumes {self._name}, which has {runs}"]
+        damage = [f"sop: {one}" for one in self._left.problems]
+        return [f"sop: resumes {self._name}, which has {runs}", *damage]
 
     def check_plan(self) -> None:
         """Compare with what the tests ask for, as far as that is known.

@@ -131,6 +131,10 @@ class Saving:
         if found.header.identity != journals_of(self._sop).identity:
             self.problems = (f"{self.path}: another session lies in its place",)
             return None
+        if found.doubts:
+            # Nobody but this session writes the file, so what decides is not what it wrote.
+            self.problems = found.problems
+            return None
         return found
 
 

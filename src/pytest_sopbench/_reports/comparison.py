@@ -28,7 +28,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the comparison with a baseline, 80 columns wide, lists cut at 20 tasks."""
     start = f"vs {one_line(comparison.name)} "
     if comparison.tier is Tier.NOT_COMPARABLE:
-        why = "not comparable: judged by other rules than ours (sopbench rescore)"
+        why = one_line(f"not comparable: {comparison.why}")
         yield from packed(start, why.split(), gap=" ", indent=_LABEL)
     elif not comparison.paired:
         yield from packed(start, [f"{comparison.tier}: no task can be compared"], gap=" ", indent=9)
@@ -40,6 +40,8 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
     yield from _aside_lines(comparison)
+    if comparison.doubt:
+        yield from _said(one_line(f"nothing to rely on: {comparison.doubt}").split(), gap=" ")
 
 
 def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:

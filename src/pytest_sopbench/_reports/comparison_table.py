@@ -40,7 +40,7 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
             runs = f"{untold} of {counted(row.summary.runs, 'run')}"
             remarks.append(f"* {_cut(row.name)}: {runs} did not tell their cost")
         if row.comparison is not None and row.comparison.tier is Tier.NOT_COMPARABLE:
-            remarks.append(f"{_cut(row.name)}: judged by other rules (sopbench rescore)")
+            remarks.append(f"{_cut(row.name)}: {row.comparison.why}")
     yield from remarks
 
 

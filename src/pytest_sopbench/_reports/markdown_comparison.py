@@ -39,7 +39,7 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
 
 def _verdict(one: Comparison) -> str:
     if one.tier is Tier.NOT_COMPARABLE:
-        return "not comparable: judged by other rules than ours (sopbench rescore)"
+        return f"not comparable: {escaped(one.why)}"
     if not one.paired:
         return f"{one.tier}: no task can be compared"
     counts = f"lost {len(one.lost)}, gained {len(one.gained)}"

@@ -46,10 +46,16 @@ def compare_saved(
         ComparedSession(
             name=baseline.name,
             records=[one for one in kept(baseline) if one.domain not in left_out],
-            judging=_judging(baseline, current),
+            judging=baseline.header.judging,
+            domains=_judging(baseline),
+            doubt=_doubt("the baseline", baseline),
         ),
         ComparedSession(
-            name=current.name, records=kept(current), judging=_judging(current, baseline)
+            name=current.name,
+            records=kept(current),
+            judging=current.header.judging,
+            domains=_judging(current),
+            doubt=_doubt("the session", current),
         ),
         left_out=set(_not_selected(baseline, current)),
         may_fail=quarantined(current),
@@ -58,8 +64,12 @@ def compare_saved(
 
 
 def domains_left_out(baseline: SavedSession, current: SavedSession) -> frozenset[str]:
-    """Return the domains that the baseline has and the current session was not run on."""
-    return frozenset(baseline.header.domains) - frozenset(current.header.domains)
+    """Return the domains that the baseline has and the current session was not run on.
+
+    Where they have none in common, none is left out: then there is nothing else to say of them.
+    """
+    there, here = frozenset(baseline.header.domains), frozenset(current.header.domains)
+    return frozenset() if there.isdisjoint(here) else there - here
 
 
 def _whole(saved: SavedSession) -> Sequence[RunRecord]:
@@ -74,13 +84,13 @@ def _slimmed(saved: SavedSession) -> Sequence[RunRecord]:
     return tuple(map(slimmed, _whole(saved)))
 
 
-def _judging(saved: SavedSession, beside: SavedSession) -> str:
-    """Return how the domains that both sessions have were judged in one of them."""
-    shared = sorted(saved.header.domains.keys() & beside.header.domains.keys())
-    each = [one.header.domains[name].judging for one in (saved, beside) for name in shared]
-    if not all(each) or not shared:
-        return saved.header.judging
-    return " ".join(saved.header.domains[name].judging for name in shared)
+def _judging(saved: SavedSession) -> Mapping[str, str]:
+    """Return how each domain was judged, where that was recorded."""
+    return {name: one.judging for name, one in saved.header.domains.items() if one.judging}
+
+
+def _doubt(what: str, saved: SavedSession) -> str:
+    return f"{what}: {saved.doubts[0]}" if saved.doubts else ""
 
 
 def _not_selected(baseline: SavedSession, current: SavedSession) -> Iterator[TaskName]:

@@ -81,6 +81,17 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     return replace(found, expired=expired)
 
 
+def _doubted(saved: SavedSession, verdict: GateVerdict) -> GateVerdict:
+    """Return a verdict as inconclusive where the file is no ground for it."""
+    why = ""
+    if saved.doubts and verdict.state is not GateState.INCONCLUSIVE:
+        why = saved.doubts[0]
+    elif not saved.finished and verdict.state is GateState.HOLDS:
+        # What else failed in it, a session says at its end.
+        why = "the session did not come to its end"
+    return replace(verdict, state=GateState.INCONCLUSIVE, why=why) if why else verdict
+
+
 def _named(saved: SavedSession, option: str) -> Sequence[TaskName]:
     given = saved.header.options.get(option)
     names = [str(one).partition("/") for one in given] if isinstance(given, list) else []
@@ -94,6 +105,8 @@ def ask_gates(
     comparison: SessionComparison | None = None,
 ) -> Gated:
     """Ask gates of a session, and whether what must hold did: rules, and tasks that must pass.
+
+    Where lines are damaged every gate is inconclusive, and none holds where the session has no end.
 
     Args:
         saved: the session.
@@ -119,11 +132,15 @@ def ask_gates(
         one for one in planned_records(saved) if TaskName(one.domain, one.task) not in left_out
     ]
     summaries = summaries_of(saved, without=left_out)
-    doubts = doubts_of(gates, summaries, summaries_of(saved))
+    whole = summaries_of(saved) if left_out else summaries
+    doubts = doubts_of(gates, summaries, whole)
+    verdicts = (
+        *evaluate(of_summary, summaries, doubts),
+        *evaluate_comparison(of_comparison, comparison, doubts),
+    )
     return Gated(
         verdicts=(
-            *evaluate(of_summary, summaries, doubts),
-            *evaluate_comparison(of_comparison, comparison, doubts),
+            *(_doubted(saved, one) for one in verdicts),
             *entry_verdicts(recorded_entries(saved)),
             *must_verdicts(asked, enforce=saved.header.options.get("contract") == "enforce"),
         )

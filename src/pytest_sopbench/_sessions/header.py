@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pytest_sopbench._core.models import JsonValue
 
+from .checksum import identity_from
 from .git import GitState
 
-SCHEMA = 1
+SCHEMA = 2
 """Counts up when a reader of before could misread what is written."""
+
+UNCHECKED = 1
+"""The last schema whose lines carry no checksum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,7 @@ class SessionHeader:
     `started` is an ISO instant with its zone. `options` are those that say which runs were made
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
     `judging_hash` of the rules. `git` is `None` outside a repository. `identity` is of this one
-    session, and tells which journals are its own; empty where it keeps none.
+    session: it tells which journals are its own, and the checksums of its lines begin with it.
     """
 
     plugin: str
@@ -96,8 +100,18 @@ class SessionHeader:
     schema: int = SCHEMA
 
 
+def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
+    """Return the header of a session that is made of others, as one of its own.
+
+    Args:
+        header: with what the session says of itself.
+        parts: what it is made of, and how; the same parts give the same identity.
+    """
+    return replace(header, schema=SCHEMA, identity=identity_from(parts))
+
+
 def header_to_line(header: SessionHeader) -> str:
-    """One line of ASCII JSON without its end."""
+    """One line of ASCII JSON without its end, and without its checksum."""
     data = {"type": "header", "schema": header.schema, **asdict(header)}
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 

@@ -8,9 +8,8 @@ lie in a folder beside its file, one per process, and go when the session is who
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -21,7 +20,10 @@ from pytest_sopbench._core.trace_json import trace_from_json, trace_to_json
 from pytest_sopbench._core.traces import Trace
 from pytest_sopbench.errors import SessionFileError
 
+from .checksum import bare, is_intact, is_sealed, sealed
+from .damage import CHANGED, SHOWN
 from .start import start_from_json, start_to_line
+from .writer import write_whole
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
@@ -61,10 +63,14 @@ class FinishedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadJournal:
-    """What a journal says: the runs that ended, and those that were only begun, in order."""
+    """What a journal says: the runs that ended, and those that were only begun, in order.
+
+    `problems` are what is to be told of it, such as lines that are damaged and were passed over.
+    """
 
     finished: dict[RunKey, FinishedRun] = field(default_factory=dict[RunKey, FinishedRun])
     unfinished: tuple[RunKey, ...] = ()
+    problems: tuple[str, ...] = ()
 
 
 class Journal:
@@ -80,6 +86,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = Lock()
+        self._torn = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Unbuffered: what was written is there when the process is gone.
@@ -93,7 +100,7 @@ class Journal:
         Raises:
             SessionFileError: the disk did not take it.
         """
-        self._write(f"{start_to_line(key)}\n")
+        self._write(sealed(start_to_line(key)))
 
     def end(self, key: RunKey, line: str, trace: Trace | None, events: str = "") -> None:
         """Write how a run ended: its line, and its trace where another process may have it.
@@ -108,52 +115,80 @@ class Journal:
             SessionFileError: the disk did not take it.
         """
         # Before the run's line: a run counts as finished when all of it is there.
-        before = ""
+        parts: list[bytes] = []
         if trace is not None:
-            before = _part("trace", key, trace_to_json(trace))
+            parts.append(_part("trace", key, trace_to_json(trace)))
         if events:
-            before += _part("events", key, events)
-        self._write(f"{before}{line}\n")
+            parts.append(_part("events", key, events))
+        self._write(b"\n".join((*parts, sealed(line))))
 
     def close(self) -> None:
         self._file.close()
 
-    def _write(self, text: str) -> None:
+    def _write(self, lines: bytes) -> None:
         with self._lock:
+            # What a full disk has torn must not spoil the line behind it.
+            data = b"\n%b\n" % lines if self._torn else lines + b"\n"
+            self._torn = True
             try:
-                os.write(self._file.fileno(), text.encode("ascii"))
+                write_whole(self._file.fileno(), data)
             except (OSError, ValueError) as fault:
                 raise _refused(self.path, fault) from fault
+            self._torn = False
+
+
+class _Reading:
+    """A journal as far as it was read."""
+
+    def __init__(self) -> None:
+        self.begun: dict[RunKey, None] = {}
+        self.finished: dict[RunKey, FinishedRun] = {}
+        self._parts: dict[RunKey, dict[str, Any]] = {}
+
+    def take(self, line: bytes) -> None:
+        """Take one line, given without its end.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        # A journal of an earlier version has no checksums.
+        if is_sealed(line):
+            if not is_intact(line):
+                raise ValueError(CHANGED)
+            line = bare(line)
+        data: dict[str, Any] = json.loads(line)
+        kind: str = data["type"]
+        if kind == "start":
+            self.begun[start_from_json(data)] = None
+        elif kind in {"trace", "events"}:
+            key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+            part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
+            self._parts.setdefault(key, {})[kind] = part
+        else:
+            text = line.decode("ascii")
+            record = from_line(text)
+            left = self._parts.pop(record.key, {})
+            self.finished[record.key] = FinishedRun(line=text, record=record, **left)
 
 
 def read_journal(path: Path) -> ReadJournal:
-    """Read what a process left; a line that was cut short is passed over.
+    """Read what a process left; a line that was cut short is passed over, a damaged one counted.
 
     Raises:
-        SessionFileError: the file cannot be read, or holds something else than a journal.
+        SessionFileError: the file cannot be read.
     """
-    begun: dict[RunKey, None] = {}
-    parts: dict[RunKey, dict[str, Any]] = {}
-    finished: dict[RunKey, FinishedRun] = {}
-    try:
-        for line in _lines(path):
-            data: dict[str, Any] = json.loads(line)
-            kind: str = data["type"]
-            if kind == "start":
-                begun[start_from_json(data)] = None
-            elif kind in {"trace", "events"}:
-                key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
-                part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
-                parts.setdefault(key, {})[kind] = part
-            else:
-                record = from_line(line)
-                left = parts.pop(record.key, {})
-                finished[record.key] = FinishedRun(line=line, record=record, **left)
-    except (KeyError, TypeError, ValueError) as fault:
-        msg = f"{path}: no journal of a session: {fault}"
-        raise SessionFileError(msg, hint="remove the folder that it lies in") from fault
+    reading = _Reading()
+    damaged: list[int] = []
+    for number, line in _lines(path):
+        try:
+            reading.take(line)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            damaged.append(number)
+    problems = [_skipped(path, damaged)] if damaged else []
     return ReadJournal(
-        finished=finished, unfinished=tuple(key for key in begun if key not in finished)
+        finished=reading.finished,
+        unfinished=tuple(key for key in reading.begun if key not in reading.finished),
+        problems=tuple(problems),
     )
 
 
@@ -167,22 +202,31 @@ def read_journals(folder: Path) -> ReadJournal:
     finished = {key: run for one in found for key, run in one.finished.items()}
     begun = dict.fromkeys(key for one in found for key in one.unfinished)
     return ReadJournal(
-        finished=finished, unfinished=tuple(key for key in begun if key not in finished)
+        finished=finished,
+        unfinished=tuple(key for key in begun if key not in finished),
+        problems=tuple(problem for one in found for problem in one.problems),
     )
 
 
-def _part(kind: str, key: RunKey, value: object) -> str:
+def _part(kind: str, key: RunKey, value: object) -> bytes:
     data = {"type": kind, **key._asdict(), kind: value}
-    return f"{_dumps(data, ensure_ascii=True, separators=(',', ':'))}\n"
+    return sealed(_dumps(data, ensure_ascii=True, separators=(",", ":")))
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _skipped(path: Path, damaged: Sequence[int]) -> str:
+    more = ", ..." if len(damaged) > SHOWN else ""
+    lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
+    return f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that have an end, with their numbers."""
     try:
-        text = path.read_bytes().decode("ascii")
-    except (OSError, UnicodeDecodeError) as fault:
+        data = path.read_bytes()
+    except OSError as fault:
         raise _refused(path, fault) from fault
-    whole, _, _ = text.rstrip("\0").rpartition("\n")
-    return (line for line in whole.split("\n") if line)
+    whole, _, _ = data.rstrip(b"\0").rpartition(b"\n")
+    return ((number, line) for number, line in enumerate(whole.split(b"\n"), start=1) if line)
 
 
 def _refused(path: Path, fault: Exception) -> SessionFileError:

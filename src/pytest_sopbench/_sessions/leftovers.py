@@ -38,7 +38,7 @@ def leftovers_of(session: Path, identity: str) -> ReadJournal:
         identity: as its header has it.
 
     Raises:
-        SessionFileError: a journal of its own cannot be read.
+        SessionFileError: a journal of its own cannot be read at all.
     """
     folder = journals_folder(session)
     try:

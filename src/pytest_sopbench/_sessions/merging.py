@@ -12,8 +12,8 @@ from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench.errors import SessionFileError
 
-from .header import DomainHeader, SessionHeader, planned_tasks
-from .reader import SavedSession
+from .header import DomainHeader, SessionHeader, made_of, planned_tasks
+from .reader import SavedSession, refuse_doubted
 from .resuming import PAST
 from .whole import (
     NOT_EVALUATED,
@@ -50,9 +50,9 @@ def merge_shards(
             else the tasks of the first shard come first.
 
     Raises:
-        SessionFileError: one is no shard, was cut short, lacks tasks that it selected, is there
-            twice, or is missing; a run is in two of them; or they differ in what was selected and
-            run, of whom, or how it was judged.
+        SessionFileError: one is no shard, was cut short, is damaged, lacks tasks that it selected,
+            is there twice, or is missing; a run is in two of them; or they differ in what was
+            selected and run, of whom, or how it was judged.
     """
     parts = _parts(shards)
     for other in parts[1:]:
@@ -96,10 +96,11 @@ def _shard(saved: SavedSession) -> Shard:
         msg = f"{saved.path}: not a shard: it was made without --sop-shard"
         raise SessionFileError(msg, hint="merge puts the shards of one session together")
     left = [_name(key) for key in (*saved.unfinished, *never_started(saved))]
-    if saved.summaries is None or left:
+    if not saved.finished or left:
         lost = f": {_some(left)} did not come to an end" if left else ""
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
         raise SessionFileError(msg, hint="run that shard again")
+    refuse_doubted(saved)
     away = saved.header.options.get(NOT_EVALUATED)
     if away:
         msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
@@ -200,8 +201,7 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
         git = replace(git, dirty=any(one.header.git and one.header.git.dirty for one in parts))
     keys = [key for one in parts for key in planned_keys(one)]
     return replace(
-        first,
-        identity="",
+        made_of(first, "merged", *(one.header.identity for one in parts)),
         started=min(one.header.started for one in parts),
         options={**_options(parts[0]), **_past(parts)},
         git=git,
@@ -260,7 +260,7 @@ def _records(
 
 
 def _summaries(parts: Sequence[SavedSession]) -> Mapping[str, Summary]:
-    """Add what the shards counted, which knows more than their records: reruns, spellings."""
+    """Add what the runs of the shards came to, with the reruns, of which no record tells."""
     added: dict[str, Summary] = {}
     for one in parts:
         for name, summary in (one.summaries or {}).items():

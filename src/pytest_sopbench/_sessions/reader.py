@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
 from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._core.records import RunKey, RunRecord, from_line
-from pytest_sopbench._core.summary_json import summary_from_json
+from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench.errors import SessionFileError
 
+from .checksum import is_intact, is_sealed, seed_of
+from .content import Content, Parse, parse_run
+from .damage import DamagedLine, damage_lines, run_name, some_runs
 from .frame import frame_of
-from .header import SCHEMA, SessionHeader, header_from_json
+from .header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from .leftovers import leftovers_of
 from .pointer import followed
 from .slim import TYPE as SLIM
-from .slim import slim_from_json
-from .start import start_from_json
+from .whole import summaries_of, unplanned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +30,22 @@ class SavedSession:
 
     `records` hold each key once, its last line, in the order of the file; those that stand in the
     journals of a session that did not come to its end follow. `unfinished` are the
-    runs that were begun and left no line: their process died. `summaries` by domain are those of
-    the last line, or `None` where the session did not come to its end. `problems` are what a
-    reader should tell, such as a last line that was cut short.
+    runs that were begun and left no line: their process died. `finished` tells whether the session
+    came to its end; `reruns` are those that its last line counts, by the title of each group.
+
+    `damaged` are the lines that hold something else than was written, which count for nothing.
+    `doubts` are the reasons for which nothing may be concluded from the file; `problems` are what
+    a reader should tell, the doubts and the damaged lines among them.
     """
 
     path: Path
     header: SessionHeader
     records: tuple[RunRecord, ...]
     unfinished: tuple[RunKey, ...] = ()
-    summaries: Mapping[str, Summary] | None = None
+    finished: bool = False
+    reruns: Mapping[str, int] | None = None
+    damaged: tuple[DamagedLine, ...] = ()
+    doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     called: str = ""
 
@@ -52,6 +59,11 @@ class SavedSession:
         """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
         return self.header.options.get(SLIM) is True
 
+    @property
+    def summaries(self) -> Mapping[str, Summary] | None:
+        """What the runs of each domain came to, counted; `None` without an end of the session."""
+        return summaries_of(self) if self.finished else None
+
     def runs_of(self, task: str) -> tuple[RunRecord, ...]:
         """Return the runs of one task, in the order of trials.
 
@@ -61,7 +73,7 @@ class SavedSession:
         Raises:
             SessionFileError: no task is called so, or tasks of several domains are.
         """
-        found = [record for record in self.records if task in _names_of(record)]
+        found = [record for record in self.records if is_called(record, task)]
         if not found:
             ids = {name for record in self.records for name in _names_of(record)}
             near = get_close_matches(task, sorted(ids), n=3)
@@ -87,90 +99,129 @@ class SavedSession:
         return frame_of(self.records)
 
 
-def read_session(path: Path) -> SavedSession:
-    """Read a saved session. A missing or truncated last line is no error.
+def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
+    """Read a saved session, line by line. A missing or truncated last line is no error.
+
+    A line that is not what was written is left out and named, and its run counts as one that
+    was planned and left no line. A session that was saved before lines had checksums is read as it
+    stands, and said to be unchecked.
+
+    Args:
+        path: the file.
+        parse: reads the line of a run, whole or what of it is needed.
 
     Raises:
         SessionFileError: the file cannot be read, is no saved session, was written by a newer
-            version, or is damaged elsewhere than at its end; names the line.
+            version, or its header is damaged.
     """
     # Once, since a session that ends meanwhile moves the pointer.
     called, path = path.stem, followed(path)
-    lines = _lines(path)
-    header = _header(path, lines[0])
-    records: dict[RunKey, RunRecord] = {}
-    begun: dict[RunKey, None] = {}
-    summaries: Mapping[str, Summary] | None = None
-    problems: list[str] = []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            found = _content(line)
-        except ValueError as fault:
-            if number == len(lines) and not line.endswith("\n"):
-                problems.append(f"{path}, line {number}: cut short, and left out")
-                break
-            raise _damaged(path, number, str(fault)) from fault
-        if isinstance(found, RunRecord):
-            records[found.key] = found
-            # A summary counts what stands above it, and nothing that was appended after it.
-            summaries = None
-        elif isinstance(found, RunKey):
-            begun[found] = None
-        else:
-            summaries = found
-    if summaries is None:
-        problems += _add_leftovers(path, header, records, begun)
-    unfinished = tuple(key for key in begun if key not in records)
-    problems += [f"{path}: {_unfinished(key)}" for key in unfinished]
-    return SavedSession(
+    try:
+        with path.open("rb") as file:
+            header = _header(path, file.readline())
+            seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
+            content = Content(seed, parse)
+            for number, line in enumerate(file, start=2):
+                content.take(number, line)
+    except OSError as fault:
+        msg = f"{path}: cannot be read: {fault.strerror or fault}"
+        raise SessionFileError(msg, hint=_nearest(path)) from fault
+    left = [] if content.finished else _add_leftovers(path, header, content)
+    return _judged(path, called, header, content, left)
+
+
+def refuse_doubted(saved: SavedSession) -> None:
+    """Refuse a session of which nothing may be concluded, before another is made of it.
+
+    Raises:
+        SessionFileError: the session is damaged.
+    """
+    if saved.doubts:
+        msg = f"{saved.path}: {saved.doubts[0]}"
+        raise SessionFileError(msg, hint="resume it, or run it again: damaged runs are lost")
+
+
+def is_called(record: RunRecord, task: str) -> bool:
+    """Tell whether a run is of the task that a user names."""
+    return task in _names_of(record)
+
+
+def _judged(
+    path: Path, called: str, header: SessionHeader, content: Content, problems: list[str]
+) -> SavedSession:
+    """Return the session, with what is to be told of it."""
+    lost = {one.run for one in content.damaged}
+    unfinished = tuple(
+        key for key in content.begun if key not in content.records and key not in lost
+    )
+    saved = SavedSession(
         path=path,
         called=called,
         header=header,
-        records=tuple(records.values()),
+        records=tuple(content.records.values()),
         unfinished=unfinished,
-        summaries=summaries,
-        problems=tuple(problems),
+        finished=content.finished,
+        reruns={name: one.reruns for name, one in (content.stored or {}).items()},
+        damaged=tuple(content.damaged),
+    )
+    doubts = tuple(_doubts(saved, content))
+    if header.schema <= UNCHECKED:
+        problems.append(f"{path}: saved before lines had checksums; it is read unchecked")
+    if content.cut:
+        problems.append(f"{path}, line {content.cut}: cut short, and left out")
+    problems += damage_lines(path, content.damaged)
+    # That lines are damaged, each of them has said.
+    problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
+    problems += [
+        f"{path}: the run of {run_name(key)} was begun and has no end: its process died"
+        for key in unfinished
+    ]
+    return SavedSession(
+        **{name: getattr(saved, name) for name in _KEPT}, doubts=doubts, problems=tuple(problems)
     )
 
 
-def _add_leftovers(
-    path: Path, header: SessionHeader, records: dict[RunKey, RunRecord], begun: dict[RunKey, None]
-) -> list[str]:
+_KEPT = ("path", "called", "header", "records", "unfinished", "finished", "reruns", "damaged")
+
+
+def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
+    """Say why nothing may be concluded from a file, damaged lines first."""
+    if content.damaged:
+        count = len(content.damaged)
+        yield f"{count} damaged lines" if count > 1 else "1 damaged line"
+    if content.differing and content.finished:
+        yield f"runs that stand there twice, and differ: {some_runs([*content.differing])}"
+    others = list(unplanned(saved))
+    if others:
+        yield f"runs that the session did not plan: {some_runs(others)}"
+    if content.finished and content.stored is not None and not content.damaged:
+        counted = summaries_of(saved)
+        if _outcomes(content.stored) != _outcomes(counted):
+            runs = sum(one.runs for one in content.stored.values())
+            yield (
+                f"its last line counts other outcomes of {runs} runs than its lines come to; "
+                f"the {len(saved.records)} lines of runs count"
+            )
+
+
+def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
+    return {name: {**one.outcomes} for name, one in summaries.items() if one.runs}
+
+
+def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
         left = leftovers_of(path, header.identity)
     except SessionFileError as fault:
         return [str(fault)]
     for key, run in left.finished.items():
-        records.setdefault(key, run.record)
-    begun.update(dict.fromkeys(left.unfinished))
-    return []
-
-
-def _unfinished(key: RunKey) -> str:
-    trial = f" (trial {key.trial})" if key.trial > 1 else ""
-    return f"the run of {key.domain}/{key.task}{trial} was begun and has no end: its process died"
+        content.records.setdefault(key, run.record)
+    content.begun.update(dict.fromkeys(left.unfinished))
+    return list(left.problems)
 
 
 def _names_of(record: RunRecord) -> tuple[str, ...]:
     return record.task, f"{record.domain}/{record.task}", f"{record.domain}::{record.task}"
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = path.read_bytes().decode("ascii")
-    except OSError as fault:
-        hint = _nearest(path)
-        msg = f"{path}: cannot be read: {fault.strerror or fault}"
-        raise SessionFileError(msg, hint=hint) from fault
-    except UnicodeDecodeError as fault:
-        raise _foreign(path, "it holds bytes that no saved session holds") from fault
-    # A power failure may leave a block of zeros where the last line should be.
-    text = text.rstrip("\0")
-    lines = [line for line in text.splitlines(keepends=True) if line.strip()]
-    if not lines:
-        raise _foreign(path, "it is empty")
-    return lines
 
 
 def _nearest(path: Path) -> str:
@@ -179,46 +230,32 @@ def _nearest(path: Path) -> str:
     return f"sessions in {path.parent}: {', '.join(near)}" if near else ""
 
 
-def _header(path: Path, line: str) -> SessionHeader:
+def _header(path: Path, line: bytes) -> SessionHeader:
+    if not line.strip(b"\0 \t\r\n"):
+        raise _foreign(path, "it is empty")
+    if not line.isascii():
+        raise _foreign(path, "it holds bytes that no saved session holds")
     try:
-        data = _object(line)
+        data: object = json.loads(line)
     except ValueError as fault:
         raise _foreign(path, "its first line is no header") from fault
-    if data.get("type") != "header":
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
         raise _foreign(path, "its first line is no header")
+    return _checked_header(path, line.rstrip(b"\r\n"), cast("dict[str, Any]", data))
+
+
+def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
     schema = data.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
         raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
     try:
-        return header_from_json(data)
+        header = header_from_json(data)
     except ValueError as fault:
-        raise _damaged(path, 1, str(fault)) from fault
-
-
-def _content(line: str) -> RunRecord | RunKey | Mapping[str, Summary]:
-    # By its beginning, so that the lines that matter for time are parsed once.
-    if line.startswith('{"type":"run",'):
-        return from_line(line)
-    data = _object(line)
-    if data.get("type") == "run":
-        return from_line(line)
-    if data.get("type") == SLIM:
-        return slim_from_json(data)
-    if data.get("type") == "start":
-        return start_from_json(data)
-    if data.get("type") == "summary" and isinstance(data.get("domains"), dict):
-        return {name: summary_from_json(one) for name, one in data["domains"].items()}
-    msg = "neither a run nor a summary"
-    raise ValueError(msg)
-
-
-def _object(line: str) -> dict[str, Any]:
-    data: object = json.loads(line)
-    if isinstance(data, dict):
-        return cast("dict[str, Any]", data)
-    msg = "no JSON object"
-    raise ValueError(msg)
+        raise _damaged(path, str(fault)) from fault
+    if (header.schema > UNCHECKED or is_sealed(line)) and not is_intact(line):
+        raise _damaged(path, "its checksum is missing, or of another content")
+    return header
 
 
 def _foreign(path: Path, why: str) -> SessionFileError:
@@ -226,6 +263,6 @@ def _foreign(path: Path, why: str) -> SessionFileError:
     return SessionFileError(f"{path}: no saved session: {why}", hint=hint)
 
 
-def _damaged(path: Path, number: int, why: str) -> SessionFileError:
-    hint = "a session is only ever cut short at its end; this one was changed since"
-    return SessionFileError(f"{path}, line {number}: damaged: {why}", hint=hint)
+def _damaged(path: Path, why: str) -> SessionFileError:
+    hint = "nothing can be concluded without its header: run the session again"
+    return SessionFileError(f"{path}, line 1: damaged: {why}", hint=hint)

@@ -15,8 +15,8 @@ from pytest_sopbench._core.rescoring import Judges, rescore
 from pytest_sopbench._core.traces import Trace
 from pytest_sopbench.errors import SessionFileError
 
-from .header import SessionHeader
-from .reader import SavedSession
+from .header import SessionHeader, made_of
+from .reader import SavedSession, refuse_doubted
 from .traces import trace_name, traces_folder
 from .whole import planned_records, summarized
 
@@ -55,12 +55,13 @@ def rescore_session(
         scoring: whose rules decide.
 
     Raises:
-        SessionFileError: it is a slim baseline, which holds no answers; or an event log that a
-            record names is damaged.
+        SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
+            event log that a record names is.
     """
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds no answers to judge"
         raise SessionFileError(msg, hint="rescore the session it was made of, and approve it again")
+    refuse_doubted(saved)
     judges = _judges(saved, domains, scoring)
     places = {
         name: {task: place for place, task in enumerate(domain.task_ids)}
@@ -125,10 +126,11 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
 def _header(saved: SavedSession, judges: Mapping[str, Judges], scoring: Scoring) -> SessionHeader:
     before = scoring_of(saved.header).value
     options = {**saved.header.options, "scoring": scoring.value, "rescored": before}
+    judging = judging_hash({name: one.after for name, one in judges.items()})
     return replace(
-        saved.header,
+        made_of(saved.header, saved.header.identity, "rescored", judging),
         options=options,
-        judging=judging_hash({name: one.after for name, one in judges.items()}),
+        judging=judging,
         domains={
             name: replace(one, judging=judging_hash({name: judges[name].after}))
             for name, one in saved.header.domains.items()

@@ -11,8 +11,10 @@ from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench.errors import SessionFileError
 
+from .checksum import sealed, seed_of
+from .damage import damage_lines
 from .git import GitState
-from .header import DomainHeader, SessionHeader
+from .header import UNCHECKED, DomainHeader, SessionHeader
 from .journal import ReadJournal, clear_journals, journals_folder
 from .leftovers import leftovers_of
 from .reader import SavedSession, read_session
@@ -41,11 +43,15 @@ _CONTENT: Final = {"sop": "SOP was", "specs": "tool specs were", "tools": "tools
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumable:
-    """What a session leaves: the runs to take over, and those that are asked to be made again."""
+    """What a session leaves: the runs to take over, and those that are asked to be made again.
+
+    `problems` are what was damaged and is not taken over.
+    """
 
     saved: SavedSession
     finished: Mapping[RunKey, RunRecord]
     again: frozenset[RunKey]
+    problems: tuple[str, ...] = ()
 
 
 def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
@@ -56,10 +62,10 @@ def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
         again: outcomes whose runs are to be made again, beside those that always are.
 
     Raises:
-        SessionFileError: the file or a journal cannot be read, is damaged, or holds a slim
-            baseline; or the disk did not take the file with its journals in it.
+        SessionFileError: the file or a journal cannot be read, its header is damaged, or it holds
+            a slim baseline; or the disk did not take the file with its journals in it.
     """
-    bring_in_leftovers(path)
+    lost = bring_in_leftovers(path)
     saved = read_session(path)
     if saved.slim:
         msg = f"{path}: a slim baseline holds outcomes alone, and no runs to take over"
@@ -72,31 +78,45 @@ def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
             if one.outcome not in ALWAYS_AGAIN and one.outcome not in again
         },
         again=frozenset(one.key for one in saved.records if one.outcome in again),
+        problems=(*lost, *damage_lines(path, saved.damaged)),
     )
 
 
-def bring_in_leftovers(path: Path) -> None:
+def bring_in_leftovers(path: Path) -> Sequence[str]:
     """Write into a session's file what stands in its journals alone, and remove them.
 
     Wherever this is cut short, the session reads as before.
 
+    Returns:
+        What is to be told of the journals, such as damaged lines, which are gone then.
+
     Raises:
-        SessionFileError: a file cannot be read, is damaged, or cannot be written.
+        SessionFileError: a file cannot be read, or its header is damaged, or it cannot be written.
     """
     if not path.exists() or not journals_folder(path).is_dir():
-        return
+        return ()
     saved = read_session(path)
     left = leftovers_of(path, saved.header.identity)
-    if saved.summaries is not None or not (left.finished or left.unfinished):
-        return
+    if saved.finished or not (left.finished or left.unfinished):
+        return left.problems
     _add_logs(path, left)
-    header, *lines = path.read_text("ascii").rstrip("\0").splitlines(keepends=True)
-    # Before the others, since the last line of a key wins. A line without an end was cut short.
-    whole = [line.rstrip("\n") for line in lines if line.endswith("\n") and line.strip()]
     starts = map(start_to_line, left.unfinished)
     runs = (run.line for run in left.finished.values())
-    write_lines(path, (header.rstrip("\n"), *starts, *runs, *whole))
+    write_lines(path, _with_lines(path, saved.header, (*starts, *runs)))
     clear_journals(journals_folder(path))
+    return left.problems
+
+
+def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield the lines of a file, with others below its header."""
+    seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
+    with path.open("rb") as file:
+        yield file.readline()
+        # Before the others, since the last line of a key wins.
+        for line in lines:
+            yield (line.encode() if seed is None else sealed(line, seed)) + b"\n"
+        # A line without an end was cut short.
+        yield from (line for line in file if line.endswith(b"\n") and line.strip())
 
 
 def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
@@ -152,7 +172,7 @@ def _add_logs(path: Path, left: ReadJournal) -> None:
         place = traces_folder(path) / trace_name(key)
         if not run.events or place.exists():
             continue
-        write_lines(place, run.events.rstrip("\n").split("\n"))
+        write_lines(place, (run.events.encode(),))
 
 
 def _shown(arguments: Mapping[str, Any]) -> str:

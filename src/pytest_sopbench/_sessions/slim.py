@@ -14,7 +14,7 @@ from typing import Any, Final
 from pytest_sopbench._core.records import CallRecord, RunRecord
 from pytest_sopbench._core.verdicts import Outcome
 
-from .header import SessionHeader
+from .header import SCHEMA, SessionHeader
 
 TYPE: Final = "slim"
 """The type of a slim line; and the option of the header that says that all are."""
@@ -23,7 +23,10 @@ TYPE: Final = "slim"
 def slim_header(header: SessionHeader, *, reason: str) -> SessionHeader:
     """Return the header of the baseline that a session becomes, with why it was accepted."""
     return replace(
+        # Without an identity: a diff of two baselines shows what changed, and no checksums beside.
         header,
+        schema=SCHEMA,
+        identity="",
         options={**header.options, TYPE: True, "reason": reason},
         domains={
             name: replace(one, planned=tuple(sorted(one.planned)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.records import RunRecord, to_line
 from pytest_sopbench.errors import SessionFileError
 
-from .header import SessionHeader, header_to_line
+from .header import SessionHeader
 from .traces import traces_folder
-from .writer import summary_to_line
+from .writer import sealed_session, summary_to_line
 
 _BLOCK = 4_096
 
@@ -43,8 +44,8 @@ def store_session(
         if one.exists():
             msg = f"{one}: is there already"
             raise SessionFileError(msg, hint="choose another name, or move it away first")
-    lines = [header_to_line(header), *map(to_line, records), summary_to_line(summaries)]
-    write_lines(path, lines)
+    lines = chain(map(to_line, records), map(summary_to_line, (summaries,)))
+    write_lines(path, sealed_session(header, lines))
     try:
         for session in logs:
             if traces_folder(session).is_dir():
@@ -54,8 +55,10 @@ def store_session(
         raise SessionFileError(msg) from fault
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> None:
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     """Write the lines of a file aside and rename it, so that nobody ever reads half of it.
+
+    The lines have their ends.
 
     Raises:
         SessionFileError: the disk did not take it.
@@ -64,8 +67,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with aside.open("w", encoding="ascii", newline="\n") as file:
-                file.writelines(f"{line}\n" for line in lines)
+            with aside.open("wb") as file:
+                file.writelines(lines)
             aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.models import OutputField
@@ -13,7 +15,9 @@ from pytest_sopbench._core.tally import Tally
 from pytest_sopbench._core.task_entries import TaskName
 from pytest_sopbench._core.verdicts import Outcome
 
-from .reader import SavedSession
+if TYPE_CHECKING:
+    from .header import PlannedTasks
+    from .reader import SavedSession
 
 SHARD = "--sop-shard="
 """How the option of a shard begins, among what selected the tasks of a session."""
@@ -58,21 +62,29 @@ def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
 
 
 def summaries_of(
-    saved: SavedSession, *, without: Collection[TaskName] = ()
+    saved: SavedSession,
+    *,
+    without: Collection[TaskName] = (),
+    fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
 ) -> Mapping[str, Summary]:
-    """Return what the runs of each domain came to, as the session's own summary names them.
+    """Return what the runs of each domain came to, counted from their lines.
 
-    Where a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`.
+    Where a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`. What the
+    session itself counted is not believed, but for reruns, of which no line of a run tells.
 
     Args:
-        saved: a session; where it came to its end, its own last line is what counts.
+        saved: a session.
         without: tasks that are left out.
+        fields: the output fields of the domains that are at hand; see `Tally`.
     """
-    if saved.summaries is not None and not without:
-        return saved.summaries
-    return summarized(
-        one for one in planned_records(saved) if TaskName(one.domain, one.task) not in without
-    )
+    records: Iterable[RunRecord] = planned_records(saved)
+    if without:
+        records = (one for one in records if TaskName(one.domain, one.task) not in without)
+    reruns = saved.reruns or {}
+    return {
+        name: replace(one, reruns=reruns.get(name, 0))
+        for name, one in summarized(records, fields).items()
+    }
 
 
 def summarized(
@@ -101,7 +113,7 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
 
     Where the header does not tell agents, they are of the one that runs of the domain tell first.
     """
-    told = {one.domain: one.agent for one in reversed(saved.records)}
+    told = _told(saved)
     for name, domain in saved.header.domains.items():
         agents = domain.agents or {told.get(name, saved.header.agent): domain}
         for agent, planned in agents.items():
@@ -111,23 +123,62 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
 
 def never_started(saved: SavedSession) -> Iterator[RunKey]:
     """Yield the planned runs of which the file has no sign."""
-    seen = {*(one.key for one in saved.records), *saved.unfinished}
-    of_anyone = {key._replace(agent="") for key in seen}
-    for key in planned_keys(saved):
-        if saved.header.domains[key.domain].agents:
-            found = key in seen
-        else:
-            # Which agent the others had is a guess, which must not make up a run.
-            found = key._replace(agent="") in of_anyone
-        if not found:
-            yield key
+    seen = _seen(saved)
+    told = _told(saved)
+    for name, domain in saved.header.domains.items():
+        for agent, planned in (domain.agents or {"": domain}).items():
+            for task, trial in planned.runs:
+                if task not in seen.get((name, agent, trial), ()):
+                    known = agent or told.get(name, saved.header.agent)
+                    yield RunKey(name, task, trial, known)
+
+
+def unplanned(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the runs of the file that its session did not plan, where it says what it planned."""
+    if not saved.header.domains:
+        return
+    for (name, agent, trial), tasks in _seen(saved).items():
+        domain = saved.header.domains.get(name)
+        agents: Mapping[str, PlannedTasks] = {} if domain is None else domain.agents or {"": domain}
+        planned = agents.get(agent)
+        known = frozenset(planned.planned) if planned is not None else frozenset[str]()
+        for task in sorted(tasks):
+            if planned is None or task not in known or trial not in planned.trials_of(task):
+                yield RunKey(name, task, trial, agent)
+
+
+def _seen(saved: SavedSession) -> Mapping[tuple[str, str, int], set[str]]:
+    """Return the tasks of which there is a sign, by domain, agent and trial.
+
+    Where the header does not tell agents, which one the others had is a guess, which must not make
+    up a run: there all runs are of the agent without a name.
+    """
+    telling = {name for name, one in saved.header.domains.items() if one.agents}
+    seen: dict[tuple[str, str, int], set[str]] = {}
+    signs: Iterable[RunRecord | RunKey] = chain(saved.records, saved.unfinished)
+    for one in signs:
+        agent = one.agent if one.domain in telling else ""
+        tasks = seen.get((one.domain, agent, one.trial))
+        if tasks is None:
+            tasks = seen[one.domain, agent, one.trial] = set()
+        tasks.add(one.task)
+    return seen
+
+
+def _told(saved: SavedSession) -> Mapping[str, str]:
+    """Return the agent of each domain that its runs tell first."""
+    return {one.domain: one.agent for one in reversed(saved.records)}
 
 
 def _missing(saved: SavedSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
+    damaged = {one.run for one in saved.damaged}
+    # At its end a session writes a line of every planned run, whatever became of it.
+    why = "its line is missing" if saved.finished else "it was never started"
     for key in never_started(saved):
-        yield _unseen(key, Outcome.NOT_RUN, "it was never started")
+        said = "its line is damaged" if key in damaged else why
+        yield _unseen(key, Outcome.NOT_RUN, said)
 
 
 def _unseen(key: RunKey, outcome: Outcome, reason: str) -> RunRecord:

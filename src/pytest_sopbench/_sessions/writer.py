@@ -19,6 +19,7 @@ from pytest_sopbench._core.summary_json import summary_to_json, total_to_json
 from pytest_sopbench._core.totals import total_of
 from pytest_sopbench.errors import SessionFileError
 
+from .checksum import sealed, seed_of
 from .folder import make_folder
 from .header import SessionHeader, header_to_line
 from .start import MARK
@@ -66,14 +67,15 @@ class SessionWriter:
         self.path = path
         self.kept = kept
         self._clock = clock
+        self._seed = seed_of(header.identity)
         if kept is not None:
             _refuse_existing(kept)
             _make_folder(kept)
         _make_folder(path)
         with _told(path):
             with _replacing(path) as file:
-                for line in (header_to_line(header), *lines):
-                    file.write(f"{line}\n".encode())
+                for line in sealed_session(header, lines):
+                    file.write(line)
             self._file = path.open("a+b")
         self._began = self._synced = clock()
 
@@ -82,14 +84,14 @@ class SessionWriter:
         return self._file.closed
 
     def append(self, line: str) -> None:
-        """Add one line of JSON, given without its end.
+        """Add one line of JSON, given without its checksum and its end.
 
         Raises:
             SessionFileError: the disk did not take it. The file is closed then.
         """
         try:
             # One write for the line and its end: a line without an end is known to be cut.
-            _write_whole(self._file.fileno(), f"{line}\n".encode())
+            write_whole(self._file.fileno(), sealed(line, self._seed) + b"\n")
             if self._clock() - self._synced >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = self._clock()
@@ -121,7 +123,8 @@ class SessionWriter:
             for line in _ordered(self._file, order):
                 new.write(line)
             took = self._clock() - self._began
-            new.write(f"{summary_to_line(summaries, duration=took)}\n".encode())
+            summary = summary_to_line(summaries, duration=took)
+            new.write(sealed(summary, self._seed) + b"\n")
             self._file.close()
         if self.kept is not None:
             with _told(self.kept), _adding(self.kept) as copy, self.path.open("rb") as whole:
@@ -136,6 +139,14 @@ class SessionWriter:
             with contextlib.suppress(OSError):
                 self._file.close()
             raise
+
+
+def sealed_session(header: SessionHeader, lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield the header and then the lines of a session, each with its checksum and its end."""
+    yield sealed(header_to_line(header)) + b"\n"
+    seed = seed_of(header.identity)
+    for line in lines:
+        yield sealed(line, seed) + b"\n"
 
 
 def _ordered(file: BinaryIO, order: Iterable[RunKey]) -> Iterator[bytes]:
@@ -164,7 +175,7 @@ def _key_of(line: bytes) -> RunKey:
     return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
+def write_whole(descriptor: int, data: bytes) -> None:
     """Write past the buffer, which would be flushed at once anyhow.
 
     Raises:
