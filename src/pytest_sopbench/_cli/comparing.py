@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .domains import readable_domains
-from .front import INCONCLUSIVE, echo_json, refuse, saved_session, say, tell
+from .front import INCONCLUSIVE, counted_session, echo_json, refuse, say, tell
 from .gates import fail_under_option, gate_option, gated_json, gated_lines, given_gates, status_of
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def compare(
         refuse("two sessions are needed", "sopbench compare BASELINE SESSION")
     if asked and len(sessions) > PAIR:
         refuse("gates are asked of two sessions", "compare each with the baseline by itself")
-    saved = [saved_session(one) for one in sessions]
+    saved = [counted_session(one) for one in sessions]
     compared = _compared(saved)
     gated = _gated(saved[1], compared[0], asked) if asked else None
     if as_json:

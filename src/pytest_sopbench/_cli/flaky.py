@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import project, refuse, saved_session, say
+from .front import counted_session, project, refuse, say
 
 if TYPE_CHECKING:
     from datetime import date
@@ -33,7 +33,7 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     from pytest_sopbench._core.flaky import flaky_tasks
     from pytest_sopbench._reports.flaky import proposal_lines
 
-    saved = [saved_session(one) for one in sessions]
+    saved = [counted_session(one) for one in sessions]
     _refuse_mixed(saved)
     ordered = sorted(saved, key=lambda one: one.header.started)
     found = flaky_tasks(record for one in ordered for record in one.records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
+    from pytest_sopbench._sessions.content import Parse
     from pytest_sopbench._sessions.project import Project
     from pytest_sopbench._sessions.reader import SavedSession
 
@@ -25,6 +27,8 @@ class FrontDoor(click.Group):
     """Says our own errors in one message, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> object:
+        # A large session is many small values and no cycles: looking for these doubles the time.
+        gc.disable()
         try:
             return super().invoke(ctx)
         except SopbenchError as error:
@@ -46,23 +50,34 @@ def path_of(session: str) -> Path:
     return session_path(session, project().sessions_dir)
 
 
-def saved_session(session: str) -> SavedSession:
-    """Read a session by NAME or path, and tell what is odd about it."""
+def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
+    """Read a session by NAME or path, and tell what is odd about it.
+
+    `parse` reads the line of a run; without it, runs are read in full.
+    """
+    from pytest_sopbench._sessions.content import parse_run
     from pytest_sopbench._sessions.reader import read_session
     from pytest_sopbench._sessions.unended import not_ended
 
     path = path_of(session)
     if why := not_ended(path):
         tell(f"{why}; it left what it had finished")
-    saved = read_session(path)
+    saved = read_session(path, parse or parse_run)
     for problem in saved.problems:
         tell(problem)
     return saved
 
 
-def full_session(session: str) -> SavedSession:
+def counted_session(session: str) -> SavedSession:
+    """Read what numbers are made of, and nothing else of the runs."""
+    from pytest_sopbench._sessions.skimming import Skimmer
+
+    return saved_session(session, Skimmer())
+
+
+def full_session(session: str, parse: Parse | None = None) -> SavedSession:
     """Read a session whose runs can be shown, which those of a slim baseline cannot."""
-    saved = saved_session(session)
+    saved = saved_session(session, parse)
     if saved.slim:
         refuse(
             f"{saved.path}: a slim baseline holds outcomes and names of calls, and nothing to show",

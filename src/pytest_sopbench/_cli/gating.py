@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import FAILS, echo_json, path_of, refuse, saved_session, say
+from .front import FAILS, counted_session, echo_json, path_of, refuse, say
 from .gates import (
     fail_under_option,
     gate_option,
@@ -47,7 +47,7 @@ def gate(
     from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
 
     _refuse_unended(session, as_json=as_json)
-    saved = saved_session(session)
+    saved = counted_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     if not asked:
         refuse(f"{saved.path}: it was asked no gate", "say which: --gate NAME=VALUE, --fail-under")
@@ -85,4 +85,4 @@ def _comparison(
     name = baseline or saved.header.options.get("compare")
     if not name or not any(one.name in COMPARISON_GATES for one in gates):
         return None
-    return compare_saved(saved_session(str(name)), saved)
+    return compare_saved(counted_session(str(name)), saved)

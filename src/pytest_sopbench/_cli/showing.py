@@ -11,6 +11,7 @@ from .front import echo_json, full_session, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records import RunRecord
+    from pytest_sopbench._sessions.content import Parse
 
 
 @click.command()
@@ -28,7 +29,7 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
     from pytest_sopbench._core.records import to_line
     from pytest_sopbench._sessions.whole import planned_records
 
-    saved = full_session(session)
+    saved = full_session(session, _parse(task))
     records = planned_records(saved) if task is None else saved.runs_of(task)
     if as_json:
         import json
@@ -38,6 +39,16 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
         return
     for line in _task_lines(records) if task is not None else _session_lines(records, every=every):
         say(line)
+
+
+def _parse(task: str | None) -> Parse:
+    """Return what reads the runs that are shown in full, and of others what is counted."""
+    from pytest_sopbench._sessions.reader import is_called
+    from pytest_sopbench._sessions.skimming import Skimmer
+
+    if task is None:
+        return Skimmer(lambda run: run["outcome"] != "correct" or bool(run["rules"]))
+    return Skimmer(lambda run: is_called(run["domain"], run["task"], task))
 
 
 def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:

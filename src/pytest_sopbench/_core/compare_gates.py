@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .compare_sessions import Comparison, SessionComparison, Tier
+from .compare_sessions import OTHER_RULES, Comparison, SessionComparison, Tier
 from .gates import (
     POOLED,
     Doubts,
@@ -28,6 +28,8 @@ COMPARISON_GATES: Final = (LOST, DROP, P)
 
 PAIRED_SHARE: Final = 0.8
 """The share of the tasks that must be paired before a gate on a comparison says anything."""
+
+RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
 
 
 def evaluate_comparison(
@@ -102,7 +104,8 @@ def _bound(spec: GateSpec) -> str:
 def _doubt(comparison: Comparison, spec: GateSpec) -> str:
     """Say why a gate cannot be decided by what was compared, or nothing."""
     if comparison.tier is Tier.NOT_COMPARABLE:
-        return f"the baseline cannot be compared: {comparison.why}"
+        other_rules = comparison.why == OTHER_RULES
+        return RESCORE if other_rules else f"the baseline cannot be compared: {comparison.why}"
     if comparison.doubt:
         return comparison.doubt
     paired, tasks = comparison.paired, comparison.tasks

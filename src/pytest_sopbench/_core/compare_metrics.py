@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeVar
 
-from .paired import Pair
+from .paired import Counts, Pair
 from .paired_tests import newcombe
 from .records import RunRecord
 from .resampling import Bounds, bootstrap
@@ -18,8 +18,6 @@ NEWCOMBE: Final = "Newcombe"
 BOOTSTRAP: Final = "bootstrap over tasks"
 
 _Kind = TypeVar("_Kind", bound=Hashable)
-_Sides = tuple[int, int, int, int]
-"""Parts and wholes of a task: part and whole in the baseline, part and whole now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,17 +75,28 @@ def _both_require(pairs: Sequence[Pair]) -> bool:
 def _change(pairs: Sequence[Pair], counts: Callable[[RunRecord], bool]) -> Change:
     if not pairs:
         return Change()
-    rates = [(_share(pair.baseline, counts), _share(pair.current, counts)) for pair in pairs]
-    before = float(sum(was for was, _ in rates) / len(rates))
-    after = float(sum(now for _, now in rates) / len(rates))
+    kinds = Counter(
+        (*_share(pair.baseline, counts), *_share(pair.current, counts)) for pair in pairs
+    )
+    # Few kinds of tasks, however many tasks: fractions of each would take longer than all else.
+    rates = {
+        (was, of_was, now, of_now): (Fraction(was, of_was), Fraction(now, of_now))
+        for was, of_was, now, of_now in kinds
+    }
+    before, after = (
+        float(sum(rates[kind][side] * number for kind, number in kinds.items()) / len(pairs))
+        for side in (0, 1)
+    )
     if all(pair.single for pair in pairs):
-        kinds = Counter(rates)
         both, lost, gained, neither = (
-            kinds[Fraction(was), Fraction(now)] for was, now in ((1, 1), (1, 0), (0, 1), (0, 0))
+            kinds[was, 1, now, 1] for was, now in ((1, 1), (1, 0), (0, 1), (0, 0))
         )
         bounds = newcombe(both, lost, gained, neither)
         return Change(before=before, after=after, bounds=bounds, method=NEWCOMBE)
-    bounds = _bootstrap(Counter(float(now - was) for was, now in rates), _mean)
+    differences: Counter[float] = Counter()
+    for kind, number in kinds.items():
+        differences[float(rates[kind][1] - rates[kind][0])] += number
+    bounds = _bootstrap(differences, _mean)
     return Change(before=before, after=after, bounds=bounds, method=BOOTSTRAP)
 
 
@@ -115,12 +124,12 @@ def _mean(kinds: Mapping[float, int]) -> float:
     return sum(value * number for value, number in kinds.items()) / sum(kinds.values())
 
 
-def _ratio_difference(kinds: Mapping[_Sides, int]) -> float | None:
+def _ratio_difference(kinds: Mapping[Counts, int]) -> float | None:
     before, after = _ratios(kinds)
     return None if before is None or after is None else after - before
 
 
-def _ratios(kinds: Mapping[_Sides, int]) -> tuple[float | None, float | None]:
+def _ratios(kinds: Mapping[Counts, int]) -> tuple[float | None, float | None]:
     was, was_of, now, now_of = (
         sum(kind[place] * number for kind, number in kinds.items()) for place in range(4)
     )
@@ -131,5 +140,5 @@ def _right_of_done(runs: Sequence[RunRecord]) -> tuple[int, int]:
     return sum(map(_is_correct, runs)), sum(map(_is_completed, runs))
 
 
-def _share(runs: Sequence[RunRecord], counts: Callable[[RunRecord], bool]) -> Fraction:
-    return Fraction(sum(map(counts, runs)), len(runs))
+def _share(runs: Sequence[RunRecord], counts: Callable[[RunRecord], bool]) -> tuple[int, int]:
+    return sum(map(counts, runs)), len(runs)

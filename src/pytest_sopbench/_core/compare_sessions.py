@@ -17,7 +17,7 @@ from .compare_metrics import Change, changes_of
 from .confusion import Collapse
 from .metrics import EMPTY, Summary
 from .models import OutputField
-from .paired import Aside, Pair, Pairs, TaskKey, pair_runs
+from .paired import Aside, Counts, Pair, Pairs, TaskKey, pair_runs
 from .paired_tests import ALPHA, PairedTest, needed_for, paired_test
 from .records import RunRecord
 from .tally import summary_of
@@ -150,7 +150,7 @@ def compare(
     groups = {
         f"{domain} ({agent})" if agent else domain: _comparison(
             baseline.name,
-            pairs.of(domain, agent),
+            pairs.of(domain, agent) if len(titles) > 1 else pairs,
             why=_unlike(baseline, current, (domain,)),
             doubt=current.doubt or baseline.doubt,
             fields=(fields or {}).get(domain, ()),
@@ -195,9 +195,11 @@ def _comparison(
     name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
 ) -> Comparison:
     compared = pairs.pairs
-    test = _test(compared)
+    counts = Counter(pair.counts for pair in compared)
+    test = _test(counts)
     changes = changes_of(compared)
-    discordant = sum(pair.before != pair.after for pair in compared)
+    fell = {kind: kind[0] * kind[3] - kind[2] * kind[1] for kind in counts}
+    discordant = sum(number for kind, number in counts.items() if fell[kind])
     tier = _tier(test.p, changes["tsr"].difference, discordant)
     outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
     return Comparison(
@@ -209,7 +211,7 @@ def _comparison(
         gained=tuple(pair.key for pair in compared if pair.gained),
         paired=len(compared),
         discordant=discordant,
-        worse=sum(pair.after < pair.before for pair in compared),
+        worse=sum(number for kind, number in counts.items() if fell[kind] > 0),
         needed=needed_for(ALPHA),
         aside=pairs.aside,
         left_out=len(pairs.left_out),
@@ -223,12 +225,14 @@ def _comparison(
     )
 
 
-def _test(pairs: Sequence[Pair]) -> PairedTest:
-    if not pairs:
+def _test(counts: Mapping[Counts, int]) -> PairedTest:
+    if not counts:
         return NOTHING_TESTED
-    differences = [pair.after - pair.before for pair in pairs]
-    unit = lcm(*(one.denominator for one in differences))
-    return paired_test([int(one * unit) for one in differences])
+    unit = lcm(*(of_was * of_now for _, of_was, _, of_now in counts))
+    differences: list[int] = []
+    for (was, of_was, now, of_now), number in counts.items():
+        differences += [now * (unit // of_now) - was * (unit // of_was)] * number
+    return paired_test(differences)
 
 
 def _tier(p: float, change: float | None, discordant: int) -> Tier:

@@ -6,14 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from .records import RunRecord
 from .trials import NO_EVIDENCE
 from .verdicts import Outcome
-
-HALF: Final = Fraction(1, 2)
-"""How far a rate must fall for its task to be lost, or rise for it to be gained."""
 
 
 class TaskKey(NamedTuple):
@@ -36,6 +33,16 @@ class Aside(StrEnum):
     NO_EVIDENCE = "unavailable or never started"
 
 
+Counts: TypeAlias = tuple[int, int, int, int]
+"""Parts and wholes of a task: part and whole in the baseline, part and whole now."""
+
+
+def fell_by_half(counts: Counts) -> bool:
+    """Tell whether a rate fell by at least half; in whole numbers, since fractions are slow."""
+    was, of_was, now, of_now = counts
+    return 2 * (was * of_now - now * of_was) >= of_was * of_now
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """One task with its runs in both sessions: those in which the agent could show what it does."""
@@ -50,24 +57,30 @@ class Pair:
         return len(self.baseline) == len(self.current) == 1
 
     @property
+    def counts(self) -> Counts:
+        """Correct runs and runs, in the baseline and now."""
+        return *_right_of(self.baseline), *_right_of(self.current)
+
+    @property
     def before(self) -> Fraction:
         """The share of correct runs in the baseline."""
-        return _rate(self.baseline)
+        return Fraction(*_right_of(self.baseline))
 
     @property
     def after(self) -> Fraction:
         """The share of correct runs in the current session."""
-        return _rate(self.current)
+        return Fraction(*_right_of(self.current))
 
     @property
     def lost(self) -> bool:
         """Whether the rate fell by at least half; with one trial: correct before, not now."""
-        return self.before - self.after >= HALF
+        return fell_by_half(self.counts)
 
     @property
     def gained(self) -> bool:
         """Whether the rate rose by at least half; with one trial: not correct before, now."""
-        return self.after - self.before >= HALF
+        was, of_was, now, of_now = self.counts
+        return fell_by_half((now, of_now, was, of_was))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,28 +161,31 @@ def pair_runs(
         left_out=tuple(unasked),
         may_fail=tuple(key for key in after if key[:2] in excused),
         outcomes={
-            key: tuple(run.outcome for run in runs)
+            key: _ONCE[runs[0].outcome] if len(runs) == 1 else tuple(run.outcome for run in runs)
             for key, runs in after.items()
             if key[:2] not in excused
         },
     )
 
 
-def _by_task(runs: Sequence[RunRecord], *, several: bool) -> dict[TaskKey, list[RunRecord]]:
-    tasks: dict[TaskKey, list[RunRecord]] = {}
+def _by_task(runs: Sequence[RunRecord], *, several: bool) -> dict[TaskKey, tuple[RunRecord, ...]]:
+    tasks: dict[TaskKey, tuple[RunRecord, ...]] = {}
     for run in runs:
         key = TaskKey(run.domain, run.task, run.agent if several else "")
-        tasks.setdefault(key, []).append(run)
+        # Tuples, since nearly all tasks of a large session have one run: lists take twice as much.
+        tasks[key] = (*tasks.get(key, ()), run)
     return tasks
 
 
-def _why_not(was: Sequence[RunRecord], now: Sequence[RunRecord]) -> Aside | None:
+def _why_not(was: tuple[RunRecord, ...], now: tuple[RunRecord, ...]) -> Aside | None:
     if not now:
         return Aside.ONLY_BASELINE
     if not was:
         return Aside.ONLY_CURRENT
     if not (_telling(was) and _telling(now)):
         return Aside.NO_EVIDENCE
+    if was[0].task_hash == now[0].task_hash and len(was) == len(now) == 1:
+        return None
     before, after = _hashes(was), _hashes(now)
     if before and after and before != after:
         return Aside.CHANGED
@@ -181,9 +197,17 @@ def _hashes(runs: Sequence[RunRecord]) -> set[str]:
     return {run.task_hash for run in runs if run.task_hash}
 
 
-def _telling(runs: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
+def _telling(runs: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
+    if len(runs) == 1:
+        return () if runs[0].outcome in NO_EVIDENCE else runs
     return tuple(run for run in runs if run.outcome not in NO_EVIDENCE)
 
 
-def _rate(runs: Sequence[RunRecord]) -> Fraction:
-    return Fraction(sum(run.outcome is Outcome.CORRECT for run in runs), len(runs))
+_ONCE: Final = {one: (one,) for one in Outcome}
+"""The outcomes of a task that was run once, which nearly all are: a large session has few."""
+
+
+def _right_of(runs: Sequence[RunRecord]) -> tuple[int, int]:
+    if len(runs) == 1:
+        return int(runs[0].outcome is Outcome.CORRECT), 1
+    return sum(run.outcome is Outcome.CORRECT for run in runs), len(runs)

@@ -27,7 +27,7 @@ from pytest_sopbench._core.task_entries import (
 from pytest_sopbench.errors import SessionFileError
 
 from .reader import SavedSession
-from .whole import NOT_EVALUATED, planned_records, shard_of, summaries_of
+from .whole import NOT_EVALUATED, outcomes_of, planned_records, shard_of, summaries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,8 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     on another day another entry is expired.
     """
     must_pass = {name: TaskEntry(name=name, must_pass=True) for name in _named(saved, "must_pass")}
+    if not must_pass and not _named(saved, "expired"):
+        return EntriesReport()
     records = planned_records(saved)
     found = report_entries(records, TaskEntries(entries=must_pass), date.min)
     planned = {TaskName(one.domain, one.task) for one in records}
@@ -128,11 +130,13 @@ def ask_gates(
     left_out = quarantined(saved)
     of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
     of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
-    asked = [
-        one for one in planned_records(saved) if TaskName(one.domain, one.task) not in left_out
-    ]
-    summaries = summaries_of(saved, without=left_out)
-    whole = summaries_of(saved) if left_out else summaries
+    asked = planned_records(saved)
+    if left_out:
+        asked = tuple(one for one in asked if TaskName(one.domain, one.task) not in left_out)
+    # Gates on a comparison ask no more than how the runs ended.
+    count = (summaries_of if of_summary else outcomes_of) if not left_out else None
+    summaries = count(saved) if count is not None else summaries_of(saved, without=left_out)
+    whole = outcomes_of(saved) if left_out else summaries
     doubts = doubts_of(gates, summaries, whole)
     verdicts = (
         *evaluate(of_summary, summaries, doubts),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from sys import intern
 from typing import Any
 
 from pytest_sopbench._core.models import JsonValue
@@ -156,7 +157,8 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
 
 def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "planned": tuple(data["planned"]),
+        # The runs of a session, and of others beside it, name the same tasks.
+        "planned": tuple(map(intern, data["planned"])),
         # Sessions that were saved before there were trials have one of each task.
         "trials": int(data.get("trials", 1)),
         "some_trials": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,7 @@ from .header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from .leftovers import leftovers_of
 from .pointer import followed
 from .slim import TYPE as SLIM
-from .whole import summaries_of, unplanned
+from .whole import never_started, outcomes_of, summaries_of, unplanned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,8 @@ class SavedSession:
     journals of a session that did not come to its end follow. `unfinished` are the
     runs that were begun and left no line: their process died. `finished` tells whether the session
     came to its end; `reruns` are those that its last line counts, by the title of each group.
+
+    `absent` are the planned runs of which the file has no sign, or `None` where nobody has looked.
 
     `damaged` are the lines that hold something else than was written, which count for nothing.
     `doubts` are the reasons for which nothing may be concluded from the file; `problems` are what
@@ -44,6 +46,7 @@ class SavedSession:
     unfinished: tuple[RunKey, ...] = ()
     finished: bool = False
     reruns: Mapping[str, int] | None = None
+    absent: tuple[RunKey, ...] | None = None
     damaged: tuple[DamagedLine, ...] = ()
     doubts: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -73,9 +76,9 @@ class SavedSession:
         Raises:
             SessionFileError: no task is called so, or tasks of several domains are.
         """
-        found = [record for record in self.records if is_called(record, task)]
+        found = [one for one in self.records if is_called(one.domain, one.task, task)]
         if not found:
-            ids = {name for record in self.records for name in _names_of(record)}
+            ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
             near = get_close_matches(task, sorted(ids), n=3)
             msg = f"{self.path}: no run of a task {task!r}"
             hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
@@ -141,9 +144,9 @@ def refuse_doubted(saved: SavedSession) -> None:
         raise SessionFileError(msg, hint="resume it, or run it again: damaged runs are lost")
 
 
-def is_called(record: RunRecord, task: str) -> bool:
-    """Tell whether a run is of the task that a user names."""
-    return task in _names_of(record)
+def is_called(domain: str, task: str, name: str) -> bool:
+    """Tell whether a user names a task so."""
+    return name.endswith(task) and name in _names_of(domain, task)
 
 
 def _judged(
@@ -164,6 +167,7 @@ def _judged(
         reruns={name: one.reruns for name, one in (content.stored or {}).items()},
         damaged=tuple(content.damaged),
     )
+    saved = replace(saved, absent=tuple(never_started(saved)))
     doubts = tuple(_doubts(saved, content))
     if header.schema <= UNCHECKED:
         problems.append(f"{path}: saved before lines had checksums; it is read unchecked")
@@ -176,12 +180,7 @@ def _judged(
         f"{path}: the run of {run_name(key)} was begun and has no end: its process died"
         for key in unfinished
     ]
-    return SavedSession(
-        **{name: getattr(saved, name) for name in _KEPT}, doubts=doubts, problems=tuple(problems)
-    )
-
-
-_KEPT = ("path", "called", "header", "records", "unfinished", "finished", "reruns", "damaged")
+    return replace(saved, doubts=doubts, problems=tuple(problems))
 
 
 def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
@@ -194,14 +193,14 @@ def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
     others = list(unplanned(saved))
     if others:
         yield f"runs that the session did not plan: {some_runs(others)}"
-    if content.finished and content.stored is not None and not content.damaged:
-        counted = summaries_of(saved)
-        if _outcomes(content.stored) != _outcomes(counted):
-            runs = sum(one.runs for one in content.stored.values())
-            yield (
-                f"its last line counts other outcomes of {runs} runs than its lines come to; "
-                f"the {len(saved.records)} lines of runs count"
-            )
+    if not content.finished or content.stored is None or content.damaged:
+        return
+    if _outcomes(content.stored) != _outcomes(outcomes_of(saved)):
+        runs = sum(one.runs for one in content.stored.values())
+        yield (
+            f"its last line counts other outcomes of {runs} runs than its lines come to; "
+            f"the {len(saved.records)} lines of runs count"
+        )
 
 
 def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
@@ -220,8 +219,8 @@ def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[
     return list(left.problems)
 
 
-def _names_of(record: RunRecord) -> tuple[str, ...]:
-    return record.task, f"{record.domain}/{record.task}", f"{record.domain}::{record.task}"
+def _names_of(domain: str, task: str) -> tuple[str, ...]:
+    return task, f"{domain}/{task}", f"{domain}::{task}"
 
 
 def _nearest(path: Path) -> str:
