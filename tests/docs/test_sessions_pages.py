@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from datetime import date
@@ -12,8 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_sopbench._loading.tasks_file import KEYS, check_tasks, read_tasks_file
+from pytest_sopbench._sessions.checksum import bare
 from pytest_sopbench._sessions.frame import BEFORE, BEHIND
+from pytest_sopbench._sessions.header import header_from_json
 from pytest_sopbench._sessions.project import FILES
+from pytest_sopbench._sessions.writer import sealed_session
 from pytest_sopbench.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -92,7 +96,10 @@ def test_the_proposal_of_the_page_is_what_is_printed(pytester: pytest.Pytester) 
     run(pytester, "desk:agent", "monday")
     run(pytester, "once_wrong:agent", "tuesday")
     for path in pytester.path.glob(".sop/sessions/*.jsonl"):
-        path.write_text(path.read_text().replace("once_wrong:agent", "desk:agent"))
+        lines = [bare(one).decode() for one in path.read_bytes().splitlines()]
+        header, *others = (one.replace("once_wrong:agent", "desk:agent") for one in lines)
+        session = sealed_session(header_from_json(json.loads(header)), others)
+        path.write_bytes(b"".join(session))
 
     printed = sopbench("flaky monday tuesday").stdout
 
