@@ -1,0 +1,102 @@
+"""What is skimmed of a session comes to the same numbers as what is read in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.compare_json import comparison_to_json
+from pytest_sopbench._core.contracts import RuleResult, Severity
+from pytest_sopbench._core.demands import DemandKind
+from pytest_sopbench._core.records import CallRecord, RunRecord, from_line, to_line
+from pytest_sopbench._core.rule_state import RuleState
+from pytest_sopbench._core.tally import summary_of
+from pytest_sopbench._core.traces import Usage
+from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._sessions.comparing import compare_saved
+from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.skimming import Skimmer
+
+DATA = Path(__file__).parent / "data"
+
+VALUES = st.sampled_from([None, True, 1, 1.0, "1", "", "A", ["A", 1], {"a": 1}])
+RULES = st.builds(
+    RuleResult,
+    id=st.sampled_from(["one", "two"]),
+    clause=st.just(""),
+    severity=st.sampled_from(Severity),
+    kind=st.just(DemandKind.FORBIDS),
+    state=st.sampled_from([RuleState.HELD, RuleState.BROKEN]),
+    why=st.just("wire was called"),
+    applies=st.just(value=True),
+)
+CALLS = st.builds(
+    CallRecord,
+    name=st.sampled_from(["pay", "look_up"]),
+    arguments=VALUES,
+    result=VALUES,
+    error=st.sampled_from([None, "", "failed"]),
+    bad=st.booleans(),
+)
+RUNS = st.builds(
+    RunRecord,
+    domain=st.just("refunds"),
+    task=st.sampled_from(["T1", "T2", "T3"]),
+    trial=st.integers(1, 3),
+    agent=st.just("a:b"),
+    outcome=st.sampled_from(Outcome),
+    expected=st.dictionaries(st.sampled_from(["refund", "reason"]), VALUES, max_size=2),
+    mismatches=st.lists(
+        st.builds(
+            Mismatch, field=st.just("refund"), expected=VALUES, actual=VALUES, why=st.just("")
+        )
+    ).map(tuple),
+    calls=st.lists(CALLS, max_size=3).map(tuple),
+    usage=st.builds(Usage, input_tokens=st.none() | st.integers(0, 9)),
+    duration_s=st.none() | st.floats(0, 9),
+    disagreement=st.sampled_from(["", "the SOP contradicts itself"]),
+    only_published=st.booleans(),
+    rules=st.lists(RULES, max_size=2, unique_by=lambda one: one.id).map(tuple),
+    contract=st.sampled_from([None, RuleState.HELD, RuleState.BROKEN]),
+    grounded=st.sampled_from([None, True, False]),
+    unneeded=st.none() | st.integers(0, 3),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(RUNS, max_size=6, unique_by=lambda one: one.key))
+def test_skimmed_runs_come_to_the_same_numbers(runs: list[RunRecord]) -> None:
+    lines = [to_line(run) for run in runs]
+    skim = Skimmer()
+
+    skimmed = [skim(json.loads(line)) for line in lines]
+
+    assert summary_of(map(from_line, lines)) == summary_of(skimmed)
+
+
+def test_a_run_that_is_wanted_is_read_in_full() -> None:
+    run = RunRecord(domain="d", task="T1", outcome=Outcome.WRONG, text="said", reason="why")
+    data = json.loads(to_line(run))
+    del data["type"]
+
+    assert run == Skimmer(lambda one: one["task"] == "T1")(dict(data))
+    assert not Skimmer()(dict(data)).text
+
+
+@pytest.mark.parametrize("broken", [{}, {"domain": "d"}, {"domain": 1}, {"outcome": "fine"}])
+def test_a_line_without_its_keys_is_no_run(broken: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="missing or unknown keys"):
+        Skimmer()(broken)
+
+
+def test_a_comparison_of_skimmed_sessions_is_the_same() -> None:
+    paths = [DATA / "finished.jsonl", DATA / "trials_gates.jsonl"]
+
+    whole = compare_saved(*map(read_session, paths))
+    skimmed = compare_saved(*(read_session(path, Skimmer()) for path in paths))
+
+    assert comparison_to_json(whole) == comparison_to_json(skimmed)
