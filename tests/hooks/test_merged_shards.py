@@ -20,6 +20,7 @@ TIMES = frozenset(
         "latency_p95_s",
         "options",
         "identity",
+        "crc",
     }
 )
 

@@ -116,7 +116,8 @@ def timeless(value: Any) -> Any:
             name: timeless(one)
             for name, one in value.items()
             if not any(
-                part in name for part in ("duration", "latency", "started", "identity", "resumed")
+                part in name
+                for part in ("duration", "latency", "started", "identity", "resumed", "crc")
             )
             and name != "at_s"
         }
