@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
+from pytest_sopbench.declared import NOT_ASKED, OPTIONS, add_ini_values, add_options
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.models import Domain, Task
@@ -119,6 +119,21 @@ def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
     from pytest_sopbench._hooks.listing import list_domains
 
     return list_domains(config)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say that a gate of the configuration was not asked, where nothing has woken the rest."""
+    if config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
+        return
+    from pytest_sopbench._hooks.ini import ini_values
+
+    asked = [*ini_values(config, "sop_fail_under"), *ini_values(config, "sop_gate")]
+    if any(value != "none" for value in asked):
+        terminalreporter.ensure_newline()
+        terminalreporter.write_line(NOT_ASKED, yellow=True)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,7 @@ from click.testing import Result
 
 from pytest_sopbench._core.models import Domain
 from pytest_sopbench._core.records import to_line
+from pytest_sopbench._core.shards import share_of
 from pytest_sopbench._sessions.git import GitState
 from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks
 from pytest_sopbench._sessions.reader import read_session
@@ -21,22 +22,35 @@ Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
 Make = Callable[..., Any]
 
+POOL = ("T1", "T2", "T3", "T4")
 CLEAN = GitState(commit="c0ffee", dirty=False)
 
 
 @pytest.fixture
 def shards(save: Save, run_of: Make) -> None:
-    """Two shards of a session of four tasks."""
-    for number, tasks in ((1, ("T3", "T1")), (2, ("T2", "T4"))):
+    """Two shards of a session of four tasks, which the hash of their ids shares out so."""
+    for number, tasks in ((1, ("T4", "T2")), (2, ("T1", "T3"))):
         save_shard(save, run_of, number, tasks)
 
 
+def refunds_of(number: int, *tasks: str, pool: tuple[str, ...] = POOL, **more: Any) -> DomainHeader:
+    """Return what a shard of two says of the domain."""
+    return DomainHeader(sop="s", planned=tasks, share=share_of(pool, number, 2), **more)
+
+
 def save_shard(
-    save: Save, run_of: Make, number: int, tasks: tuple[str, ...], **header: Any
+    save: Save,
+    run_of: Make,
+    number: int,
+    tasks: tuple[str, ...],
+    pool: tuple[str, ...] = POOL,
+    **header: Any,
 ) -> Path:
     options = {"selection": ["--sop-tags=a", f"--sop-shard={number}/2"], "scoring": "exact"}
     records = [run_of(task, trace=f"refunds/{task}.jsonl") for task in tasks]
-    path = save(f"part{number}", records, **{"options": options, "git": CLEAN, **header})
+    domains = {"refunds": refunds_of(number, *tasks, pool=pool)}
+    said = {"options": options, "git": CLEAN, "domains": domains, **header}
+    path = save(f"part{number}", records, **said)
     folder = path.with_name(f"part{number}.traces") / "refunds"
     folder.mkdir(parents=True, exist_ok=True)
     for task in tasks:
@@ -54,8 +68,8 @@ def test_shards_become_the_whole(sopbench: Sopbench, shards: None, tmp_path: Pat
     whole = merged(tmp_path)
     assert 0 == result.exit_code
     assert ".sop/sessions/all.jsonl: 2 shards, 4 runs, 4 correct\n" == result.stdout
-    assert ["T3", "T1", "T2", "T4"] == [one.task for one in whole.records]
-    assert ("T3", "T1", "T2", "T4") == whole.header.domains["refunds"].planned
+    assert ["T4", "T2", "T1", "T3"] == [one.task for one in whole.records]
+    assert ("T4", "T2", "T1", "T3") == whole.header.domains["refunds"].planned
     assert ["--sop-tags=a"] == whole.header.options["selection"]
     assert 4 == whole.summaries["refunds"].correct
     assert CLEAN == whole.header.git
@@ -81,7 +95,7 @@ def test_event_logs_are_merged(sopbench: Sopbench, shards: None, tmp_path: Path)
 def test_a_tree_that_was_dirty_once_is_dirty(
     sopbench: Sopbench, shards: None, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
-    save_shard(save, run_of, 2, ("T2",), git=GitState(commit="c0ffee", dirty=True))
+    save_shard(save, run_of, 2, ("T1", "T3"), git=GitState(commit="c0ffee", dirty=True))
 
     sopbench("merge", "part1", "part2", "--out", "all")
 
@@ -95,7 +109,7 @@ def test_a_tree_that_was_dirty_once_is_dirty(
         pytest.param(("part1", "part1", "part2"), "are both shard 1/2", id="twice"),
         pytest.param(("part1", "whole"), "not a shard", id="no shard"),
         pytest.param(("part1", "third"), "these are no parts of one session", id="of three"),
-        pytest.param(("part1", "other"), "both have the run of refunds/T1", id="overlap"),
+        pytest.param(("part1", "other"), "both have the run of refunds/T2", id="overlap"),
         pytest.param(("part1", "cut"), "shard 2/2 was cut short", id="cut short"),
         pytest.param(("part1", "lost"), "refunds/T2 did not come to an end", id="run lost"),
     ],
@@ -107,7 +121,7 @@ def test_overlaps_and_gaps_are_errors(
     second = {"selection": ["--sop-tags=a", "--sop-shard=2/2"], "scoring": "exact"}
     save("whole", [run_of()])
     save("third", [run_of("T2")], options={"selection": ["--sop-shard=2/3"]})
-    save("other", [run_of("T1")], options=second, git=CLEAN)
+    save("other", [run_of("T2")], options=second, git=CLEAN)
     save("cut", [run_of("T2")], options=second, git=CLEAN, whole=False)
     lost = {"refunds": DomainHeader(sop="s", planned=("T2", "T4"))}
     save("lost", [run_of("T4")], options=second, git=CLEAN, domains=lost)
@@ -173,18 +187,19 @@ def test_a_domain_that_one_shard_has_no_task_of_is_merged(
     sopbench: Sopbench, shards: None, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
     """A small domain may have tasks in some shards only."""
+    pool = ("T1", "T2", "T4")
     none = {
-        "refunds": DomainHeader(sop="s", planned=("T3", "T1")),
-        "claims": DomainHeader(sop="c"),
+        "refunds": refunds_of(1, "T4", "T2", pool=pool),
+        "claims": DomainHeader(sop="c", share=share_of(["C1"], 1, 2)),
     }
     both = {
-        "refunds": DomainHeader(sop="s", planned=("T2",)),
-        "claims": DomainHeader(sop="c", planned=("C1",)),
+        "refunds": refunds_of(2, "T1", pool=pool),
+        "claims": DomainHeader(sop="c", planned=("C1",), share=share_of(["C1"], 2, 2)),
     }
-    save_shard(save, run_of, 1, ("T3", "T1"), domains=none, judging="of both")
-    path = save_shard(save, run_of, 2, ("T2",), domains=both, judging="of both")
+    save_shard(save, run_of, 1, ("T4", "T2"), domains=none, judging="of both")
+    path = save_shard(save, run_of, 2, ("T1",), domains=both, judging="of both")
     header = read_session(path).header
-    records = [run_of("T2"), run_of("C1", domain="claims")]
+    records = [run_of("T1"), run_of("C1", domain="claims")]
     lines = [*map(to_line, records), summary_to_line(summarized(records))]
     path.write_bytes(b"".join(sealed_session(header, lines)))
 
@@ -195,17 +210,17 @@ def test_a_domain_that_one_shard_has_no_task_of_is_merged(
     assert {"refunds", "claims"} == {*merged(tmp_path).summaries}
 
 
-@pytest.mark.usefixtures("shards")
 def test_a_shard_without_a_task_is_a_part_like_any_other(
     sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
     """A matrix may have more jobs than tasks."""
-    save_shard(save, run_of, 2, ())
+    save_shard(save, run_of, 1, ("T4", "T2"), ("T2", "T4"))
+    save_shard(save, run_of, 2, (), ("T2", "T4"))
 
     result = sopbench("merge", "part1", "part2", "--out", "all")
 
     assert 0 == result.exit_code
-    assert ["T3", "T1"] == [one.task for one in merged(tmp_path).records]
+    assert ["T4", "T2"] == [one.task for one in merged(tmp_path).records]
 
 
 @pytest.mark.usefixtures("shards")
@@ -251,15 +266,130 @@ def test_a_run_in_any_two_shards_is_refused(sopbench: Sopbench, save: Save, run_
 def test_what_each_agent_had_planned_is_kept(
     sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
 ) -> None:
-    for number, task in ((1, "T1"), (2, "T2")):
+    for number, task in ((1, "T2"), (2, "T1")):
         both = PlannedTasks(planned=(task,))
-        domain = DomainHeader(sop="s", planned=(task,), agents={"a:b": both, "c:d": both})
+        agents = {"a:b": both, "c:d": both}
+        domain = refunds_of(number, task, pool=("T1", "T2"), agents=agents)
         options = {"selection": [f"--sop-shard={number}/2"]}
         records = [run_of(task, agent=agent) for agent in ("a:b", "c:d")]
         save(f"part{number}", records, options=options, domains={"refunds": domain})
 
     result = sopbench("merge", "part1", "part2", "--out", "all")
 
-    whole = PlannedTasks(planned=("T1", "T2"))
+    whole = PlannedTasks(planned=("T2", "T1"))
     assert 0 == result.exit_code, result.output
     assert {"a:b": whole, "c:d": whole} == merged(tmp_path).header.domains["refunds"].agents
+
+
+@pytest.mark.parametrize(
+    ("tasks", "domain", "message"),
+    [
+        pytest.param(
+            (),
+            refunds_of(2),
+            "it planned 0 tasks of domain refunds, and its share is 2",
+            id="nothing was collected",
+        ),
+        pytest.param(
+            ("T1",),
+            refunds_of(2, "T1"),
+            "it planned 1 tasks of domain refunds, and its share is 2",
+            id="a task is missing",
+        ),
+        pytest.param(
+            ("T1", "T6"),
+            refunds_of(2, "T1", "T6"),
+            "refunds/T6 is a task of another shard",
+            id="a task of another shard",
+        ),
+        pytest.param(
+            ("T1", "T3"),
+            DomainHeader(sop="s", planned=("T1", "T3")),
+            "it does not say what its share of domain refunds is",
+            id="an older version",
+        ),
+        pytest.param(
+            ("T1", "T5"),
+            refunds_of(2, "T1", "T5"),
+            "their tasks of domain refunds are not those that were to be shared out",
+            id="a task in place of another",
+        ),
+        pytest.param(
+            ("T1", "T3", "T5"),
+            refunds_of(2, "T1", "T3", "T5", pool=(*POOL, "T5")),
+            "they share out other tasks of domain refunds",
+            id="more tasks than the other shares out",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("shards")
+def test_a_shard_whose_plan_is_not_its_share_is_refused(
+    sopbench: Sopbench,
+    save: Save,
+    run_of: Make,
+    tasks: tuple[str, ...],
+    domain: DomainHeader,
+    message: str,
+) -> None:
+    save_shard(save, run_of, 2, tasks, domains={"refunds": domain})
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert message in result.stderr
+    assert not Path(".sop/sessions/all.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("cut", "tasks", "status"),
+    [
+        pytest.param("--sop-limit=1", ("T1",), 0, id="limit"),
+        pytest.param("--sop-sample=1@7", ("T3",), 0, id="sample"),
+        pytest.param("--sop-limit=1", (), 2, id="less than the limit"),
+        pytest.param("--sop-sample=1@7", ("T1", "T3"), 2, id="more than the sample"),
+    ],
+)
+def test_a_limit_and_a_sample_cut_each_share(
+    sopbench: Sopbench, save: Save, run_of: Make, cut: str, tasks: tuple[str, ...], status: int
+) -> None:
+    for number, planned in ((1, ("T2",)), (2, tasks)):
+        options = {"selection": [f"--sop-shard={number}/2", cut]}
+        save_shard(save, run_of, number, planned, options=options)
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert status == result.exit_code, result.output
+
+
+def test_a_shard_without_the_runs_of_an_agent_is_refused(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    """Its job named the tests of one agent only."""
+    for number, task in ((1, "T2"), (2, "T1")):
+        own = PlannedTasks(planned=(task,))
+        names = ("a:b", "c:d") if number == 1 else ("a:b",)
+        agents = dict.fromkeys(names, own) if number == 1 else {}
+        domain = refunds_of(number, task, pool=("T1", "T2"), agents=agents)
+        options = {"selection": [f"--sop-shard={number}/2"]}
+        records = [run_of(task, agent=agent) for agent in names]
+        save(f"part{number}", records, options=options, domains={"refunds": domain})
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "part2.jsonl lacks runs of c:d on domain refunds" in result.stderr
+
+
+def test_a_merged_session_is_no_shard_and_tells_which_tests_failed(
+    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    for number, tasks in ((1, ("T4", "T2")), (2, ("T1", "T3"))):
+        options = {"selection": [f"--sop-shard={number}/2"], "failures": number}
+        save_shard(save, run_of, number, tasks, options=options)
+
+    sopbench("merge", "part1", "part2", "--out", "all")
+    result = sopbench("gate", "all", "--fail-under=1")
+
+    assert merged(tmp_path).header.domains["refunds"].share is None
+    assert 1 == result.exit_code
+    assert "tests that failed, which no gate forgives <= 0 does not hold (got 3)" in result.stdout

@@ -5,15 +5,16 @@ Domain `lab` has six tasks, two of each grade, so `always_pass` is right on a th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.usefixtures("lab")
 
-OK, FAILED, INTERRUPTED, USAGE, NOTHING = 0, 1, 2, 4, 5
+OK, FAILED, INTERRUPTED, INTERNAL, USAGE, NOTHING = 0, 1, 2, 3, 4, 5
 LAB = "--sop-domain=lab"
 RIGHT = "--agent=habits:right"
 THIRD = "--agent=habits:always_pass"
@@ -37,7 +38,8 @@ def mute(inputs):
 class Cell:
     """One row of the table; `says` and `never` are lines of the output.
 
-    xdist ends a session that -x cuts short as an interrupted one, hence `status_of_workers`.
+    xdist ends a session that -x cuts short as an interrupted one, and one that `pytest.exit` ends
+    in a worker by an error of its own, hence `status_of_workers`.
     """
 
     args: tuple[str, ...]
@@ -46,6 +48,8 @@ class Cell:
     says: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     ini: str = ""
+    addopts: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
     before: tuple[str, ...] = ()
     unit_test: str = ""
 
@@ -54,6 +58,7 @@ def gated(*args: str, agent: str = THIRD) -> tuple[str, ...]:
     return (LAB, agent, *args)
 
 
+NO_TEST = "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
 NOT_EVALUATED = "gate   not evaluated: {} took * of 6 selected tasks away*"
 
 TABLE = {
@@ -130,14 +135,71 @@ TABLE = {
     ),
     "-k takes tasks away, nothing missed": Cell(
         args=(LAB, RIGHT, "--sop-fail-under=0.1", "-k", "T_01"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away from a gate of the configuration": Cell(
+        args=(LAB, RIGHT, "-k", "T_01"),
+        ini="sop_fail_under = 0.1",
         status=OK,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away from a gate of addopts": Cell(
+        args=(LAB, RIGHT, "-k", "T_01"),
+        ini="addopts = --sop-fail-under=0.1",
+        status=OK,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away in CI": Cell(
+        args=(LAB, RIGHT, "-k", "T_01"),
+        ini="sop_fail_under = 0.1",
+        environment={"CI": "true"},
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away where CI is switched off": Cell(
+        args=(LAB, RIGHT, "-k", "T_01"),
+        ini="sop_fail_under = 0.1",
+        environment={"CI": "false"},
+        status=OK,
+    ),
+    "-k takes tasks away from a gate of -o": Cell(
+        args=(LAB, RIGHT, "-k", "T_01", "-o", "sop_fail_under=0.1"),
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k takes tasks away from a gate of PYTEST_ADDOPTS": Cell(
+        args=(LAB, RIGHT, "-k", "T_01"),
+        addopts="--sop-gate=tsr=0.1",
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-k"),),
+    ),
+    "-k of PYTEST_ADDOPTS takes tasks away": Cell(
+        args=(LAB, RIGHT, "--sop-gate=tsr=0.1"),
+        addopts="-k T_01",
+        status=FAILED,
         says=(NOT_EVALUATED.format("-k"),),
     ),
     "-m keeps all": Cell(
         args=gated("--sop-fail-under=0.1", "-m", "sop"), status=OK, says=("*holds*",)
     ),
     "-m takes all away": Cell(
-        args=gated("--sop-fail-under=0.1", "-m", "not sop"), status=NOTHING, never=("gate*",)
+        args=gated("--sop-fail-under=0.1", "-m", "not sop"),
+        status=NOTHING,
+        says=(NOT_EVALUATED.format("-m"),),
+    ),
+    "-m takes all away but a unit test": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.1", "-m", "not sop", "test_beside.py"),
+        unit_test="def test_task(sop_run): pass\ndef test_unit(): pass",
+        status=FAILED,
+        says=(NOT_EVALUATED.format("-m"), "*1 passed*"),
+    ),
+    "-m takes all away from a gate of the configuration": Cell(
+        args=("-m", "not sop", "test_beside.py"),
+        ini="sop_domain = lab\nsop_agent = habits:right\nsop_fail_under = 1",
+        unit_test="def test_task(sop_run): pass\ndef test_unit(): pass",
+        status=OK,
+        says=(NO_TEST, "*1 passed*"),
     ),
     "--deselect": Cell(
         args=gated("--sop-fail-under=0.1", "--deselect=domains/lab/data.csv::T_01"),
@@ -205,7 +267,49 @@ TABLE = {
         ini="sop_domain = lab\nsop_agent = habits:always_pass\nsop_fail_under = 1",
         unit_test="def test_unit(): pass",
         status=OK,
+        says=(NO_TEST,),
         never=("gate*", "*SOP*"),
+    ),
+    "unit tests alone, gate of the configuration, domain of the command line": Cell(
+        args=(LAB, "test_beside.py"),
+        ini="sop_fail_under = 1",
+        unit_test="def test_unit(): pass",
+        status=OK,
+        says=(NO_TEST,),
+    ),
+    "unit tests alone, gate of the command line": Cell(
+        args=("--sop-fail-under=0.9", "test_beside.py"),
+        unit_test="def test_unit(): pass",
+        status=USAGE,
+    ),
+    "unit tests alone, gate and domain of the command line": Cell(
+        args=(LAB, RIGHT, "--sop-gate=tsr=0.9", "test_beside.py"),
+        unit_test="def test_unit(): pass",
+        status=USAGE,
+    ),
+    "unit tests alone are listed in spite of a gate": Cell(
+        args=("--sop-fail-under=0.9", "test_beside.py", "--collect-only"),
+        unit_test="def test_unit(): pass",
+        status=OK,
+    ),
+    "a test that asks for a task and no run": Cell(
+        args=(LAB, "--sop-fail-under=0.9", "test_beside.py"),
+        unit_test="def test_task(sop_task): pass",
+        status=FAILED,
+        says=("gate   not evaluated: no test asked for a run of an agent*",),
+    ),
+    "a test that asks for its run late": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.9", "test_beside.py"),
+        unit_test="def test_task(sop_task, request): request.getfixturevalue('sop_run')",
+        status=OK,
+        says=("*TSR >= 90% holds*",),
+    ),
+    "the agent is right, and pytest.exit ends the session": Cell(
+        args=(LAB, RIGHT, "--sop-fail-under=0.9", "test_beside.py"),
+        unit_test="import pytest\ndef test_task(sop_run): pass\n"
+        "def test_exit(): pytest.exit('enough', returncode=0)",
+        status=FAILED,
+        status_of_workers=INTERNAL,
     ),
     "collecting only": Cell(
         args=gated("--sop-fail-under=1", "--collect-only"), status=OK, never=("gate*",)
@@ -226,9 +330,16 @@ TABLE = {
 
 @pytest.mark.parametrize("cell", [pytest.param(cell, id=name) for name, cell in TABLE.items()])
 def test_each_situation_has_its_status(
-    pytester: pytest.Pytester, cell: Cell, workers: tuple[str, ...]
+    pytester: pytest.Pytester,
+    cell: Cell,
+    workers: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytester.makepyfile(more=MORE_AGENTS)
+    for name, value in cell.environment.items():
+        monkeypatch.setenv(name, value)
+    if cell.addopts:
+        monkeypatch.setenv("PYTEST_ADDOPTS", f"{os.environ['PYTEST_ADDOPTS']} {cell.addopts}")
     if cell.ini:
         pytester.makeini(f"[pytest]\n{cell.ini}")
     if cell.unit_test:

@@ -33,6 +33,21 @@ def must_verdicts(
     return (_verdict(asked, names, GateState.FAILS),)
 
 
+def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where tests failed that no gate forgives.
+
+    Args:
+        failures: how many; `None` where the session was cut short, so that others might have.
+    """
+    asked = "tests that failed, which no gate forgives <= 0"
+    if failures is None:
+        why = "the session was cut short"
+        return (GateVerdict(asked=asked, got="n/a", state=GateState.INCONCLUSIVE, why=why),)
+    if not failures:
+        return ()
+    return (GateVerdict(asked=asked, got=str(failures), state=GateState.FAILS),)
+
+
 def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
 

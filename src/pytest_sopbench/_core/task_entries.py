@@ -91,7 +91,7 @@ class EntriesReport:
     `failed` may fail and did; `passed` may fail, and all of their runs are correct, so that the
     entry can go. `expired` are entries whose last day is over and whose task was run; they fail a
     session. `broken` must pass and did not; `unsure` must pass, and some run was unavailable or
-    never started, while the others are correct.
+    never started, while the others are correct, which fails it too.
     """
 
     failed: tuple[RunsOfEntry, ...] = ()
@@ -102,8 +102,11 @@ class EntriesReport:
 
     @property
     def fails(self) -> bool:
-        """Whether a session fails by what its entries say, whatever its gates say."""
-        return bool(self.expired or self.broken)
+        """Whether a session fails by what its entries say, whatever its gates say.
+
+        Of a task that must pass, not to know is no pass.
+        """
+        return bool(self.expired or self.broken or self.unsure)
 
 
 def report_entries(

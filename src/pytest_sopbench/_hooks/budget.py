@@ -29,7 +29,7 @@ from .flights import Flights
 from .journals import JOURNALS, journals_of
 from .ledger import Ledger
 from .machines import has_workers
-from .passing_over import PLAN, enter_not_begun, leave_plan, tear_down
+from .passing_over import enter_not_begun, tear_down
 from .runs import RUNS, asks_for_run
 from .session import REF, SopSession, TaskRef
 
@@ -125,13 +125,6 @@ class BudgetBooks:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[ELAPSED] = self.seconds
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Learn the plan of a worker that was told nothing but to pass over its tests."""
-        plan: str | None = getattr(node, "workeroutput", {}).get(PLAN)
-        if plan and not self._sop.plan.tests.keys:
-            self._ledger.learn(plan, node)
-
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
         # What was in flight in a dead worker was paid for, too, where it was made again.
@@ -183,7 +176,6 @@ class Brake:
         self._flights = flights
         self._is_spent = is_spent
         self._is_pulled = False
-        self._is_plan_told = False
         self._refused: set[RunKey] = set()
         flights.watch(self._look)
 
@@ -197,12 +189,7 @@ class Brake:
     ) -> bool | None:
         ref = item.stash.get(REF, None)
         if ref is None or not asks_for_run(item) or self._may_begin(ref.key):
-            # Its report tells the plan.
-            self._is_plan_told = True
             return None
-        if not self._is_plan_told:
-            self._is_plan_told = True
-            leave_plan(item)
         tear_down(item, nextitem)
         return True
 

@@ -6,7 +6,7 @@ backed by the data file, because editors and `--lf` need a real path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,7 @@ from .failures import ContractBroken, TaskFailed
 from .identity import item_name
 from .marks import marked_agent
 from .packages import PackageAboveData, package_above_data
+from .partial import is_narrowed
 from .run import Run
 from .runs import Runs, asks_for_run
 from .session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
@@ -150,6 +151,8 @@ class Collection:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and isinstance(ref := callspec.params.get("sop_task"), TaskRef):
             item.stash[REF] = ref
+        if REF in item.stash:
+            self._sop.plan.has_tasks = True
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -167,6 +170,15 @@ class Collection:
         if others:
             config.hook.pytest_deselected(items=others)
             items[:] = kept
+
+    @pytest.hookimpl
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note which selected runs another plugin takes away, and says so."""
+        # Of pytest's own options all know; they may take away a hundred thousand.
+        for item in items if not is_narrowed(self._sop.config) else ():
+            ref = item.stash.get(REF, None)
+            if ref is not None and ref.selected and asks_for_run(item):
+                self._sop.plan.deselected[ref.key] = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -20,8 +20,11 @@ from .baseline import Baseline
 from .crashes import is_again
 from .entries import Entries
 from .ledger import Ledger
-from .partial import taken_away
+from .machines import has_workers
+from .partial import missing_runs, taken_away, whole_plan
 from .session import SopSession
+from .strictness import is_ci
+from .without_runs import NOTHING_ASKED, check_asked, fails_without_runs, is_empty_shard
 
 CUT_SHORT = "the session was cut short"
 NOT_SAVED = "the saved session that decides was not written, which fails"
@@ -42,6 +45,9 @@ class Gate:
         self.not_evaluated = CUT_SHORT
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
+        # All failed tests that are no misses, whether there is a gate or not.
+        self._failed = 0
+        self._is_decided = False
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
         # What gates are asked of where a task that may fail was run, else nothing.
@@ -62,9 +68,16 @@ class Gate:
         # Before xdist starts its workers, where the command line names the domains.
         self.entries.check()
 
-    @pytest.hookimpl
+    @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self) -> None:
         self.entries.check()
+        # Before anything is run; what workers of xdist have collected is known at their end.
+        if not has_workers(self._sop.config) and self._sop.makes_runs:
+            check_asked(self._sop)
+
+    @pytest.hookimpl
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._failed += report.failed
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
@@ -88,8 +101,12 @@ class Gate:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What came of the baseline, beside the comparison, and of the saved session."""
-        unsaid = self.not_evaluated == NOT_SAVED and not self.is_set
-        return (*self.baseline.remarks, *((NOT_SAVED,) if unsaid else ()))
+        unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
+        if not self.is_set and (away := taken_away(self._sop)):
+            fails = ", which fails the session" if missing_runs(self._sop) else ""
+            # Without a gate, what options of pytest take away is nobody's loss.
+            unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
+        return (*self.baseline.remarks, *unsaid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -101,6 +118,8 @@ class Gate:
             self._forgiven += 1
         elif is_miss(report):
             self._missed += 1
+        else:
+            self._failed += 1
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
@@ -127,10 +146,16 @@ class Gate:
             self._look_back()
             self._create_baseline(self.not_evaluated)
             raise
+        self._is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
+            self._sop.failures = self._failed
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed)
+        elif self._sop.makes_runs:
+            check_asked(self._sop)
+            self.not_evaluated = taken_away(self._sop) or NOTHING_ASKED
+            session.testsfailed += fails_without_runs(session, self._sop)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -140,9 +165,18 @@ class Gate:
         result = yield
         # A matrix of shards may have more jobs than tasks. Set last: syrupy adds to the status.
         empty = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
-        if self._sop.options.shard is not None and empty:
+        if empty and is_empty_shard(self._sop):
             session.exitstatus = pytest.ExitCode.OK
+        # `pytest.exit(returncode=0)` ends a session before anything was asked.
+        unasked = self._sop.makes_runs and not self._is_decided and self._is_relied_on
+        if unasked and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return result
+
+    @property
+    def _is_relied_on(self) -> bool:
+        """Whether a gate that is not evaluated fails the session."""
+        return self.is_set and (self._sop.options.types_gate or is_ci())
 
     def _may_fail(self, report: pytest.TestReport) -> bool:
         """Tell whether a test failed, and its task may fail today; its set-up may not."""
@@ -168,30 +202,36 @@ class Gate:
 
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
+        # What nothing asked for has not passed, whatever gates and entries say.
+        lacks = bool(missing_runs(self._sop))
         if self._sop.options.shard is not None:
             # A gate is asked of all tasks or of none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
-            return -self._missed - self._forgiven
+            return lacks - self._missed - self._forgiven
         if self._is_read_back and self.saved is None:
             self.not_evaluated = NOT_SAVED
             return 1
         # What an entry asks must hold, whatever gates ask of its task.
-        status = self.entries.report.fails - self._forgiven
+        status = self.entries.report.fails + lacks - self._forgiven
         self.others = failed - self._missed - self._forgiven if self.is_set else 0
-        self.not_evaluated = ""
-        if self.is_set:
-            self.not_evaluated = taken_away(self._sop)
+        self.not_evaluated = taken_away(self._sop) if self.is_set else ""
         if self.not_evaluated:
-            self._create_baseline()
-            if self._missed:
-                self.not_evaluated += f"; {self._missed} missed, which fails the session"
-            return status
+            return status + self._leave_open()
         self.verdicts = (*self._asked(), *entry_verdicts(self.entries.report))
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
             return -self._missed - self._forgiven
         return 1 - self._forgiven
+
+    def _leave_open(self) -> bool:
+        """Say what follows where no gate is evaluated, and tell whether that fails the session."""
+        self._create_baseline()
+        if self._missed:
+            self.not_evaluated += f"; {self._missed} missed, which fails the session"
+        elif self._is_relied_on:
+            self.not_evaluated += ", which fails the session"
+        return self._is_relied_on
 
     def _asked(self) -> Sequence[GateVerdict]:
         """Ask every gate; without a baseline that was to be made, none is asked of it."""
@@ -220,7 +260,7 @@ class Gate:
 
     def _breaking(self) -> Sequence[RunRecord]:
         """Return the runs that broke a rule in the order of the plan, as the saved session does."""
-        places = {key: place for place, key in enumerate(self._sop.plan.planned)}
+        places = {key: place for place, key in enumerate(whole_plan(self._sop))}
         found = self._ledger.breaking
         return sorted(found, key=lambda one: places.get(one.key, len(places)))
 

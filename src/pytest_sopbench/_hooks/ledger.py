@@ -28,6 +28,7 @@ from .flights import Flights
 from .journals import finished_in_journals, journals_of
 from .keeping import safe_record
 from .machines import check_alike
+from .partial import missing_runs, whole_plan
 from .resuming import Resumption
 from .saving import Saving
 from .session import SopSession
@@ -42,6 +43,7 @@ class Ledger:
         self._sop = sop
         self._flights = flights
         self._outcomes: dict[RunKey, Outcome] = {}
+        sop.plan.made = self._outcomes
         self.crashes = Crashes(sop, self._outcomes)
         self._tallies: dict[tuple[str, str], Tally] = {}
         self._interrupts = Deferral()
@@ -49,6 +51,7 @@ class Ledger:
         self.resumption = Resumption(sop)
         self._saving = Saving(sop, self.resumption)
         self._closed: dict[str, Summary] | None = None
+        self._has_begun = False
         self.groups: dict[tuple[str, str], Summary] = {}
         self._first_runs = FirstRuns()
         self.misses: list[RunRecord] = []
@@ -60,8 +63,10 @@ class Ledger:
     @property
     def has_runs(self) -> bool:
         plan = self._sop.plan
-        has_runs = bool(self._outcomes or plan.builtin.keys or plan.tests.keys)
-        return has_runs and not self.resumption.refused
+        has_runs = self._outcomes or plan.builtin.keys or plan.tests.keys
+        # A fault of the set-up, before the first test, is no session that lacks runs.
+        lacks = not has_runs and self._has_begun and missing_runs(self._sop)
+        return bool(has_runs or lacks) and not self.resumption.refused
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -76,6 +81,7 @@ class Ledger:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
+        self._has_begun = True
         with self._interrupts.installed():
             return (yield)
 
@@ -103,8 +109,7 @@ class Ledger:
             self._tally(key.domain, key.agent).add_rerun()
         if line is not None:
             # In the process that made the run, its record need not be read back.
-            made: RunRecord | None = report.__dict__.pop("sop_record", None)
-            record = made or from_line(line)
+            record: RunRecord = report.__dict__.pop("sop_record", None) or from_line(line)
             if inherited and record.key in self._outcomes:
                 # Reported before its worker died; a second test of the task has asked for it.
                 return
@@ -113,12 +118,7 @@ class Ledger:
                 self._first_runs.watch(record)
 
     def learn(self, plan: str, node: Any) -> None:
-        """Take over the plan that a worker has sent at its end.
-
-        Raises:
-            pytest.UsageError: the worker read something else than lies here, or the runs are not
-                those of the session that is resumed.
-        """
+        """Take over the plan that a worker has sent at its end; see `_learn`."""
         with self._interrupts:
             self._learn(plan, node)
 
@@ -180,7 +180,9 @@ class Ledger:
     def close(self) -> Mapping[str, Summary]:
         """Enter what was planned and never seen, finish the file, and return the summaries."""
         if self._closed is None:
-            planned = self._sop.plan.planned
+            # Entered as they are below, none of them would look missing any more.
+            self._sop.plan.missing = {**missing_runs(self._sop)}
+            planned = whole_plan(self._sop)
             self._enter_unasked(planned)
             unmade = self.crashes.unmade()
             for key in planned:
@@ -200,7 +202,7 @@ class Ledger:
         # In the order of the plan, since that of arrival is another one each time.
         return disagreements(
             (key, self._outcomes[key])
-            for key in self._sop.plan.planned
+            for key in whole_plan(self._sop)
             if (key.domain, key.agent) == (domain, agent)
         )
 
@@ -226,7 +228,7 @@ class Ledger:
     def pytest_sessionfinish(self) -> None:
         if not self._sop.makes_runs:
             return
-        if not self.has_runs and self._sop.options.shard is not None and self._sop.has_domains:
+        if not self.has_runs and self._sop.options.shard is not None and self._sop.plan.specs:
             # A shard without tasks is a part like the others, when they are put together.
             self._saving.begin()
             self.close()

@@ -21,6 +21,10 @@ ADDRESSES = ("ssh", "vagrant_ssh", "socket", "via")
 """What tells the machine in a value of `--tx`; its `env:` parts may be secret."""
 
 
+ROUNDS = 2
+"""How often all workers may die at their start, before nobody believes that one will come up."""
+
+
 def contents_of(active: ActiveDomain) -> dict[str, str]:
     """Hash what decides on the verdicts of a domain; equal on machines that judge alike."""
     return {
@@ -88,6 +92,20 @@ def check_came_up(node: Any, error: object) -> None:
     reason = "\n".join(lines[last_frame + 1 :])
     msg = f"{worker_shown(node)} did not come up\n{reason}"
     raise pytest.UsageError(msg)
+
+
+def check_any_came_up(lost: int, *, of: int) -> None:
+    """Stop where all workers, and those that took over from them, died before they had collected.
+
+    Raises:
+        pytest.UsageError: they did; xdist would start another one for each task.
+    """
+    if lost >= ROUNDS * of:
+        msg = (
+            f"no worker came up: {lost} died before they had collected anything\n"
+            "something ends their process at its start; without -n it is seen where"
+        )
+        raise pytest.UsageError(msg)
 
 
 def worker_shown(node: Any) -> str:

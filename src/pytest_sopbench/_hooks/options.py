@@ -44,6 +44,7 @@ from .option_values import (
     read_tags,
     read_trials,
 )
+from .strictness import types_gate
 
 DEFAULT_PATHS = ("domains", "tests/domains")
 DEFAULT_SESSIONS_DIR = ".sop/sessions"
@@ -59,7 +60,8 @@ class Options:
 
     `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments;
-    they are among `domains`. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
+    they are among `domains`. `types_gate` tells that a gate came with this session, and not with
+    the configuration. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
     `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in
     flight of all processes together, `None` is one per process. `timeout` is in seconds, `None`
     is no limit. `reports` are paths of pages, or `github`. `names_tasks_file` tells that the
@@ -79,6 +81,7 @@ class Options:
     tags: frozenset[str]
     shard: Shard | None
     gates: tuple[GateSpec, ...]
+    types_gate: bool
     save: str | None
     resume: Resume | None
     compare: str | None
@@ -147,6 +150,7 @@ def read_options(config: pytest.Config) -> Options:
         tags=read_tags(config.getoption("sop_tags")),
         shard=read_shard(config.getoption("sop_shard")),
         gates=_gates(config),
+        types_gate=types_gate(config),
         save=config.getoption("sop_save"),
         resume=read_resume(
             config.getoption("sop_resume"),

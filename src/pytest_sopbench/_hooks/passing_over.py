@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -15,16 +15,6 @@ from .asks import Ask, Done
 from .keeping import keep_run
 from .runs import LEFT, Left
 from .session import REF, SESSION, TaskRef
-
-PLAN: Final = "sop_plan"
-"""What a worker leaves at its end: the plan, where it has made no report that could carry it."""
-
-
-def leave_plan(item: pytest.Item) -> None:
-    """Have the controller learn of the plan of a worker that may come to its end without a test."""
-    output: dict[str, Any] | None = getattr(item.config, "workeroutput", None)
-    if output is not None:
-        output[PLAN] = item.config.stash[SESSION].plan.to_json()
 
 
 def enter_not_begun(item: pytest.Item) -> None:

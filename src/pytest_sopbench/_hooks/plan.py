@@ -10,6 +10,7 @@ a task is never read back from a node id.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +35,10 @@ class Plan:
 
     `specs` tells for each domain the value of `--sop-domain` that finds it again, `contents` by
     hashes what this process read of it. `fixture` is the project's fixture that stands for
-    `sop_agent`, or empty.
+    `sop_agent`, or empty. `deselected` are selected runs whose items some plugin deselected, and
+    said so. `has_tasks` tells whether an item of any task was collected. `made` holds the runs
+    that were entered; `missing` is what `missing_runs` found when the session ended, `None`
+    before.
     """
 
     builtin: Part = field(default_factory=Part)
@@ -42,6 +46,10 @@ class Plan:
     specs: dict[str, str] = field(default_factory=dict[str, str])
     contents: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     fixture: str = ""
+    deselected: dict[RunKey, None] = field(default_factory=dict[RunKey, None])
+    has_tasks: bool = False
+    made: Collection[RunKey] = field(default=(), compare=False)
+    missing: dict[RunKey, None] | None = field(default=None, compare=False)
 
     @property
     def planned(self) -> dict[RunKey, None]:
@@ -67,12 +75,15 @@ class Plan:
     def to_json(self) -> str:
         """The part of the user's tests as one ASCII text, for `add_json` of another process."""
         part = self.tests
-        places = {key: place for place, key in enumerate({**part.selected, **self._keys()})}
+        every = {**part.selected, **self._keys(), **self.deselected}
+        places = {key: place for place, key in enumerate(every)}
         return json.dumps(
             {
                 "runs": list(places),
                 "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
                 "selected": [places[key] for key in part.selected],
+                "deselected": [places[key] for key in self.deselected],
+                "has_tasks": self.has_tasks,
                 "specs": self.specs,
                 "contents": self.contents,
                 "fixture": self.fixture,
@@ -85,8 +96,11 @@ class Plan:
         runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
         keys: dict[str, int] = data["keys"]
         selected: list[int] = data["selected"]
+        deselected: list[int] = data["deselected"]
         self.tests.keys.update({nodeid: runs[place] for nodeid, place in keys.items()})
         self.tests.selected.update(dict.fromkeys(runs[place] for place in selected))
+        self.deselected.update(dict.fromkeys(runs[place] for place in deselected))
+        self.has_tasks |= data["has_tasks"]
         self.specs.update(data["specs"])
         self.fixture = data["fixture"]
         contents: dict[str, dict[str, str]] = data["contents"]

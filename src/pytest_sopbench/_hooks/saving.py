@@ -12,6 +12,7 @@ from pytest_sopbench._core.judging_hash import judging_hash
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.models import JsonValue
 from pytest_sopbench._core.records import RunKey
+from pytest_sopbench._core.shards import Share, share_of
 from pytest_sopbench._sessions.git import git_state
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader, planned_tasks
 from pytest_sopbench._sessions.last import has_summary
@@ -21,12 +22,12 @@ from pytest_sopbench._sessions.pruning import prune
 from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench._sessions.start import start_to_line
 from pytest_sopbench._sessions.traces import TraceFolder
-from pytest_sopbench._sessions.whole import NOT_EVALUATED
+from pytest_sopbench._sessions.whole import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.writer import SessionWriter
 from pytest_sopbench.errors import SessionFileError
 
 from .journals import journals_of
-from .partial import named_tasks, taken_away
+from .partial import named_tasks, taken_away, whole_plan
 from .resuming import Resumption
 from .session import ActiveDomain, SopSession
 
@@ -38,6 +39,7 @@ class Saving:
         self._sop = sop
         self._resumption = resumption
         self._writer: SessionWriter | None = None
+        self._header: SessionHeader | None = None
         self._traces: TraceFolder | None = None
         self.problems: tuple[str, ...] = ()
         self.log_problems: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ class Saving:
             if self._writer is None:
                 kept = kept_path(self._sop)
                 lines = self._resumption.lines(self.path)
-                header = session_header(self._sop)
+                header = self._header = session_header(self._sop)
                 self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
                 self._open_traces()
         except SessionFileError as error:
@@ -97,10 +99,12 @@ class Saving:
 
     def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
         """Put the lines into the order of the plan, and close the file."""
-        if self._writer is None or self.problems:
+        if self._writer is None or self._header is None or self.problems:
             return
+        # Workers may have told since which tasks a plugin took away, and which tests failed.
+        now = session_header(self._sop, self._header)
         try:
-            self._writer.finish(order, summaries)
+            self._writer.finish(order, summaries, now)
             if self._traces is not None and self._writer.kept is not None:
                 self._traces.copy(self._writer.kept)
         except SessionFileError as error:
@@ -153,10 +157,10 @@ def kept_path(sop: SopSession) -> Path | None:
     return sop.config.invocation_params.dir / path
 
 
-def session_header(sop: SopSession) -> SessionHeader:
-    """Say what this session runs, and how it judges."""
+def session_header(sop: SopSession, before: SessionHeader | None = None) -> SessionHeader:
+    """Say what this session runs, and how it judges; `before` is what was said at its start."""
     planned: dict[str, list[RunKey]] = {}
-    for key in sop.plan.planned:
+    for key in whole_plan(sop):
         planned.setdefault(key.domain, []).append(key)
     # A shard may have no task of a domain, which it has a part of nevertheless.
     others = sop.plan.specs if sop.options.shard is not None else ()
@@ -169,19 +173,19 @@ def session_header(sop: SopSession) -> SessionHeader:
             name: sop.options.redaction.text(value) for name, value in sop.options.agent_args
         },
         options=_options(sop),
-        git=git_state(sop.config.rootpath),
+        git=git_state(sop.config.rootpath) if before is None else before.git,
         identity=journals_of(sop).identity,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        started=before.started if before else datetime.now(UTC).isoformat(timespec="seconds"),
         judging=judging_hash({name: active.rules for name, active in actives.items()}),
         domains={
-            name: _domain_header(active, planned.get(name, ()), sop.agent_label)
+            name: _domain_header(sop, active, planned.get(name, ()))
             for name, active in actives.items()
         },
     )
 
 
-def _domain_header(active: ActiveDomain, keys: Sequence[RunKey], usual: str) -> DomainHeader:
-    """Describe a domain, given its planned runs and the agent of most tests."""
+def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]) -> DomainHeader:
+    """Describe a domain, given its planned runs."""
     whole = planned_tasks(_trials(keys))
     agents = dict.fromkeys(key.agent for key in keys)
     return DomainHeader(
@@ -194,9 +198,19 @@ def _domain_header(active: ActiveDomain, keys: Sequence[RunKey], usual: str) -> 
         agents={
             agent: planned_tasks(_trials(key for key in keys if key.agent == agent))
             for agent in agents
-            if agents.keys() != {usual}
+            if agents.keys() != {sop.agent_label}
         },
+        share=_share(sop, active),
     )
+
+
+def _share(sop: SopSession, active: ActiveDomain) -> Share | None:
+    """Return what merging needs to see that shards are the whole; `None` where this is none."""
+    shard = sop.options.shard
+    if shard is None:
+        return None
+    ids = active.domain.task_ids
+    return share_of((ids[place] for place in active.pool), shard.number, shard.count)
 
 
 def _trials(keys: Iterable[RunKey]) -> Mapping[str, Sequence[int]]:
@@ -220,6 +234,7 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
         "retries": options.retries,
         "scoring": options.scoring.value,
         "contract": options.contract,
+        FAILURES: sop.failures,
         **_beside(sop),
     }
 

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pytest_sopbench._core.models import Domain
+from pytest_sopbench._core.shards import shard_number
 
-from .option_values import Sample, Shard
+from .option_values import Sample
 from .options import Options
 
 
-def select(domain: Domain, options: Options, named: frozenset[str]) -> tuple[int, ...]:
-    """Return the positions of the selected tasks, in the order of the rows.
-
-    Tags and the shard choose first; a sample is drawn of what they leave, and the limit cuts it.
+def choose(domain: Domain, options: Options, named: frozenset[str]) -> tuple[int, ...]:
+    """Return the positions of the tasks that shards share out, in the order of the rows.
 
     Args:
         domain: where the tasks are.
         options: of the session.
-        named: the ids of tasks that were asked for by name; empty selects all.
+        named: the ids of tasks that were asked for by name; empty chooses all.
     """
     positions: Iterable[int] = range(len(domain.task_ids))
     if named:
         positions = [one for one in positions if domain.task_ids[one] in named]
     if options.tags:
         positions = [one for one in positions if options.tags & {*domain.tasks[one].tags}]
-    if options.shard is not None:
-        positions = [one for one in positions if in_shard(domain.task_ids[one], options.shard)]
+    return tuple(positions)
+
+
+def select(domain: Domain, options: Options, pool: Sequence[int]) -> tuple[int, ...]:
+    """Return the positions of the selected tasks, in the order of the rows.
+
+    The shard takes its part of the pool; a sample is drawn of that, and the limit cuts it.
+    """
+    positions: Iterable[int] = pool
+    shard = options.shard
+    if shard is not None:
+        ids = domain.task_ids
+        positions = [one for one in pool if shard_number(ids[one], shard.count) == shard.number]
     if options.sample is not None:
         positions = _sampled(domain, positions, options.sample)
     return tuple(positions)[: options.limit]
-
-
-def in_shard(task_id: str, shard: Shard) -> bool:
-    """Tell whether a task is in a part; by its id alone, so that new rows move no other."""
-    digest = hashlib.sha256(task_id.encode("utf-8", "backslashreplace")).digest()
-    return int.from_bytes(digest[:8], "big") % shard.count == shard.number - 1
 
 
 def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[int]:

@@ -21,7 +21,7 @@ from .identity import domain_id
 from .machines import contents_of
 from .options import Options
 from .plan import Plan
-from .selection import select
+from .selection import choose, select
 
 SESSION = pytest.StashKey["SopSession"]()
 REF = pytest.StashKey["TaskRef"]()
@@ -66,6 +66,7 @@ class ActiveDomain:
     """A domain in use: as loaded, how it is judged, and which of its tasks are selected.
 
     `spec` is the value of `--sop-domain` that finds it again, `nodeid` the id of its collector.
+    `pool` are the positions of the tasks that shards share out, `positions` the selected ones.
     """
 
     domain: Domain
@@ -73,6 +74,7 @@ class ActiveDomain:
     spec: str
     nodeid: str
     trusted: bool
+    pool: tuple[int, ...]
     positions: tuple[int, ...]
 
     @cached_property
@@ -115,6 +117,8 @@ class SopSession:
         # What the saved session's header has beside the options, by name.
         self.recorded: dict[str, JsonValue] = {}
         self.quarantined: frozenset[TaskName] = frozenset()
+        # Tests that failed and are no misses; unknown until the session comes to its end.
+        self.failures: int | None = None
         self._active: dict[str, ActiveDomain] = {}
 
     @cached_property
@@ -199,13 +203,15 @@ class SopSession:
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"
             raise SopbenchError(msg, hint=f"sopbench list {found.name} counts its tasks")
+        pool = choose(domain, self.options, frozenset(named or ()))
         active = ActiveDomain(
             domain=domain,
             rules=self._rules(domain),
             spec=self._spec(found),
             nodeid=domain_id(domain, self.config.rootpath, in_project=found.origin in IN_PROJECT),
             trusted=found.trusted,
-            positions=select(domain, self.options, frozenset(named or ())),
+            pool=pool,
+            positions=select(domain, self.options, pool),
         )
         self._active[found.name] = active
         self.plan.specs[found.name] = active.spec

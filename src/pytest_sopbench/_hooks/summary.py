@@ -20,6 +20,7 @@ from pytest_sopbench._reports.special import special_lines
 from pytest_sopbench._reports.task_entries import entry_lines, without_lines
 from pytest_sopbench._reports.terminal import domain_lines, total_lines
 from pytest_sopbench._reports.text import one_line
+from pytest_sopbench.declared import NOT_ASKED
 
 from .forecast import forecast_of_options, forecast_of_plan
 from .gate import Gate
@@ -58,6 +59,17 @@ class SummaryHooks:
         yield
         if self._sop.makes_runs and self._ledger.has_runs:
             self._print(terminalreporter)
+        elif self._sop.makes_runs and self._gate.is_set:
+            terminalreporter.ensure_newline()
+            for line in self._lines_without_runs():
+                terminalreporter.write_line(line, yellow=True)
+
+    def _lines_without_runs(self) -> Iterator[str]:
+        """Yield why no gate was asked, in a session in which no test asks for a run."""
+        if self._sop.options.types_gate:
+            yield from not_evaluated_lines(self._gate.not_evaluated)
+        elif self._sop.options.shard is None:
+            yield NOT_ASKED
 
     def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.ensure_newline()

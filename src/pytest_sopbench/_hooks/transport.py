@@ -20,6 +20,7 @@ from .runs import LEFT, RAISED, RERUN, RUN, Left, Runs
 from .session import BUILTIN, REF, SopSession
 
 PLAN = "sop_plan"
+"""On the first report of a worker, and in its output where it comes to its end without one."""
 LINE_OF_RUN = "sop_run"
 RECORD_OF_RUN = "sop_record"
 EVENTS_OF_RUN = "sop_events"
@@ -87,6 +88,12 @@ class Transport:
         if _is_miss(call) and BUILTIN in item.stash:
             setattr(report, MISS, True)
         return report
+
+    @pytest.hookimpl
+    def pytest_sessionfinish(self) -> None:
+        output: dict[str, Any] | None = getattr(self._sop.config, "workeroutput", None)
+        if output is not None and not self._plan_sent:
+            output[PLAN] = self._sop.plan.to_json()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

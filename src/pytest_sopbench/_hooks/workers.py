@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from .concurrency import SHARE, pace_of, shares
 from .journals import JOURNALS, journals_of
-from .machines import check_came_up, has_workers
+from .machines import check_any_came_up, check_came_up, has_workers
 from .session import SopSession
 from .taken_over import RESUMED, taken_over_of
+from .transport import PLAN
 
 RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""
@@ -19,10 +21,12 @@ RESTARTS = 10_000
 class Workers:
     """The hooks of xdist in its controller."""
 
-    def __init__(self, sop: SopSession) -> None:
+    def __init__(self, sop: SopSession, learn: Callable[[str, Any], None]) -> None:
         self._sop = sop
+        self._learn = learn
         self._free: list[int] | None = None
         self._came_up: set[str] = set()
+        self._lost = 0
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -52,8 +56,14 @@ class Workers:
         Raises:
             pytest.UsageError: it could not; xdist would start it again for every task.
         """
+        plan: str | None = getattr(node, "workeroutput", {}).get(PLAN)
+        if plan:
+            self._learn(plan, node)
         if node.gateway.id not in self._came_up:
             check_came_up(node, error)
+            self._lost += 1
+            if not self._came_up:
+                check_any_came_up(self._lost, of=node.workerinput["workercount"])
         if self._free is not None and SHARE in node.workerinput:
             self._free.append(node.workerinput[SHARE])
 

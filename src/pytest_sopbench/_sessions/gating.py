@@ -16,7 +16,7 @@ from pytest_sopbench._core.gates import (
     doubts_of,
     evaluate,
 )
-from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
+from pytest_sopbench._core.must_gate import entry_verdicts, failure_verdicts, must_verdicts
 from pytest_sopbench._core.task_entries import (
     EntriesReport,
     TaskEntries,
@@ -27,7 +27,14 @@ from pytest_sopbench._core.task_entries import (
 from pytest_sopbench.errors import SessionFileError
 
 from .reader import SavedSession
-from .whole import NOT_EVALUATED, outcomes_of, planned_records, shard_of, summaries_of
+from .whole import (
+    FAILURES,
+    NOT_EVALUATED,
+    outcomes_of,
+    planned_records,
+    shard_of,
+    summaries_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +90,16 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     return replace(found, expired=expired)
 
 
+def recorded_failures(saved: SavedSession) -> tuple[GateVerdict, ...]:
+    """Return what came of the other tests of a session, where it recorded that."""
+    if FAILURES not in saved.header.options:
+        return ()
+    failures = saved.header.options[FAILURES]
+    # A number that something else has put there says nothing.
+    known = type(failures) is int and failures >= 0 and saved.finished
+    return failure_verdicts(failures if known and isinstance(failures, int) else None)
+
+
 def _doubted(saved: SavedSession, verdict: GateVerdict) -> GateVerdict:
     """Return a verdict as inconclusive where the file is no ground for it."""
     why = ""
@@ -109,6 +126,7 @@ def ask_gates(
     """Ask gates of a session, and whether what must hold did: rules, and tasks that must pass.
 
     Where lines are damaged every gate is inconclusive, and none holds where the session has no end.
+    Tests that failed in it, and that no gate forgives, fail it here as well.
 
     Args:
         saved: the session.
@@ -126,7 +144,7 @@ def ask_gates(
         raise SessionFileError(msg, hint="ask the gates of the session it was made of")
     why = saved.header.options.get(NOT_EVALUATED)
     if why:
-        return Gated(not_evaluated=str(why))
+        return Gated(not_evaluated=str(why), verdicts=recorded_failures(saved))
     left_out = quarantined(saved)
     of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
     of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
@@ -147,5 +165,6 @@ def ask_gates(
             *(_doubted(saved, one) for one in verdicts),
             *entry_verdicts(recorded_entries(saved)),
             *must_verdicts(asked, enforce=saved.header.options.get("contract") == "enforce"),
+            *recorded_failures(saved),
         )
     )

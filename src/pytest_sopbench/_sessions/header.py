@@ -9,6 +9,7 @@ from sys import intern
 from typing import Any
 
 from pytest_sopbench._core.models import JsonValue
+from pytest_sopbench._core.shards import Share
 
 from .checksum import identity_from
 from .git import GitState
@@ -53,7 +54,7 @@ class DomainHeader(PlannedTasks):
     `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
     domains agree on the one they share; empty where it was not recorded. `agents` are the planned
     tasks of each agent by its name; empty where all are of the session's one agent, or where it was
-    not recorded.
+    not recorded. `share` is what a shard has of the domain, `None` where the session is none.
     """
 
     sop: str = ""
@@ -62,6 +63,7 @@ class DomainHeader(PlannedTasks):
     data: str = ""
     judging: str = ""
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
+    share: Share | None = None
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -151,8 +153,15 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         data=data["data"],
         judging=str(data.get("judging", "")),
         agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
+        share=_share(data.get("share")),
         **_planned(data),
     )
+
+
+def _share(data: Mapping[str, Any] | None) -> Share | None:
+    if data is None:
+        return None
+    return Share(tasks=int(data["tasks"]), digest=str(data["digest"]), part=int(data["part"]))
 
 
 def _planned(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from pytest_sopbench.errors import SessionFileError
 from .header import DomainHeader, SessionHeader, made_of, planned_tasks
 from .reader import SavedSession, refuse_doubted
 from .resuming import PAST
+from .shares import check_shares
 from .whole import (
+    FAILURES,
     NOT_EVALUATED,
     SHARD,
     Shard,
@@ -51,8 +53,9 @@ def merge_shards(
 
     Raises:
         SessionFileError: one is no shard, was cut short, is damaged, lacks tasks that it selected,
-            is there twice, or is missing; a run is in two of them; or they differ in what was
-            selected and run, of whom, or how it was judged.
+            is there twice, or is missing; a run is in two of them; they differ in what was
+            selected and run, of whom, or how it was judged; or their plans are not the shares of
+            one whole.
     """
     parts = _parts(shards)
     for other in parts[1:]:
@@ -60,6 +63,7 @@ def merge_shards(
         if difference:
             raise _no_parts(parts[0], other, difference)
     _check_overlaps(parts)
+    check_shares(parts)
     return Merged(
         header=_header(parts, order or {}),
         records=_records(parts, order or {}),
@@ -163,7 +167,7 @@ def _options(saved: SavedSession) -> Mapping[str, JsonValue]:
 
 def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
     """Leave out which sessions a shard was resumed from: another may have run through."""
-    return {name: one for name, one in _options(saved).items() if name not in PAST}
+    return {name: one for name, one in _options(saved).items() if name not in {*PAST, FAILURES}}
 
 
 def _unlike(
@@ -186,6 +190,15 @@ def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
     return {name: every for name, every in past.items() if every}
 
 
+def _failures(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
+    """Return how many tests failed in all shards together, if all of them tell."""
+    if not any(FAILURES in one.header.options for one in parts):
+        return {}
+    told = (one.header.options.get(FAILURES) for one in parts)
+    numbers = [one for one in told if isinstance(one, int)]
+    return {FAILURES: sum(numbers) if len(numbers) == len(parts) else None}
+
+
 def _selection(saved: SavedSession) -> list[str]:
     return [option for option in selection_of(saved) if not option.startswith(SHARD)]
 
@@ -203,7 +216,7 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
     return replace(
         made_of(first, "merged", *(one.header.identity for one in parts)),
         started=min(one.header.started for one in parts),
-        options={**_options(parts[0]), **_past(parts)},
+        options={**_options(parts[0]), **_past(parts), **_failures(parts)},
         git=git,
         domains={
             name: _domain(
@@ -236,6 +249,7 @@ def _domain(
         trials=whole.trials,
         some_trials=whole.some_trials,
         agents=agents if has_agents else {},
+        share=None,
     )
 
 

@@ -27,6 +27,13 @@ NOT_EVALUATED = "not_evaluated"
 """Among the options of a header: what took selected tasks away, where something did."""
 
 
+FAILURES = "failures"
+"""Among the options of a header: how many tests failed that no gate forgives.
+
+`None` where the session did not come to its end; it was not recorded before there was this option.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
     """The `number`-th of `count` parts of a session, counted from 1."""

@@ -107,8 +107,15 @@ class SessionWriter:
                 os.fsync(self._file.fileno())
                 self._file.close()
 
-    def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
+    def finish(
+        self,
+        order: Iterable[RunKey],
+        summaries: Mapping[str, Summary],
+        header: SessionHeader | None = None,
+    ) -> None:
         """Rewrite the session in the order of the plan, with the summary as its last line.
+
+        A `header` takes the place of the first line, since more is known at the end.
 
         The last line of a key wins, and what only says that a run began is dropped. Runs that
         the plan does not name follow in the order of their arrival. A planned run that nobody
@@ -120,8 +127,11 @@ class SessionWriter:
         with _told(self.path), self._closed_by_failure(), _replacing(self.path) as new:
             # Its own descriptor, since another session may have put its file under this name.
             self._file.seek(0)
-            for line in _ordered(self._file, order):
-                new.write(line)
+            lines = _ordered(self._file, order)
+            first = next(lines)
+            new.write(first if header is None else f"{header_to_line(header)}\n".encode())
+            # One by one: a session may be larger than the memory.
+            new.writelines(lines)
             took = self._clock() - self._began
             summary = summary_to_line(summaries, duration=took)
             new.write(sealed(summary, self._seed) + b"\n")

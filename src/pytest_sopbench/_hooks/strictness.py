@@ -1,0 +1,61 @@
+"""Whether somebody relies on a gate: who types one, and CI, must never take silence for a pass."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import pytest
+
+from .ini import ini_values
+
+FAIL_UNDER: Final = "sop_fail_under"
+GATE: Final = "sop_gate"
+_NO: Final = frozenset({"", "0", "false"})
+
+
+def is_ci(environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether this runs in CI, where nobody reads what a green session says."""
+    return environment.get("CI", "").strip().lower() not in _NO
+
+
+def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether a gate in use was typed for this session.
+
+    `PYTEST_ADDOPTS` and `-o sop_gate=...` are typed as well; ini values and `addopts` of the
+    configuration are not.
+    """
+    given: dict[str, Sequence[str]] = {
+        FAIL_UNDER: [config.getoption(FAIL_UNDER)] if config.getoption(FAIL_UNDER) else [],
+        GATE: config.getoption(GATE) or [],
+    }
+    typed = [*_words(config, environment)]
+    configured = [*ini_values(config, "addopts")]
+    overridden = [*_overridden(config)]
+    for name, values in given.items():
+        option = f"--{name.replace('_', '-')}"
+        # What stands in no `addopts` of a file came with this session: by a file `@args`, say.
+        is_typed = _has(typed, option) or "addopts" in overridden or not _has(configured, option)
+        if values and is_typed and {*values} - {"none"}:
+            return True
+        if not values and name in overridden and {*ini_values(config, name)} - {"none"}:
+            return True
+    return False
+
+
+def _words(config: pytest.Config, environment: Mapping[str, str]) -> Iterator[str]:
+    yield from map(str, config.invocation_params.args)
+    yield from shlex.split(environment.get("PYTEST_ADDOPTS", ""))
+
+
+def _overridden(config: pytest.Config) -> Iterator[str]:
+    """Yield the ini values that `-o` replaces."""
+    overrides: Sequence[str] | None = config.getoption("override_ini", None)
+    for one in overrides or ():
+        yield one.partition("=")[0].strip()
+
+
+def _has(words: Sequence[str], option: str) -> bool:
+    return any(word == option or word.startswith(f"{option}=") for word in words)
