@@ -50,6 +50,9 @@ def _faults(name: str, domain: DomainHeader, shard: Shard, cuts: Sequence[int]) 
     if foreign:
         yield f"{name}/{foreign[0]} is a task of another shard"
     due = min(domain.share.part, *cuts)
+    odd = next((task for task, some in domain.some_trials.items() if max(some) != len(some)), "")
+    if odd:
+        yield f"it did not plan every trial of {name}/{odd}"
     if len(domain.planned) != due:
         yield f"it planned {len(domain.planned)} tasks of domain {name}, and its share is {due}"
 
@@ -63,6 +66,11 @@ def _gaps(name: str, parts: Sequence[SavedSession]) -> Iterator[str]:
         yield f"they share out other tasks of domain {name}"
     if sum(one.part for one in shares) != first.tasks:
         yield f"they have parts of {sum(one.part for one in shares)} tasks of {first.tasks}"
+    trials = {
+        min(len(one.trials_of(task)) for task in one.planned) for one in domains if one.planned
+    }
+    if len(trials) > 1:
+        yield f"tasks of domain {name} have {min(trials)} trials in one, {max(trials)} in another"
     planned = [task for one in domains for task in one.planned]
     if not any(_cuts(one)[1:] for one in parts) and ids_digest(planned) != first.digest:
         yield f"their tasks of domain {name} are not those that were to be shared out"

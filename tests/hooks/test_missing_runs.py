@@ -1,0 +1,221 @@
+"""What the options select is accounted for, whatever was collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pytest_sopbench.cli import main
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+LAB = ("--sop-domain=lab", "--agent=habits:right")
+BOTH = ("--sop-domain=lab,clinic", "--agent=habits:right")
+OF_LAB = """
+import pytest
+
+@pytest.mark.sop(domain="lab")
+def test_lab(sop_run):
+    pass
+"""
+NONE_LEFT = "def pytest_collection_modifyitems(items): items[:] = []"
+ONE_LESS = "def pytest_collection_modifyitems(items): del items[0]"
+ONE_DESELECTED = """
+def pytest_collection_modifyitems(config, items):
+    config.hook.pytest_deselected(items=items[:1])
+    del items[0]
+"""
+DIES = """
+import os
+
+def pytest_configure(config):
+    if hasattr(config, "workerinput"):
+        os.{}
+"""
+
+ReadSaved = Callable[..., object]
+
+
+def merge(*names: str) -> str:
+    return CliRunner().invoke(main, ["merge", *names, "--out=all"]).output
+
+
+@pytest.mark.parametrize(
+    "death", ["abort()", "_exit(0)", "kill(os.getpid(), 9)"], ids=["abort", "exit", "kill"]
+)
+def test_a_session_whose_workers_all_died_at_their_start_is_no_empty_shard(
+    pytester: pytest.Pytester, death: str
+) -> None:
+    pytester.makeconftest(DIES.format(death))
+
+    result = pytester.runpytest(*LAB, "--sop-shard=1/2", "-n1")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*no worker came up: 2 died before they had collected anything"])
+
+
+def test_a_shard_that_a_conftest_empties_fails_and_is_not_merged(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(NONE_LEFT)
+
+    result = pytester.runpytest(*LAB, "--sop-shard=1/1", "--sop-save=part", *workers)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["*6 not_run*"])
+    assert "shard 1/1 is not all of its part: no test asked for 6 of 6 selected tasks" in merge(
+        "part"
+    )
+
+
+@pytest.mark.parametrize("domain", [LAB[0], ""], ids=["named", "nobody names a domain"])
+def test_a_shard_whose_job_names_other_tests_fails(
+    pytester: pytest.Pytester, domain: str, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(test_unit="def test_unit(): pass")
+    words = [domain] if domain else []
+
+    result = pytester.runpytest("test_unit.py", *words, LAB[1], "--sop-shard=1/2", *workers)
+
+    assert result.ret in {pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.USAGE_ERROR}
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_marked_test_is_shared_out_as_well(
+    pytester: pytest.Pytester, saved: ReadSaved, number: int, workers: tuple[str, ...]
+) -> None:
+    """Where all tasks of a domain of six fall to some of many shards, the others are empty."""
+    pytester.makepyfile(test_lab=OF_LAB)
+
+    result = pytester.runpytest("test_lab.py", LAB[1], f"--sop-shard={number}/40", *workers)
+
+    assert pytest.ExitCode.OK == result.ret
+
+
+def test_what_a_conftest_takes_away_in_silence_was_not_run(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(ONE_LESS)
+
+    result = pytester.runpytest(*LAB, *workers)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "TSR *5 of 6 correct*",
+            "ECR *1 not_run*",
+            "       no test asked for 1 of 6 selected tasks: lab/T_01, which fails the session",
+        ]
+    )
+
+
+def test_what_a_plugin_deselects_aloud_is_no_loss_without_a_gate(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(ONE_DESELECTED)
+
+    result = pytester.runpytest(*LAB, *workers)
+
+    assert pytest.ExitCode.OK == result.ret
+    result.stdout.fnmatch_lines(["TSR *5 of 5 correct*"])
+
+
+@pytest.mark.parametrize(
+    "path", ["test_lab.py", "domains/lab/data.csv"], ids=["tests", "data file"]
+)
+@pytest.mark.parametrize(
+    "gate", ["--sop-fail-under=0.9", "--sop-gate=lab:tsr=0.9"], ids=["all", "one domain"]
+)
+def test_a_gate_is_not_asked_where_tests_are_of_one_domain_of_two(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], path: str, gate: str
+) -> None:
+    make_domain("clinic", tasks=3)
+    pytester.makepyfile(test_lab=OF_LAB)
+
+    result = pytester.runpytest(path, *BOTH, gate)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        ["gate   not evaluated: no test asked for 3 of 9 selected tasks: all of clinic,*"]
+    )
+    result.stdout.no_fnmatch_line("gate*holds*")
+
+
+def test_what_no_test_asked_for_stands_in_the_saved_session(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], saved: ReadSaved
+) -> None:
+    make_domain("clinic", tasks=3)
+    pytester.makepyfile(test_lab=OF_LAB)
+
+    pytester.runpytest("test_lab.py", *BOTH)
+
+    session: object = saved()
+    assert ["T_01", "T_02", "T_03"] == session.header["domains"]["clinic"]["planned"]  # type: ignore[attr-defined]
+    result = CliRunner().invoke(main, ["gate", "last", "--fail-under=0.5"])
+    assert 3 == result.exit_code
+    assert "not evaluated: no test asked for 3 of 9 selected tasks" in result.output
+
+
+def test_tests_that_ask_for_a_toolbox_alone_demand_no_runs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_tools="def test_tools(sop_tools): pass")
+
+    result = pytester.runpytest("test_tools.py", "--sop-domain=lab")
+
+    assert pytest.ExitCode.OK == result.ret
+
+
+def test_a_task_that_must_pass_and_is_skipped_fails_without_a_gate(
+    pytester: pytest.Pytester, write_tasks: Callable[..., Path], workers: tuple[str, ...]
+) -> None:
+    write_tasks(T_01="must_pass = true")
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[0].add_marker(pytest.mark.skip)
+        """
+    )
+
+    result = pytester.runpytest(*LAB, *workers)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+def test_the_gate_of_a_file_counts_the_tests_that_failed_beside_the_misses(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(test_unit="def test_task(sop_run): pass\ndef test_unit(): assert False")
+
+    session = pytester.runpytest(*LAB, "--sop-fail-under=1", "test_unit.py", *workers)
+    gated = CliRunner().invoke(main, ["gate", "last"])
+
+    assert pytest.ExitCode.TESTS_FAILED == session.ret
+    assert 1 == gated.exit_code
+    assert "tests that failed, which no gate forgives <= 0 does not hold (got 1)" in gated.output
+
+
+def test_the_gate_of_a_file_does_not_count_misses(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(LAB[0], "--agent=habits:always_pass")
+
+    gated = CliRunner().invoke(main, ["gate", "last", "--fail-under=0.3"])
+
+    assert 0 == gated.exit_code, gated.output
+
+
+def test_the_gate_of_a_session_that_was_cut_short_is_inconclusive(
+    pytester: pytest.Pytester,
+) -> None:
+    """With its last test; all runs are there, and other tests might have failed."""
+    pytester.runpytest(LAB[0], "--agent=habits:right", "--sop-fail-under=0.1", "-x", "-k", "T_0")
+    whole = CliRunner().invoke(main, ["gate", "last"])
+    pytester.makepyfile(test_unit="def test_task(sop_run): pass\ndef test_unit(): assert False")
+    pytester.runpytest(*LAB, "--sop-fail-under=0.1", "-x", "test_unit.py")
+    cut = CliRunner().invoke(main, ["gate", "last"])
+
+    assert 0 == whole.exit_code, whole.output
+    assert 3 == cut.exit_code
+    assert "inconclusive (got n/a): the session was cut short" in " ".join(cut.output.split())

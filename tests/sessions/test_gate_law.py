@@ -1,0 +1,333 @@
+"""The law of gates: one that holds has an intact line of every selected run, and enough of them.
+
+Sessions are invented here, with all that may befall one: runs that crash or never start, tasks
+that are deselected, tests of the user's own that fail, a process that is killed, shards that are
+put together, one of which lacks what it should have, and files that are edited afterwards.
+
+An edit is a function from the lines of a file to its lines. `EDITS` are those that the reader
+finds out about; `LINES_ARE_CHECKED` and `RATES_DERIVE_FROM_LINES` say which of them it does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import event, example, given, settings
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.gates import GateSpec, GateState
+from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._core.shards import shard_number, share_of
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.gating import ask_gates
+from pytest_sopbench._sessions.header import (
+    DomainHeader,
+    SessionHeader,
+    header_to_line,
+    planned_tasks,
+)
+from pytest_sopbench._sessions.merging import merge_shards
+from pytest_sopbench._sessions.reader import SavedSession, read_session
+from pytest_sopbench._sessions.start import start_to_line
+from pytest_sopbench._sessions.storing import store_session
+from pytest_sopbench._sessions.whole import FAILURES, NOT_EVALUATED, summarized
+from pytest_sopbench._sessions.writer import summary_to_line
+from pytest_sopbench.errors import SessionFileError
+
+LINES_ARE_CHECKED = False
+"""Whether the reader finds out that a line was changed; then `alter` is an edit as well."""
+RATES_DERIVE_FROM_LINES = False
+"""Whether a summary is believed no more; until then lines are dropped together with it."""
+
+DOMAINS = ("claims", "refunds")
+TASKS = tuple(f"T{number}" for number in range(1, 8))
+AGENT = "mypkg:agent"
+
+Edit = Callable[[Sequence[str]], Sequence[str]]
+
+OUTCOMES = st.sampled_from(
+    [*[Outcome.CORRECT] * 6, Outcome.WRONG, Outcome.TIMEOUT, Outcome.UNAVAILABLE, Outcome.NOT_RUN]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fate:
+    """What became of a selected run.
+
+    A run that is `deselected` was taken away by an option of pytest, and the header says so.
+    Without a `line` the process died in it, or before it.
+    """
+
+    outcome: Outcome
+    deselected: bool = False
+    line: bool = True
+    begun: bool = True
+
+
+FATES = st.one_of(
+    st.builds(Fate, outcome=OUTCOMES),
+    st.builds(Fate, outcome=OUTCOMES),
+    st.builds(Fate, outcome=OUTCOMES),
+    st.builds(
+        Fate,
+        outcome=OUTCOMES,
+        deselected=st.booleans(),
+        line=st.booleans(),
+        begun=st.booleans(),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invented:
+    """A session: the fate of each selected run, how it ended, and in how many shards it was made.
+
+    `failures` are other tests that failed, by shard. `forgets` is a run whose task one shard has
+    neither planned nor made, in any trial, as where its job named a path without SOP tests.
+    """
+
+    fates: Mapping[RunKey, Fate]
+    shards: int
+    is_whole: bool
+    failures: int
+    forgets: RunKey | None
+
+
+@st.composite
+def invented(draw: st.DrawFn) -> Invented:
+    domains = draw(st.lists(st.sampled_from(DOMAINS), min_size=1, max_size=2, unique=True))
+    trials = draw(st.integers(1, 2))
+    count = draw(st.integers(1, len(TASKS)))
+    keys = [
+        RunKey(domain, task, trial, AGENT)
+        for domain in domains
+        for trial in range(1, trials + 1)
+        for task in TASKS[:count]
+    ]
+    # Mostly all is well, since a gate that never holds proves nothing.
+    is_well = draw(st.booleans())
+    well = st.builds(Fate, outcome=st.sampled_from([*[Outcome.CORRECT] * 6, Outcome.WRONG]))
+    shards = draw(st.sampled_from([0, 0, 1, 2, 3]))
+    forgets = draw(st.sampled_from([None, None, *keys])) if shards and not is_well else None
+    return Invented(
+        fates={key: draw(well if is_well else FATES) for key in keys},
+        shards=shards,
+        is_whole=is_well or draw(st.booleans()),
+        failures=0 if is_well else draw(st.sampled_from([0, 0, 1])),
+        forgets=forgets,
+    )
+
+
+def leave(lines: Sequence[str]) -> Sequence[str]:
+    return lines
+
+
+def drop(place: int) -> Edit:
+    """Remove a line of a run, and with it a summary that is believed without lines."""
+
+    def edit(lines: Sequence[str]) -> Sequence[str]:
+        runs = [line for line in lines if '"type":"run"' in line]
+        if not runs:
+            return lines
+        gone = runs[place % len(runs)]
+        kept = [line for line in lines if line != gone]
+        return kept if RATES_DERIVE_FROM_LINES else [one for one in kept if not is_summary(one)]
+
+    return edit
+
+
+def repeat(place: int) -> Edit:
+    """Write a line of a run twice."""
+
+    def edit(lines: Sequence[str]) -> Sequence[str]:
+        at = place % len(lines)
+        return [*lines[: at + 1], *([lines[at]] if at else []), *lines[at + 1 :]]
+
+    return edit
+
+
+def cut(length: int) -> Edit:
+    """Lose the end of the file, as by a power failure."""
+
+    def edit(lines: Sequence[str]) -> Sequence[str]:
+        text = "".join(f"{line}\n" for line in lines)
+        return text[: max(len(lines[0]) + 1, len(text) - length)].splitlines()
+
+    return edit
+
+
+def alter(place: int) -> Edit:
+    """Turn what was wrong into what was right, and leave the checksum as it is."""
+
+    def edit(lines: Sequence[str]) -> Sequence[str]:
+        wrong = [line for line in lines if '"outcome":"wrong"' in line]
+        if not wrong:
+            return lines
+        target = wrong[place % len(wrong)]
+        turned = target.replace('"outcome":"wrong"', '"outcome":"correct"')
+        changed = [turned if line == target else line for line in lines]
+        return [one for one in changed if not is_summary(one)]
+
+    return edit
+
+
+def is_summary(line: str) -> bool:
+    return line.startswith('{"type":"summary"')
+
+
+PLACES = st.integers(0, 40)
+EDITS: st.SearchStrategy[Edit] = st.one_of(
+    st.just(leave),
+    st.just(leave),
+    st.builds(drop, PLACES),
+    st.builds(repeat, PLACES),
+    st.builds(cut, st.integers(1, 400)),
+    *([st.builds(alter, PLACES)] if LINES_ARE_CHECKED else []),
+)
+
+
+def record_of(key: RunKey, fate: Fate) -> RunRecord:
+    return RunRecord(
+        domain=key.domain, task=key.task, trial=key.trial, agent=key.agent, outcome=fate.outcome
+    )
+
+
+def header_of(session: Invented, keys: Sequence[RunKey], number: int) -> SessionHeader:
+    """Write what the controller says at the end: what is selected, whatever was collected."""
+    away = [key for key in keys if session.fates[key].deselected]
+    domains: dict[str, DomainHeader] = {}
+    for name in dict.fromkeys(key.domain for key in session.fates):
+        tasks: dict[str, list[int]] = {}
+        for key in keys:
+            if key.domain == name and not session.fates[key].deselected:
+                tasks.setdefault(key.task, []).append(key.trial)
+        every = planned_tasks(tasks)
+        pool = {key.task for key in session.fates if key.domain == name}
+        domains[name] = DomainHeader(
+            planned=every.planned,
+            trials=every.trials,
+            some_trials=every.some_trials,
+            share=share_of(pool, number, session.shards) if session.shards else None,
+        )
+    shard = [f"--sop-shard={number}/{session.shards}"] if session.shards else []
+    said = {NOT_EVALUATED: f"-k took {len(away)} tasks away"} if away else {}
+    return SessionHeader(
+        plugin="1.0",
+        agent=AGENT,
+        started="2026-01-01T00:00:00+00:00",
+        judging="j",
+        options={
+            "selection": shard,
+            FAILURES: session.failures if session.is_whole else None,
+            **said,
+        },
+        domains=domains,
+    )
+
+
+def lines_of(session: Invented, keys: Sequence[RunKey], number: int) -> list[str]:
+    """Write the lines of a session, or of a shard of it, as they stand when it has ended."""
+    gone = session.forgets and session.forgets._replace(trial=0)
+    made = [key for key in keys if key._replace(trial=0) != gone]
+    header = header_of(session, made, number)
+    lines = [header_to_line(header)]
+    records: list[RunRecord] = []
+    for key in made:
+        fate = session.fates[key]
+        if fate.deselected:
+            continue
+        if fate.line or session.is_whole:
+            # A session that comes to its end writes what it has not seen: `crash`, `not_run`.
+            lost = Outcome.CRASH if fate.begun else Outcome.NOT_RUN
+            records.append(record_of(key, fate if fate.line else replace(fate, outcome=lost)))
+            lines.append(to_line(records[-1]))
+        elif fate.begun:
+            lines.append(start_to_line(key))
+    if session.is_whole:
+        lines.append(summary_to_line(summarized(records)))
+    return lines
+
+
+def save(folder: Path, name: str, lines: Sequence[str]) -> SavedSession:
+    path = folder / f"{name}.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), "ascii")
+    return read_session(path)
+
+
+def saved_of(folder: Path, session: Invented, edit: Edit) -> SavedSession:
+    """Write a session, in one piece or in shards that are merged, the last one edited."""
+    if not session.shards:
+        return save(folder, "last", edit(lines_of(session, [*session.fates], 1)))
+    parts: list[SavedSession] = []
+    for number in range(1, session.shards + 1):
+        keys = [key for key in session.fates if shard_number(key.task, session.shards) == number]
+        lines = lines_of(session, keys, number)
+        parts.append(save(folder, f"part{number}", edit(lines) if number == 1 else lines))
+    whole = merge_shards(parts)
+    store_session(folder / "all.jsonl", whole.header, whole.records, whole.summaries)
+    return read_session(folder / "all.jsonl")
+
+
+def intact_lines(saved: SavedSession) -> dict[RunKey, str]:
+    """Read a file by its lines alone: the outcome that stands there of each run."""
+    lines = map(json.loads, saved.path.read_text("ascii").splitlines())
+    return {
+        RunKey(one["domain"], one["task"], one["trial"], one["agent"]): one["outcome"]
+        for one in lines
+        if one["type"] == "run"
+    }
+
+
+WELL = Invented(
+    fates={RunKey("refunds", task, 1, AGENT): Fate(outcome=Outcome.CORRECT) for task in TASKS},
+    shards=2,
+    is_whole=True,
+    failures=0,
+    forgets=None,
+)
+
+
+@given(session=invented(), bound=st.sampled_from([0.0, 0.5, 0.75, 1.0]), edit=EDITS)
+@example(session=WELL, bound=1.0, edit=leave)
+@example(session=replace(WELL, shards=0), bound=1.0, edit=drop(0))
+@example(session=replace(WELL, forgets=RunKey("refunds", "T1", 1, AGENT)), bound=0.0, edit=leave)
+@settings(max_examples=300)
+def test_a_gate_that_holds_has_a_line_of_every_selected_run_and_enough_of_them(
+    session: Invented, bound: float, edit: Edit
+) -> None:
+    with TemporaryDirectory() as folder:
+        try:
+            saved = saved_of(Path(folder), session, edit)
+            gated = ask_gates(saved, [GateSpec(name="tsr", value=bound)])
+        except SessionFileError:
+            event("refused")
+            return
+        event(gated.state.value)
+        if gated.state is not GateState.HOLDS:
+            return
+        found = intact_lines(saved)
+
+    assert {*session.fates} == {*found}
+    for groups in (dict.fromkeys(key.domain for key in found), [""]):
+        for domain in groups:
+            own = {key: one for key, one in found.items() if domain in {"", key.domain}}
+            # What stands in the file is what really became of the run.
+            right = [key for key in own if session.fates[key].outcome is Outcome.CORRECT]
+            assert len(right) >= bound * len(own)
+    assert Outcome.NOT_RUN.value not in found.values()
+    assert not session.failures
+
+
+def test_a_session_in_which_all_is_well_holds(tmp_path: Path) -> None:
+    """Else the law would say nothing."""
+    gates = [GateSpec(name="tsr", value=1.0)]
+    (tmp_path / "shards").mkdir()
+
+    plain = ask_gates(saved_of(tmp_path, replace(WELL, shards=0), leave), gates)
+    merged = ask_gates(saved_of(tmp_path / "shards", WELL, leave), gates)
+
+    assert (GateState.HOLDS, GateState.HOLDS) == (plain.state, merged.state)
