@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -36,7 +37,7 @@ def pytest_configure(config):
         os.{}
 """
 
-ReadSaved = Callable[..., object]
+ReadSaved = Callable[..., Any]
 
 
 def merge(*names: str) -> str:
@@ -85,7 +86,7 @@ def test_a_shard_whose_job_names_other_tests_fails(
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_marked_test_is_shared_out_as_well(
-    pytester: pytest.Pytester, saved: ReadSaved, number: int, workers: tuple[str, ...]
+    pytester: pytest.Pytester, number: int, workers: tuple[str, ...]
 ) -> None:
     """Where all tasks of a domain of six fall to some of many shards, the others are empty."""
     pytester.makepyfile(test_lab=OF_LAB)
@@ -152,8 +153,8 @@ def test_what_no_test_asked_for_stands_in_the_saved_session(
 
     pytester.runpytest("test_lab.py", *BOTH)
 
-    session: object = saved()
-    assert ["T_01", "T_02", "T_03"] == session.header["domains"]["clinic"]["planned"]  # type: ignore[attr-defined]
+    session = saved()
+    assert ["T_01", "T_02", "T_03"] == session.header["domains"]["clinic"]["planned"]
     result = CliRunner().invoke(main, ["gate", "last", "--fail-under=0.5"])
     assert 3 == result.exit_code
     assert "not evaluated: no test asked for 3 of 9 selected tasks" in result.output
