@@ -6,11 +6,6 @@ from typing import Literal
 
 import pytest
 
-NOT_ASKED = (
-    "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
-)
-"""What a session says that has a gate of the configuration and no SOP test."""
-
 OPTIONS = (
     "sop_domain",
     "sop_agent",

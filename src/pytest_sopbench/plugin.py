@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench.declared import NOT_ASKED, OPTIONS, add_ini_values, add_options
+from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.models import Domain, Task
@@ -132,6 +132,8 @@ def pytest_terminal_summary(
 
     asked = [*ini_values(config, "sop_fail_under"), *ini_values(config, "sop_gate")]
     if any(value != "none" for value in asked):
+        from pytest_sopbench._hooks.strictness import NOT_ASKED
+
         terminalreporter.ensure_newline()
         terminalreporter.write_line(NOT_ASKED, yellow=True)
 

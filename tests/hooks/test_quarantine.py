@@ -179,8 +179,9 @@ class TestATaskThatMayFail:
     ) -> None:
         write_tasks(T_02=NEVER)
         pytester.runpytest(*SECOND)
+        pytester.makeini("[pytest]\nsop_fail_under = 1")
 
-        result = pytester.runpytest(*SECOND, "--lf", "--sop-fail-under=1")
+        result = pytester.runpytest(*SECOND, "--lf")
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(["gate   not evaluated: --lf took 5 of 6*", "*1 may fail*"])

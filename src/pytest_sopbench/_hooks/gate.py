@@ -24,6 +24,7 @@ from .machines import has_workers
 from .partial import missing_runs, taken_away, whole_plan
 from .session import SopSession
 from .strictness import is_ci
+from .transport import BREACH
 from .without_runs import NOTHING_ASKED, check_asked, fails_without_runs, is_empty_shard
 
 CUT_SHORT = "the session was cut short"
@@ -45,7 +46,7 @@ class Gate:
         self.not_evaluated = CUT_SHORT
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
-        # All failed tests that are no misses, whether there is a gate or not.
+        # All failed tests of which the runs do not tell, whether there is a gate or not.
         self._failed = 0
         self._is_decided = False
         self.saved: SavedSession | None = None
@@ -118,7 +119,8 @@ class Gate:
             self._forgiven += 1
         elif is_miss(report):
             self._missed += 1
-        else:
+        elif not getattr(report, BREACH, False):
+            # Of broken rules the runs tell, to whoever asks a gate of the saved session.
             self._failed += 1
 
     @pytest.hookimpl(tryfirst=True)

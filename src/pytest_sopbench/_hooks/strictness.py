@@ -13,6 +13,10 @@ from .ini import ini_values
 
 FAIL_UNDER: Final = "sop_fail_under"
 GATE: Final = "sop_gate"
+NOT_ASKED: Final = (
+    "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
+)
+"""What a session says that has a gate of the configuration and no SOP test."""
 _NO: Final = frozenset({"", "0", "false"})
 
 
@@ -27,10 +31,9 @@ def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.enviro
     `PYTEST_ADDOPTS` and `-o sop_gate=...` are typed as well; ini values and `addopts` of the
     configuration are not.
     """
-    given: dict[str, Sequence[str]] = {
-        FAIL_UNDER: [config.getoption(FAIL_UNDER)] if config.getoption(FAIL_UNDER) else [],
-        GATE: config.getoption(GATE) or [],
-    }
+    fail_under: str | None = config.getoption(FAIL_UNDER)
+    gates: Sequence[str] | None = config.getoption(GATE)
+    given = {FAIL_UNDER: [fail_under] if fail_under else [], GATE: gates or []}
     typed = [*_words(config, environment)]
     configured = [*ini_values(config, "addopts")]
     overridden = [*_overridden(config)]

@@ -20,7 +20,6 @@ from pytest_sopbench._reports.special import special_lines
 from pytest_sopbench._reports.task_entries import entry_lines, without_lines
 from pytest_sopbench._reports.terminal import domain_lines, total_lines
 from pytest_sopbench._reports.text import one_line
-from pytest_sopbench.declared import NOT_ASKED
 
 from .forecast import forecast_of_options, forecast_of_plan
 from .gate import Gate
@@ -28,6 +27,7 @@ from .ledger import Ledger
 from .machines import has_workers
 from .pages import write_reports
 from .session import SopSession
+from .strictness import NOT_ASKED
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 

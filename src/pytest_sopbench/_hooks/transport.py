@@ -14,7 +14,7 @@ import pytest
 from pytest_sopbench._core.verdicts import Outcome
 
 from .asks import Done
-from .failures import TaskFailed
+from .failures import ContractBroken, TaskFailed
 from .marks import answer_ignored
 from .runs import LEFT, RAISED, RERUN, RUN, Left, Runs
 from .session import BUILTIN, REF, SopSession
@@ -27,6 +27,8 @@ EVENTS_OF_RUN = "sop_events"
 RUN_TAKEN_OVER = "sop_taken_over"
 RUN_INHERITED = "sop_inherited"
 MISS = "sop_miss"
+BREACH = "sop_breach"
+"""On the report of a built-in test that failed by a broken rule, which the run's record tells."""
 RERUN_OF_ITEM = "sop_rerun"
 # execnet cannot carry a lower number, and writes a higher one digit by digit.
 SMALLEST = -(2**31)
@@ -85,8 +87,8 @@ class Transport:
             # In the process that keeps the books the plan is theirs already.
             away = hasattr(item.config, "workerinput")
             setattr(report, PLAN, self._sop.plan.to_json() if away else "")
-        if _is_miss(call) and BUILTIN in item.stash:
-            setattr(report, MISS, True)
+        if BUILTIN in item.stash:
+            _tell_kind(call, report)
         return report
 
     @pytest.hookimpl
@@ -121,11 +123,12 @@ def _take_own_time(left: Left, report: pytest.TestReport) -> None:
     report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
 
 
-def _is_miss(call: pytest.CallInfo[None]) -> bool:
-    """A built-in test fails by its verdict; whatever else fails in it, no gate forgives."""
-    return (
-        call.when == "call" and call.excinfo is not None and call.excinfo.errisinstance(TaskFailed)
-    )
+def _tell_kind(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """A built-in test fails by its verdict, or a rule; whatever else fails in it, none forgives."""
+    if call.when == "call" and call.excinfo is not None:
+        for mark, kind in ((MISS, TaskFailed), (BREACH, ContractBroken)):
+            if call.excinfo.errisinstance(kind):
+                setattr(report, mark, True)
 
 
 class Scrubber:
