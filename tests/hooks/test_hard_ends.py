@@ -63,6 +63,29 @@ def test_every_hard_end_is_counted_on_its_own_task(
 
 
 @pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("options", [("--sop-concurrency=1",), ("--sop-concurrency=8",)])
+def test_a_run_whose_worker_died_is_explained_like_any_other(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    """Whether it was made alone or with others, and so who reports its end."""
+    pytester.makepyfile(
+        one="import habits\n\ndef agent(inputs, tools):\n    return habits.dying(inputs, tools)\n"
+    )
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab::T_03", "--agent=one:agent", "-n1", *options
+    )
+
+    result.stdout.fnmatch_lines(
+        [
+            "crash: the process that ran it died",
+            "task     lab/T_03  domains/lab/data.csv:4",
+            "again    pytest --sop-domain=lab::T_03 --sop-agent=one:agent",
+        ]
+    )
+
+
+@pytest.mark.usefixtures("lab")
 def test_a_process_that_dies_leaves_what_was_recorded(
     pytester: pytest.Pytester, newest: Callable[[], Path | None]
 ) -> None:

@@ -23,6 +23,7 @@ from pytest_sopbench._sessions.reader import SavedSession
 
 from .builtin_ids import learn_ids
 from .crashes import Crashes, give_back, leave_out
+from .explanation import explain_record
 from .first_runs import FirstRuns
 from .flights import Flights
 from .journals import finished_in_journals, journals_of
@@ -166,9 +167,12 @@ class Ledger:
         # The test of a project may have died by its own code, when its run had ended well.
         stands = not builtin and self.crashes.had_finished(key, report)
         if key not in self._outcomes and not stands:
-            self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
+            record = self._without_report(key, Trace(ending=Ending.PROCESS_DIED))
+            self._enter(record)
             if builtin:
                 setattr(report, "sop_miss", True)  # noqa: B010 - reports carry what plugins add
+                # xdist says which worker crashed, and nothing of the task.
+                report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
 
     def _enter_early_crashes(self) -> None:
         for crashitem in self._crashed:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from .identity import item_name
-from .session import BUILTIN, SopSession, TaskRef
+from .session import SopSession, TaskRef
 
 
-def rerun_line(sop: SopSession, ref: TaskRef, item: pytest.Item) -> str:
-    """Write a command that a shell takes as it is."""
+def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
+    """Write a command that a shell takes as it is.
+
+    Args:
+        sop: the session.
+        ref: the run.
+        test: the node id of the user's test that asked for it; empty for the built-in test.
+    """
     words = ["pytest"]
     options, trial = sop.options, ref.key.trial
-    if not item.stash.get(BUILTIN, False):
-        words.append(item.nodeid)
+    if test:
+        words.append(test)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
     elif trial > 1 or not ref.key.task.isprintable():
         # `--sop-domain` names tasks, and a task has all of its trials. Where its id cannot be

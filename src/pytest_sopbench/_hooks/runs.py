@@ -10,22 +10,19 @@ from time import perf_counter
 
 import pytest
 
-from pytest_sopbench._core.harmless import harmless
-from pytest_sopbench._core.masking import masking
 from pytest_sopbench._core.models import Task
-from pytest_sopbench._core.records import RunKey, RunRecord
-from pytest_sopbench._reports.failure import failure_lines
+from pytest_sopbench._core.records import RunKey
 from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
 from .agents import Agents
 from .asks import Ask, Done, Makings
 from .code import manager_factory
+from .explanation import explain_run
 from .flights import Flights
 from .importing import bounded_import
-from .rerun import rerun_line
 from .run import Judged, Run
-from .session import REF, ActiveDomain, SopSession, TaskRef
+from .session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
 
 RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()
@@ -184,7 +181,8 @@ class Runs:
         )
 
         def show(asking: pytest.Item) -> Run:
-            explain = partial(self._explain, done.ask.ref, task, done.kept.record, asking)
+            test = "" if asking.stash.get(BUILTIN, False) else asking.nodeid
+            explain = partial(explain_run, self._sop, done.ask.ref, task, done.kept.record, test)
             return Run(judged, explain)
 
         return show
@@ -193,21 +191,3 @@ class Runs:
         """Keep what an agent raised, where a debugger is to open at it."""
         if self._sop.config.getoption("usepdb"):
             self._raised[key] = error
-
-    def _explain(self, ref: TaskRef, task: Task, record: RunRecord, item: pytest.Item) -> str:
-        domain = ref.domain.domain
-        hidden = domain.private_columns
-        redaction = self._sop.options.redaction
-        inputs = {
-            name: redaction.value(value)
-            for name, value in task.inputs.items()
-            if name not in hidden
-        }
-        with masking(redaction.text):
-            lines = failure_lines(
-                record,
-                inputs=inputs,
-                rerun=rerun_line(self._sop, ref, item),
-                location=f"{self._sop.shown(domain.data_file)}:{task.line}",
-            )
-        return harmless(redaction.text("\n".join(lines)))
