@@ -129,7 +129,7 @@ class SessionWriter:
             self._file.seek(0)
             lines = _ordered(self._file, order)
             first = next(lines)
-            new.write(first if header is None else f"{header_to_line(header)}\n".encode())
+            new.write(first if header is None else sealed(header_to_line(header)) + b"\n")
             # One by one: a session may be larger than the memory.
             new.writelines(lines)
             took = self._clock() - self._began
