@@ -222,7 +222,7 @@ def test_a_broken_rule_is_named_with_the_calls(lab: Path, fails: pytest.Pytester
 @pytest.mark.parametrize(
     ("body", "passed"),
     [
-        pytest.param('return {"grade": "pass"}', 1, id="ended by itself"),
+        pytest.param('return {"grade": "retest"}', 1, id="ended by itself"),
         pytest.param('raise RuntimeError("no model")', 0, id="stopped"),
     ],
 )

@@ -40,7 +40,7 @@ def in_turn(inputs, tools):
 
 
 def knowing(inputs):
-    return {"grade": ("pass", "retest", "fail")[(int(inputs["sample_id"][-1]) - 1) % 3]}
+    return {"grade": ("pass", "retest", "fail")[int(inputs["sample_id"][-1]) % 3]}
 """
 STEPS = """
 def test_steps(sop_run, sop_snapshot):
