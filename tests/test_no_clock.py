@@ -22,6 +22,7 @@ HANG_GUARDS = {
     "hooks/test_in_flight_limits.py::eventually",
     "hooks/test_in_flight_output.py::test_ctrl_c_keeps_what_has_ended_before_its_test_came",
     "running/test_engine_limits.py::eventually",
+    "running/test_time_used.py::eventually",
 }
 """Loops that wait for what is sure to come, for 60 seconds and more."""
 

@@ -211,7 +211,8 @@ def test_items_ids_and_reports_are_as_without(pytester: pytest.Pytester, saved: 
     for count in ("1", "16"):
         result = pytester.runpytest(*command, f"--sop-concurrency={count}")
         said = [line for line in result.outlines if "data.csv" in line or line.startswith("E ")]
-        runs = [{**one, "duration_s": 0, "calls": len(one["calls"])} for one in saved().runs]
+        own = {"crc": "", "duration_s": 0}
+        runs = [{**one, **own, "calls": len(one["calls"])} for one in saved().runs]
         found.append((result.parseoutcomes(), said, runs))
 
     assert len(found[0][1]) > 40

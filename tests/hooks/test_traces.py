@@ -114,7 +114,8 @@ def test_a_secret_leaves_the_process_nowhere(
 ) -> None:
     result = run(pytester, "-o", "sop_redact=sk-[0-9]+", *more)
 
-    written = list((pytester.path / ".sop").rglob("*.jsonl"))
+    found = (pytester.path / ".sop").rglob("*.jsonl")
+    written = [path for path in found if not path.is_symlink()]
     assert 6 == len(written)
     assert [] == [path for path in written if "sk-12345" in path.read_text()]
     assert "sk-12345" not in result.stdout.str()

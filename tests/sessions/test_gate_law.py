@@ -4,8 +4,7 @@ Sessions are invented here, with all that may befall one: runs that crash or nev
 that are deselected, tests of the user's own that fail, a process that is killed, shards that are
 put together, one of which lacks what it should have, and files that are edited afterwards.
 
-An edit is a function from the lines of a file to its lines. `EDITS` are those that the reader
-finds out about; `LINES_ARE_CHECKED` and `RATES_DERIVE_FROM_LINES` say which of them it does.
+An edit is a function from the lines of a file to its lines.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from pytest_sopbench._sessions.gating import ask_gates
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
-    header_to_line,
     planned_tasks,
 )
 from pytest_sopbench._sessions.merging import merge_shards
@@ -35,13 +33,8 @@ from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench._sessions.start import start_to_line
 from pytest_sopbench._sessions.storing import store_session
 from pytest_sopbench._sessions.whole import FAILURES, NOT_EVALUATED, summarized
-from pytest_sopbench._sessions.writer import summary_to_line
+from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 from pytest_sopbench.errors import SessionFileError
-
-LINES_ARE_CHECKED = False
-"""Whether the reader finds out that a line was changed; then `alter` is an edit as well."""
-RATES_DERIVE_FROM_LINES = False
-"""Whether a summary is believed no more; until then lines are dropped together with it."""
 
 DOMAINS = ("claims", "refunds")
 TASKS = tuple(f"T{number}" for number in range(1, 8))
@@ -127,15 +120,14 @@ def leave(lines: Sequence[str]) -> Sequence[str]:
 
 
 def drop(place: int) -> Edit:
-    """Remove a line of a run, and with it a summary that is believed without lines."""
+    """Remove a line of a run, and leave the summary that counts it."""
 
     def edit(lines: Sequence[str]) -> Sequence[str]:
         runs = [line for line in lines if '"type":"run"' in line]
         if not runs:
             return lines
         gone = runs[place % len(runs)]
-        kept = [line for line in lines if line != gone]
-        return kept if RATES_DERIVE_FROM_LINES else [one for one in kept if not is_summary(one)]
+        return [line for line in lines if line != gone]
 
     return edit
 
@@ -169,14 +161,18 @@ def alter(place: int) -> Edit:
             return lines
         target = wrong[place % len(wrong)]
         turned = target.replace('"outcome":"wrong"', '"outcome":"correct"')
-        changed = [turned if line == target else line for line in lines]
-        return [one for one in changed if not is_summary(one)]
+        return [turned if line == target else line for line in lines]
 
     return edit
 
 
-def is_summary(line: str) -> bool:
-    return line.startswith('{"type":"summary"')
+def without_summary(edit: Edit) -> Edit:
+    """Make an edit, and remove what would contradict it."""
+
+    def both(lines: Sequence[str]) -> Sequence[str]:
+        return [one for one in edit(lines) if not one.startswith('{"type":"summary"')]
+
+    return both
 
 
 PLACES = st.integers(0, 40)
@@ -186,7 +182,9 @@ EDITS: st.SearchStrategy[Edit] = st.one_of(
     st.builds(drop, PLACES),
     st.builds(repeat, PLACES),
     st.builds(cut, st.integers(1, 400)),
-    *([st.builds(alter, PLACES)] if LINES_ARE_CHECKED else []),
+    st.builds(alter, PLACES),
+    st.builds(without_summary, st.builds(alter, PLACES)),
+    st.builds(without_summary, st.builds(drop, PLACES)),
 )
 
 
@@ -234,7 +232,7 @@ def lines_of(session: Invented, keys: Sequence[RunKey], number: int) -> list[str
     gone = session.forgets and session.forgets._replace(trial=0)
     made = [key for key in keys if key._replace(trial=0) != gone]
     header = header_of(session, made, number)
-    lines = [header_to_line(header)]
+    lines: list[str] = []
     records: list[RunRecord] = []
     for key in made:
         fate = session.fates[key]
@@ -249,7 +247,7 @@ def lines_of(session: Invented, keys: Sequence[RunKey], number: int) -> list[str
             lines.append(start_to_line(key))
     if session.is_whole:
         lines.append(summary_to_line(summarized(records)))
-    return lines
+    return [line.decode().rstrip("\n") for line in sealed_session(header, lines)]
 
 
 def save(folder: Path, name: str, lines: Sequence[str]) -> SavedSession:

@@ -14,14 +14,13 @@ import pytest
 
 from pytest_sopbench._core.gates import GateSpec, GateState
 from pytest_sopbench._core.paired import Aside
-from pytest_sopbench._core.verdicts import Outcome
 from pytest_sopbench._sessions.comparing import compare_saved
 from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
 from pytest_sopbench._sessions.merging import merge_shards
 from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench._sessions.resuming import read_resumable
-from pytest_sopbench._sessions.storing import store_session
-from pytest_sopbench._sessions.whole import planned_records, summaries_of
+from pytest_sopbench._sessions.whole import summaries_of
+from pytest_sopbench.errors import SessionFileError
 
 DATA = Path(__file__).parent / "data"
 
@@ -81,12 +80,9 @@ def test_what_a_session_finished_is_taken_over(tmp_path: Path) -> None:
     assert () == left.problems
 
 
-def test_shards_make_a_whole_that_is_checked(tmp_path: Path) -> None:
-    merged = merge_shards([older("shard1"), older("shard2")])
-    store_session(tmp_path / "all.jsonl", merged.header, merged.records, merged.summaries)
+def test_shards_that_cannot_prove_to_be_the_whole_are_not_merged() -> None:
+    """They do not say what all of them share out."""
+    shards = [older("shard1"), older("shard2")]
 
-    saved = read_session(tmp_path / "all.jsonl")
-
-    assert () == saved.problems
-    assert 6 == len(planned_records(saved))
-    assert all(one.outcome is not Outcome.NOT_RUN for one in saved.records)
+    with pytest.raises(SessionFileError, match="does not say what its share of domain"):
+        merge_shards(shards)

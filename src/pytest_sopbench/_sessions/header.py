@@ -14,6 +14,9 @@ from pytest_sopbench._core.shards import Share
 from .checksum import identity_from
 from .git import GitState
 
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
 SCHEMA = 2
 """Counts up when a reader of before could misread what is written."""
 
@@ -116,7 +119,7 @@ def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
 def header_to_line(header: SessionHeader) -> str:
     """One line of ASCII JSON without its end, and without its checksum."""
     data = {"type": "header", "schema": header.schema, **asdict(header)}
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:

@@ -26,7 +26,8 @@ def totals(result: pytest.RunResult) -> list[str]:
 
 def stable(run: dict[str, Any]) -> dict[str, Any]:
     """A run's line without what two sessions cannot have in common."""
-    return {name: value for name, value in run.items() if name not in {"duration_s", "problem"}}
+    own = {"crc", "duration_s", "problem"}
+    return {name: value for name, value in run.items() if name not in own}
 
 
 def _traces(pytester: pytest.Pytester) -> Path:
