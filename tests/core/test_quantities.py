@@ -101,6 +101,23 @@ def test_two_ways_to_write_one_moment(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
+        pytest.param("2026\u201105\u201101", id="hyphens-that-do-not-break"),
+        pytest.param("2026\u201305\u201301", id="en-dashes"),
+        pytest.param("\u200e2026-05-01\u200b", id="marks-that-nobody-sees"),
+        pytest.param("\uff12\uff10\uff12\uff16-05-01", id="full-width"),
+    ],
+)
+def test_a_date_is_read_however_its_hyphens_are_typed(value: str) -> None:
+    assert read_moment("2026-05-01") == read_moment(value)
+
+
+def test_a_mark_that_nobody_sees_is_no_part_of_a_number() -> None:
+    assert read_number("-7.5") == read_number("\u200b\u22127.5\ufeff")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
         pytest.param("2026-02-30", id="no-such-day"),
         pytest.param("31.01.2026", id="other-order"),
         pytest.param("20260131", id="no-hyphens"),

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Final
 
 from .echoes import MORE, Echoes, Passage, count_words
 from .escaped_tags import ANSWERS, DECISIONS, WRAPPERS
@@ -14,6 +15,8 @@ from .field_names import FieldNames
 from .markup import Element, elements, tag_pattern, tags
 from .models import JsonValue, OutputField
 from .verdicts import AnswerForm
+
+_BLANK: Final = re.compile(r"\.{3}|\u2026")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +83,12 @@ class Search:
         return next((passage for passage in around if passage.words - own >= MORE), None)
 
     def is_echo(self, found: Candidate) -> bool:
-        """Whether a candidate is not the agent's own: a passage, or an example with parts cut."""
-        return self.echo(found) is not None or self._echoes.quotes(found.beside)
+        """Whether a candidate says nothing: a passage, an example, or a form to be filled in."""
+        return (
+            self.echo(found) is not None
+            or self._echoes.quotes(found.beside)
+            or _is_a_form(found.values)
+        )
 
     def missing(self, values: Mapping[str, JsonValue]) -> tuple[str, ...]:
         return tuple(one.name for one in self.required if one.name not in values)
@@ -93,6 +100,12 @@ class Search:
                 found = list(tags(self.text, pattern_of(self.names.all)))
                 self._tags = _Tags(elements(self.text, found), [tag.start for tag in found])
         return self._tags
+
+
+def _is_a_form(values: Mapping[str, JsonValue]) -> bool:
+    return bool(values) and all(
+        isinstance(value, str) and _BLANK.fullmatch(value.strip()) for value in values.values()
+    )
 
 
 @lru_cache(maxsize=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -16,6 +17,8 @@ from .values import read_boolean
 from .wrapping import bare_value
 
 _STOPS: Final = ".!\u3002\uff0e\uff01"
+_SYMBOLS: Final = "\u2600"
+_AS_PICTURE: Final = "\ufe0f"
 _LONGEST_LABEL: Final = 1_000
 
 
@@ -41,7 +44,7 @@ def plain_value(field: OutputField, words: str) -> PlainValue:
     A full stop after it is left out. Where the field takes any words, any words are a value.
     """
     bare = bare_value(words)
-    for value in (bare, bare_value(bare.rstrip(_STOPS)) if bare.endswith(tuple(_STOPS)) else ""):
+    for value in (bare, bare_value(_without_end(bare)) if _has_end(bare) else ""):
         if value and _reads(field, value):
             return PlainValue(value, Reading.EXACT)
     if bare and (field.compare is not Compare.EXACT or _takes_any(field)):
@@ -51,12 +54,28 @@ def plain_value(field: OutputField, words: str) -> PlainValue:
 
 def settled(field: OutputField, value: JsonValue) -> JsonValue:
     """Return a value without the full stop after it, where only so it is one of the field's."""
-    if not isinstance(value, str) or not value.rstrip().endswith(tuple(_STOPS)):
+    if not isinstance(value, str) or not _has_end(value.rstrip()):
         return value
     if len(value) > _LONGEST_LABEL or fold(value) in labels_of(field):
         return value
     read = plain_value(field, value)
     return read.value if read.reading is Reading.EXACT else value
+
+
+def _has_end(text: str) -> bool:
+    """Whether a full stop or a symbol, as a tick, stands at the end."""
+    last = text[-1:]
+    return last != "" and (
+        last in _STOPS
+        or last == _AS_PICTURE
+        or (last >= _SYMBOLS and unicodedata.category(last) == "So")
+    )
+
+
+def _without_end(text: str) -> str:
+    while _has_end(text):
+        text = text[:-1].rstrip()
+    return text
 
 
 def is_other_value(field: OutputField, words: str, value: str) -> bool:

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from typing import Final
 
 from .models import JsonValue
-from .spelling import normal_form, plain_dashes
+from .spelling import INVISIBLE, normal_form, plain_dashes
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?")
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -52,8 +52,13 @@ def read_number(value: JsonValue) -> Decimal | None:
         return Decimal(repr(value)) if abs(value) < 10**LONGEST_NUMBER else None
     if not isinstance(value, str) or len(value) > LONGEST_NUMBER:
         return None
-    text = plain_dashes(normal_form(value)).strip()
+    text = _as_typed(value)
     return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _as_typed(text: str) -> str:
+    # Models write `2026-05-01` with hyphens that do not break a line, or a mark before it.
+    return plain_dashes(normal_form(INVISIBLE.sub("", text))).strip()
 
 
 def distance(one: Decimal, other: Decimal) -> Decimal:
@@ -75,7 +80,7 @@ def read_moment(value: JsonValue) -> float | None:
     """
     if not isinstance(value, str):
         return None
-    text = value.strip()
+    text = _as_typed(value[:LONGEST_NUMBER])
     if not _MOMENT.fullmatch(text):
         return None
     try:

@@ -29,6 +29,7 @@ TRUE_WORDS: Final = frozenset({"true", "yes", "1"})
 FALSE_WORDS: Final = frozenset({"false", "no", "0"})
 
 _BULLET: Final = re.compile(r"^[ \t]*[-*\u2022][ \t]+")
+_NUMBERED: Final = re.compile(r"^[ \t]*\d{1,3}[.)][ \t]+")
 
 
 def value_key(field: OutputField, value: JsonValue) -> Key:
@@ -88,7 +89,9 @@ def read_items(value: JsonValue) -> Sequence[JsonValue] | None:
 
 
 def _parts(text: str) -> list[JsonValue]:
-    lines = (_BULLET.sub("", line) for line in text.split("\n"))
+    rows = [line for line in text.split("\n") if line.strip()]
+    numbered = len(rows) > 1 and all(map(_NUMBERED.match, rows))
+    lines = ((_NUMBERED if numbered else _BULLET).sub("", row) for row in rows)
     parts = (part.strip().strip("\"'`") for line in lines for part in line.split(","))
     return [part for part in parts if part]
 

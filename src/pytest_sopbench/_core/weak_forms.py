@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from .answer_search import Candidate, Search
-from .models import OutputField
+from .models import FieldType, OutputField
 from .plain_values import Reading, is_other_value, plain_value
 from .spelling import is_empty
 from .verdicts import AnswerForm
@@ -22,7 +22,17 @@ _BULLETS: Final = r"[ \t]*(?:(?:[-*+>#|\u2022]+|\d{1,3}[.)])[ \t]+)*(?:\|[ \t]*)
 _PREFIX: Final = (
     r"(?:(?:the|my|our)[ \t]+)?(?:final[ \t]+)?(?:answer|decision)(?P<is>[ \t]+is(?![^\s:]))?"
 )
-_NEXT_LINE: Final = re.compile(r"\s*\n[ \t]*(?=\S)([^\n]*)")
+# Lazy, since `final status` may be a field beside `status`.
+_FINAL: Final = r"(?:(?:(?:the|my|our)[ \t]+)?final[ \t]+)??"
+_SEPARATORS: Final = (
+    # A dash before a number may be its sign.
+    r"[:\uff1a|]|=(?!=)|[-=]>|\u2192|(?<=[ \t])[-\u2013\u2014](?=[ \t])(?![ \t]+[\d.])|(?=\r?$)"
+)
+_SURE: Final = (":", "\uff1a", "|")
+_NEXT_LINE: Final = re.compile(r"\s*\n[ \t]*(?:>[ \t]*)*(?=\S)([^\n]*)")
+_ITEMS: Final = re.compile(
+    r"[ \t]*(?:\n[ \t]*)?((?:\n[ \t]*(?:[-*\u2022]|\d{1,3}[.)])[ \t]+[^\n]*)+)"
+)
 _BOXED: Final = re.compile(r"\\boxed[ \t]*\{((?:[^{}\n]|\{[^{}\n]*\})*+)\}")
 _LATEX: Final = re.compile(
     r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|mathsf)[ \t]*\{([^{}]*)\}"
@@ -32,13 +42,14 @@ _LATEX_MARK: Final = re.compile(r"\\([_%&#$ ])")
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """Words that stand for the value of a field."""
+    """Words that stand for the value of a field; of a `loose` form only just a value does."""
 
     field: OutputField
     words: str
     form: AnswerForm
     start: int
     end: int
+    loose: bool = False
 
 
 def weak_candidates(search: Search) -> Iterator[Candidate]:
@@ -58,6 +69,8 @@ def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
     for one in said:
         name = one.field.name
         read = plain_value(one.field, one.words)
+        if one.loose and read.reading is not Reading.EXACT:
+            continue
         if read.reading is Reading.NONE:
             if name in last and is_other_value(one.field, one.words, last[name][1]):
                 del last[name]
@@ -89,24 +102,46 @@ def _lines(search: Search) -> Iterator[_Said]:
     ):
         name = search.names.field_of(match["name"]) if match["name"] else None
         field = single if match["name"] is None else by_name.get(name or "")
-        words, end = _words(search.text, match)
-        if field is not None and words:
-            yield _Said(field, words, AnswerForm.FIELD_LINES, match.start("label"), end)
+        if field is None or not _is_told(match):
+            continue
+        words, end = _words(search, match, field)
+        if words:
+            loose = _is_loose(search.text, match, end, field)
+            yield _Said(field, words, AnswerForm.FIELD_LINES, match.start("label"), end, loose)
 
 
-def _words(text: str, match: re.Match[str]) -> tuple[str, int]:
+def _is_told(match: re.Match[str]) -> bool:
+    """Whether something is said of a name: without a separator it is a heading, or `is` follows."""
+    if match["separator"] or match.groupdict().get("is"):
+        return True
+    return "#" in match["line"] or (len(match["mark"]) > 1 and match["mark"] == match["end"])
+
+
+def _is_loose(text: str, match: re.Match[str], end: int, field: OutputField) -> bool:
+    if match["begin"] is None or match["separator"] not in _SURE:
+        return True
+    # The items of a list stand below its name; of others only a value does.
+    below = end > match.end() and match["name"] is not None
+    return below and not (field.type is FieldType.LIST and _ITEMS.match(text, match.end()))
+
+
+def _words(search: Search, match: re.Match[str], field: OutputField) -> tuple[str, int]:
     """Return what stands after the name; a heading's value may stand in the next line."""
+    text = search.text
     words = match["rest"].strip()
     if match["mark"] and not match["end"]:
         # `**Field:** value` or `**Field: value**`
         shorter = words.removeprefix(match["mark"])
         words = (shorter if shorter != words else words.removesuffix(match["mark"])).strip()
     if match["separator"] == "|":
-        words = words.removesuffix("|").strip()
-    if not words and match["name"] is None:
-        following = _NEXT_LINE.match(text, match.end())
-        return (following[1], following.end()) if following else ("", match.end())
-    return words, match.end()
+        words = words.split("|")[0].strip()
+        # The row that heads a table names fields, and gives none.
+        return ("" if search.names.field_of(words) else words), match.end()
+    if words:
+        return words, match.end()
+    pattern = _ITEMS if field.type is FieldType.LIST else _NEXT_LINE
+    following = pattern.match(text, match.end()) or _NEXT_LINE.match(text, match.end())
+    return (following[1].strip(), following.end()) if following else ("", match.end())
 
 
 def _boxes(search: Search) -> Iterator[_Said]:
@@ -138,9 +173,11 @@ def _whole_text(search: Search) -> Candidate | None:
 
 @lru_cache(maxsize=64)
 def _line_pattern(names: str, *, prefix: bool) -> re.Pattern[str]:
-    label = rf"(?P<name>{names})" + (rf"|{_PREFIX}" if prefix else "")
+    label = rf"{_FINAL}(?P<name>{names})" + (rf"|{_PREFIX}" if prefix else "")
     marked = rf"(?P<mark>[*_`]*)(?P<label>{label})(?P<end>[*_`]*)"
+    separators = _SEPARATORS + (r"|(?(is)(?<=[ \t])|(?!))" if prefix else "")
+    begin = rf"(?:(?P<begin>^)(?P<line>{_BULLETS})|(?<=[.!?])[ \t]+)"
     return re.compile(
-        rf"^{_BULLETS}{marked}[ \t]*(?P<separator>[:\uff1a|])(?P<rest>[^\n]*)",
+        rf"{begin}{marked}[ \t]*(?P<separator>{separators})(?P<rest>[^\n]*)",
         re.IGNORECASE | re.MULTILINE,
     )
