@@ -39,10 +39,16 @@ FORMS: dict[str, Callable[[str], str]] = {
     "repr of JSON": lambda text: repr(json.dumps({"key": text})),
     "KeyError": lambda text: str(KeyError(text)),
     "HTML": html.escape,
+    "HTML with quotes": lambda text: html.escape(text, quote=False),
+    "HTML by numbers": lambda text: html.escape(text).replace("&quot;", "&#34;"),
+    "XML": lambda text: "".join(f"&#x{ord(one):X};" if one in "<&>'" else one for one in text),
     "URL": lambda text: quote(text, safe=""),
     "URL path": quote,
     "URL query": lambda text: urlencode({"q": text}),
     "URL with plus signs": quote_plus,
+    "URL with signs that a client leaves": lambda text: quote(text, safe="!*'()/=&+:@,;$"),
+    "JSON as JavaScript and Go write it": lambda text: json.dumps(text).replace("&", "\\u0026"),
+    "JSON with slashes escaped": lambda text: json.dumps(text).replace("/", "\\/"),
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64 of a URL": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
     "basic authorization": lambda text: base64.b64encode(f"jo:{text}".encode()).decode(),
@@ -53,6 +59,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "without line ends": lambda text: text.replace("\n", ""),
     "behind what pytest writes before lines": lambda text: text.replace("\n", "\nE     "),
     "indented": lambda text: text.replace("\n", "\n    "),
+    "pretty-printed line by line": lambda text: text.replace("\n", "\\n'\nE   +     '"),
 }
 
 
@@ -64,6 +71,7 @@ FORMS: dict[str, Callable[[str], str]] = {
         pytest.param(ODD, id="odd"),
         pytest.param(PEM, id="several lines"),
         pytest.param(PEM.replace("\n", "\\n"), id="line ends written out"),
+        pytest.param("we<ird\nab&cd\nefg", id="short lines"),
     ],
 )
 def test_a_secret_is_masked_in_every_form(secret: str, form: Callable[[str], str]) -> None:
@@ -105,6 +113,13 @@ def test_no_secret_stays_in_a_text(secret: str, before: str, behind: str) -> Non
     masked = found(secret).masked(f"{before}{secret}{behind}", MASK)
 
     assert secret.strip() not in masked.split(MASK)
+
+
+def test_a_secret_of_backslashes_takes_no_longer_than_another() -> None:
+    """What may stand once or often must not be tried in every way."""
+    secrets = found("\\" * 40 + "a'b" + "\n'" * 20)
+
+    assert MASK not in secrets.masked("a'" + "\\" * 20_000 + " ' \n" * 5_000, MASK)
 
 
 @given(st.text(alphabet="abcdefghij \n\\", max_size=200))

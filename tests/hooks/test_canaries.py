@@ -22,6 +22,7 @@ PLACES = (
     "repr of an object", "type of an object", "base64", "basic authorization", "URL", "HTML",
     "JSON in JSON", "signs of other languages", "assertion", "output of a test",
     "warning of a test", "property of a test", "section of a test", "failure of a test",
+    "reason of an expected failure", "reason of a skip", "pretty-printed lines",
     "environment of the agent",
 )  # fmt: skip
 
@@ -135,6 +136,19 @@ def test_asserts():
     assert {"key": SECRET["assertion"]} == {"key": "***"}
 
 
+def test_asserts_lines():
+    assert [SECRET["pretty-printed lines"], "***"] == ["***"]
+
+
+@pytest.mark.xfail(reason=SECRET["reason of an expected failure"])
+def test_is_expected_to_fail():
+    assert False
+
+
+@pytest.mark.skip(reason=SECRET["reason of a skip"])
+def test_is_skipped(): ...
+
+
 def test_fails():
     raise LookupError(SECRET["failure of a test"])
 """
@@ -185,12 +199,13 @@ def session(pytester: pytest.Pytester, key: str, *more: str) -> pytest.RunResult
     return pytester.runpytest(
         "--sop-domain=lab", "--sop-agent=canaries:agent", f"--sop-agent-arg=key={key}",
         "--sop-report=md=page.md", "--junitxml=junit.xml", "-ojunit_family=xunit1",
-        "-osop_traces=all", "-rA", "-v", "-Wdefault", "domains/lab/data.csv", "test_own.py", *more,
+        "-osop_traces=all", "-rA", "-vv", "-Wdefault",
+        "--log-file=log.log", "domains/lab/data.csv", "test_own.py", *more,
     )  # fmt: skip
 
 
 def written(pytester: pytest.Pytester) -> dict[str, str]:
-    kinds = {".jsonl", ".xml", ".md"}
+    kinds = {".jsonl", ".xml", ".md", ".log"}
     files = [one for one in pytester.path.rglob("*") if one.suffix in kinds and one.is_file()]
     return {one.relative_to(pytester.path).as_posix(): one.read_text("utf-8") for one in files}
 
@@ -210,7 +225,7 @@ def test_no_canary_leaves_a_session(
 
     files = written(pytester)
     assert 1 == result.ret
-    assert {"page.md", "junit.xml", ".sop/sessions/last.jsonl"} <= files.keys()
+    assert {"page.md", "junit.xml", "log.log", ".sop/sessions/last.jsonl"} <= files.keys()
     assert 8 == sum(f".traces/{planted.name}/" in name for name in files)
     assert set() == leaks(result.stdout.str(), result.stderr.str(), *files.values())
 

@@ -28,23 +28,34 @@ _PART: Final = 4
 CUT: Final = "..."
 """What pytest, as everybody, writes where it has left something out."""
 
-_FOLD: Final = r"(?:\s|\\+[nrt]|[|>E](?=\s))*"
-"""What may stand where a line ended: blanks, escapes, and what pytest writes before a line."""
+_FOLD: Final = r"(?:\s|\\+[nrt]|%0[AaDd]|['\"]|[|>E+,-](?=\s))*"
+"""What may stand where a line ended: blanks, escapes, and what pytest writes before a line.
+
+A text of several lines that is pretty-printed has quotes around each of them.
+"""
+
+_UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
+"""Signs that every encoder of URLs, HTML and JSON leaves as they are."""
 
 _HEX: Final = re.compile(r"%[0-9A-F]{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """Finds secrets in every form; `marks` are texts of which one stands in each text with any."""
+    """Finds secrets in every form.
+
+    One of `hints` stands in each text with a secret. Each of `marks` is a secret in one form, or
+    its longest line.
+    """
 
     marks: tuple[str, ...]
+    hints: tuple[str, ...]
     pattern: re.Pattern[str]
 
     def masked(self, text: str, mask: str) -> str:
         """Return the text with `mask` for each secret."""
         # Nearly no text has one, and to look for plain texts is many times faster.
-        if not any(mark in text for mark in self.marks):
+        if not any(hint in text for hint in self.hints):
             return text
         return self.pattern.sub(mask, text)
 
@@ -84,7 +95,12 @@ def secrets_of(values: Iterable[str]) -> Secrets | None:
         return None
     # By length: the longest form at a place is the one that stands there.
     forms = dict(sorted((one for value in found for one in _forms(value)), key=_by_length))
-    return Secrets(marks=tuple(dict.fromkeys(forms.values())), pattern=re.compile("|".join(forms)))
+    mixed = dict(sorted((one for value in found for one in _mixed(value)), key=_by_length))
+    return Secrets(
+        marks=tuple(dict.fromkeys(forms.values())),
+        hints=tuple(dict.fromkeys((*forms.values(), *mixed.values()))),
+        pattern=re.compile("|".join((*mixed, *forms))),
+    )
 
 
 def is_long_enough(value: str) -> bool:
@@ -98,16 +114,57 @@ def _by_length(form: tuple[str, str]) -> int:
 
 def _forms(secret: str) -> Iterator[tuple[str, str]]:
     """Yield patterns, each with a text that is in whatever it matches."""
-    spellings = [secret]
-    if "\\n" in secret:
-        # Variables hold keys of several lines this way, and clients put the lines back.
-        spellings.append(secret.replace("\\r", "").replace("\\n", "\n"))
-    for spelling in spellings:
+    for spelling in _spellings(secret):
         for text in (*_in_urls(spelling), *_in_base64(spelling)):
             yield re.escape(text), text
-        lines = [line for one in spelling.splitlines() if (line := one.strip())]
         for encode in _ENCODERS:
-            yield from _written(lines, encode)
+            yield from _written(_lines(spelling), encode)
+
+
+def _spellings(secret: str) -> Iterator[str]:
+    yield secret
+    if "\\n" in secret:
+        # Variables hold keys of several lines this way, and clients put the lines back.
+        yield secret.replace("\\r", "").replace("\\n", "\n")
+
+
+def _lines(text: str) -> list[str]:
+    return [line for one in text.splitlines() if (line := one.strip())]
+
+
+def _mixed(secret: str) -> Iterator[tuple[str, str]]:
+    """Yield patterns in which each sign may be written in any way, with a text that is in each.
+
+    Clients do not agree on which signs of a URL, of HTML or of JSON they leave as they are.
+    """
+    for spelling in _spellings(secret):
+        if _UNRESERVED.fullmatch(spelling) is None:
+            lines = _lines(spelling)
+            plain = [run for line in lines for run in _UNRESERVED.findall(line)]
+            yield _FOLD.join(map(_any_spelling, lines)), max(plain, key=len, default="")
+
+
+def _any_spelling(line: str) -> str:
+    # Several backslashes are one: to share those of a text out among them takes for ever.
+    return "".join(map(_any_sign, re.sub(r"\\+", r"\\", line)))
+
+
+def _any_sign(sign: str) -> str:
+    if _UNRESERVED.fullmatch(sign):
+        return re.escape(sign)
+    if sign == "\\":
+        return r"(?:\\+|(?i:%5c)+|(?i:&(?:bsol|#0*92|#x0*5c);)+)"
+    octets = "".join(f"%{one:02x}" for one in sign.encode("utf-8", "surrogateescape"))
+    entities = "|".join((f"#0*{ord(sign)}", f"#x0*{ord(sign):x}", *_ENTITIES.get(sign, ())))
+    ways = [rf"\\*{re.escape(sign)}", rf"(?i:{octets})", f"(?i:&(?:{entities});)"]
+    if sign == " ":
+        ways.append(r"\+")
+    if sign <= "\uffff":
+        ways.append(rf"(?i:\\+u{ord(sign):04x})")
+    return f"(?:{'|'.join(ways)})"
+
+
+_ENTITIES: Final = {"&": ("amp",), "<": ("lt",), ">": ("gt",), '"': ("quot",), "'": ("apos",)}
 
 
 def _written(lines: list[str], encode: Callable[[str], str]) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ warnings. No text is judged after it: what is judged never comes from here.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, cast
 
@@ -62,6 +63,7 @@ class Outgoing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         self.guard_terminal()
+        self.guard_log_file()
 
     def guard_terminal(self) -> None:
         """Have all that is written to the terminal pass here; a second time changes nothing."""
@@ -72,6 +74,14 @@ class Outgoing:
         # Typed as the writer's own class, which pytest does not export.
         writer = cast("Any", self._config.get_terminal_writer())
         writer.write = self._guarded(writer.write)
+
+    def guard_log_file(self) -> None:
+        """Have what `--log-file` keeps pass here; pytest writes it without asking anybody."""
+        plugin = self._config.pluginmanager.get_plugin("logging-plugin")
+        handler = getattr(plugin, "log_file_handler", None)
+        if isinstance(handler, logging.Handler):
+            formatted = handler.format
+            handler.format = lambda record: self.text(formatted(record))
 
     def _guarded(self, write: Callable[..., None]) -> Callable[..., None]:
         start = LineStart()
@@ -84,6 +94,8 @@ class Outgoing:
     def _clean(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.longrepr is not None:
             report.longrepr = self._inside(report.longrepr, 0)
+        if isinstance(expected := getattr(report, "wasxfail", None), str):
+            report.wasxfail = self.text(expected)
         if report.sections and (self._redaction.masks_texts or report.failed):
             # What the agent wrote, as pytest captured it; its colours and cursors are its own.
             report.sections[:] = [
