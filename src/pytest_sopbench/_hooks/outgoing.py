@@ -81,7 +81,7 @@ class Outgoing:
         handler = getattr(plugin, "log_file_handler", None)
         if isinstance(handler, logging.Handler):
             formatted = handler.format
-            handler.format = lambda record: self.text(formatted(record))
+            cast("Any", handler).format = lambda record: self.text(formatted(record))
 
     def _guarded(self, write: Callable[..., None]) -> Callable[..., None]:
         start = LineStart()
@@ -94,8 +94,9 @@ class Outgoing:
     def _clean(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.longrepr is not None:
             report.longrepr = self._inside(report.longrepr, 0)
-        if isinstance(expected := getattr(report, "wasxfail", None), str):
-            report.wasxfail = self.text(expected)
+        if isinstance(report, pytest.TestReport) and hasattr(report, "wasxfail"):
+            # pytest's own word for the reason of an expected failure.
+            report.wasxfail = self.text(report.wasxfail)
         if report.sections and (self._redaction.masks_texts or report.failed):
             # What the agent wrote, as pytest captured it; its colours and cursors are its own.
             report.sections[:] = [
