@@ -142,6 +142,9 @@ def last_run(pytester: pytest.Pytester) -> str:
         pytest.param(("list", "-vv"), id="list"),
         pytest.param(("list", "no\x1b]0;x\x07\n::error::domain"), id="no such domain"),
         pytest.param(("report", "last"), id="report"),
+        pytest.param(("gate", "last", "--gate", "no\x1b]0;x\x07\n::error::x=1"), id="no such gate"),
+        pytest.param(("gate", "last", "--no\x1b]0;x\x07\n::error::x"), id="no such option"),
+        pytest.param(("no\x1b]0;x\x07\n::error::x",), id="no such command"),
     ],
 )
 def test_nothing_that_sopbench_prints_is_a_command(

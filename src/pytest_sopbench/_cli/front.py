@@ -34,6 +34,14 @@ class FrontDoor(click.Group):
         except SopbenchError as error:
             tell(str(error))
             sys.exit(WRONG_USAGE)
+        except click.UsageError as error:
+            from pytest_sopbench._core.harmless import harmless
+
+            told = error.format_message()
+            if harmless(told) == told:
+                raise
+            # What was typed is a part of it, and click writes it as it is.
+            raise click.UsageError(harmless(told), error.ctx) from None
 
 
 def project() -> Project:
