@@ -81,7 +81,11 @@ class Outgoing:
         handler = getattr(plugin, "log_file_handler", None)
         if isinstance(handler, logging.Handler):
             formatted = handler.format
-            cast("Any", handler).format = lambda record: self.text(formatted(record))
+
+            def guarded_format(record: logging.LogRecord) -> str:
+                return self.text(formatted(record))
+
+            cast("Any", handler).format = guarded_format
 
     def _guarded(self, write: Callable[..., None]) -> Callable[..., None]:
         start = LineStart()
