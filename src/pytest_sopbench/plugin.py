@@ -181,10 +181,29 @@ class LastWords:
     """Masks a usage error of a SOP session, which pytest prints by itself, past every hook."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Take what must not leave the process out of the error that ends the session."""
+    def pytest_load_initial_conftests(self, args: list[str]) -> Generator[None, None, None]:
+        """Let no conftest end a SOP session as passed, before there is one."""
         try:
-            return (yield)
+            yield
+        except SystemExit as end:
+            if end.code or not any(arg.startswith("--sop-") for arg in args):
+                raise
+            msg = "a conftest, or what it imports, ended pytest with sys.exit(0)"
+            raise pytest.UsageError(msg) from None
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Take what must not leave the process out of the error that ends the session.
+
+        A status of 0 is returned where the session has earned it.
+        """
+        try:
+            status = yield
+        except SystemExit as end:
+            # `sys.exit()` is one with 0.
+            if _earned(config, end.code or 0, by_exit=True) == (end.code or 0):
+                raise
+            raise SystemExit(1) from None
         except pytest.UsageError as error:
             if HIDDEN not in sys.modules:
                 # In a project without SOP tests, usage errors are none of our business.
@@ -192,6 +211,13 @@ class LastWords:
             from pytest_sopbench._hooks.outgoing import masked_error
 
             raise masked_error(config, error) from None
+        return _earned(config, status)
+
+
+def _earned(config: pytest.Config, status: object, *, by_exit: bool = False) -> object:
+    """Return the exit status that a session has earned; without SOP tests it is the one given."""
+    earned: Any = config.pluginmanager.get_plugin("sop-earned")
+    return status if earned is None else earned.status(status, by_exit=by_exit)
 
 
 class UsageErrors:

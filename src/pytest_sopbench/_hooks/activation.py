@@ -13,6 +13,8 @@ from pytest_sopbench.errors import SessionFileError
 
 from .budget import Brake, BudgetBooks, WorkerBudget, check_budget
 from .collection import Collection
+from .earned import NAME as EARNED
+from .earned import Earned
 from .ending import Ending
 from .gate import Gate
 from .giving import Giving
@@ -124,6 +126,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
         register(ledger.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)
+    register(Earned(sop, gate, ending), EARNED)
     return gate
 
 

@@ -113,12 +113,21 @@ class Ending:
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
         self._session = session
-        missing = self._owed() or (self._unsaved() and needs_file(self._sop))
-        if missing and session.exitstatus == pytest.ExitCode.OK:
+        if self.lacks and session.exitstatus == pytest.ExitCode.OK:
             # What was asked for is not there, whatever the runs came to.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self._has_finished = True
         return result
+
+    def fail(self) -> None:
+        """Let the session have failed, also for what ends the process from here on."""
+        if self._session is not None:
+            self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def lacks(self) -> bool:
+        """Whether something that was asked for is not there."""
+        return bool(self._owed() or (self._unsaved() and needs_file(self._sop)))
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:

@@ -48,7 +48,10 @@ class Gate:
         self.others = 0
         # All failed tests of which the runs do not tell, whether there is a gate or not.
         self._failed = 0
-        self._is_decided = False
+        self.is_decided = False
+        # Whether it failed as it was decided; what others do to the exit status changes nothing.
+        self.fails = False
+        self._has_failures = False
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
         # What gates are asked of where a task that may fail was run, else nothing.
@@ -117,7 +120,9 @@ class Gate:
             return
         if self._may_fail(report):
             self._forgiven += 1
-        elif is_miss(report):
+            return
+        self._has_failures = True
+        if is_miss(report):
             self._missed += 1
         elif not getattr(report, BREACH, False):
             # Of broken rules the runs tell, to whoever asks a gate of the saved session.
@@ -143,12 +148,12 @@ class Gate:
             self._look_back()
             self._create_baseline(self.not_evaluated)
             raise
-        except KeyboardInterrupt as stop:
+        except (KeyboardInterrupt, pytest.exit.Exception) as stop:
             self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
             self._look_back()
             self._create_baseline(self.not_evaluated)
             raise
-        self._is_decided = True
+        self.is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
             self._sop.failures = self._failed
@@ -158,6 +163,7 @@ class Gate:
             check_asked(self._sop)
             self.not_evaluated = taken_away(self._sop) or NOTHING_ASKED
             session.testsfailed += fails_without_runs(session, self._sop)
+        self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -169,11 +175,12 @@ class Gate:
         empty = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         if empty and is_empty_shard(self._sop):
             session.exitstatus = pytest.ExitCode.OK
-        # `pytest.exit(returncode=0)` ends a session before anything was asked.
-        unasked = self._sop.makes_runs and not self._is_decided and self._is_relied_on
-        if unasked and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return result
+
+    @property
+    def owes(self) -> bool:
+        """Whether a session that was cut short is no pass: it failed, or nobody knows."""
+        return self._is_relied_on or self._has_failures or self.entries.report.fails
 
     @property
     def _is_relied_on(self) -> bool:

@@ -1,0 +1,123 @@
+"""A status of 0 is earned, whatever else ends the session or sets its status."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+LAB = "--sop-domain=lab"
+WRONG = (LAB, "--agent=habits:wrong", "--sop-fail-under=1")
+RIGHT = (LAB, "--agent=habits:right")
+GATE = "--sop-fail-under=1"
+EXIT = "import pytest\ndef {}: pytest.exit('enough', returncode=0)"
+EXIT_AFTER_THIRD = """
+import pytest
+
+def pytest_runtest_logfinish(nodeid):
+    if "T_03" in nodeid:
+        pytest.exit("enough", returncode=0)
+"""
+OVERWRITES = """
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    session.exitstatus = 0
+"""
+
+
+@pytest.mark.parametrize(
+    "hook", ["pytest_sessionfinish()", "pytest_terminal_summary()"], ids=["finish", "summary"]
+)
+def test_a_gate_that_does_not_hold_fails_though_pytest_exit_ends_the_session_after_it(
+    pytester: pytest.Pytester, hook: str
+) -> None:
+    pytester.makeconftest(EXIT.format(hook))
+
+    result = pytester.runpytest(*WRONG)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stderr.fnmatch_lines(["sop: something set the exit status to 0 although*"])
+
+
+def test_a_gate_that_does_not_hold_fails_though_a_plugin_overwrites_the_status(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(OVERWRITES)
+
+    result = pytester.runpytest(*WRONG, *workers)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+def test_a_status_that_a_plugin_overwrites_is_its_own_where_the_gate_holds_or_there_is_none(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(OVERWRITES)
+
+    held = pytester.runpytest(*RIGHT, GATE)
+    without_gate = pytester.runpytest(LAB, "--agent=habits:wrong")
+
+    assert pytest.ExitCode.OK == held.ret == without_gate.ret
+
+
+def test_sys_exit_as_pytest_steps_down_is_no_pass_of_a_gate(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import sys\ndef pytest_unconfigure(): sys.exit()")
+
+    result = pytester.runpytest_subprocess(*WRONG)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+@pytest.mark.parametrize("hook", ["pytest_configure()", "pytest_sessionstart()"])
+def test_pytest_exit_before_anything_was_asked_is_no_pass_of_a_typed_gate(
+    pytester: pytest.Pytester, hook: str
+) -> None:
+    pytester.makeconftest(EXIT.format(hook))
+
+    result = pytester.runpytest(*RIGHT, GATE)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stderr.fnmatch_lines(["sop: the session was ended with status 0 before it was over*"])
+
+
+@pytest.mark.parametrize("agent", ["wrong", "right"])
+def test_misses_fail_a_session_that_pytest_exit_cuts_short(
+    pytester: pytest.Pytester, agent: str
+) -> None:
+    """At a terminal, with a gate of the configuration, what was run decides, as with `-k`."""
+    pytester.makeini("[pytest]\nsop_fail_under = 1")
+    pytester.makeconftest(EXIT_AFTER_THIRD)
+
+    result = pytester.runpytest(LAB, f"--agent=habits:{agent}")
+
+    assert (agent == "wrong") == result.ret
+    result.stdout.fnmatch_lines(["gate*not evaluated: the session was cut short*"])
+
+
+def test_a_task_that_must_pass_is_unknown_where_pytest_exit_cuts_the_session_short(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makefile(".toml", sop_tasks='["lab/T_05"]\nmust_pass = true\n')
+    pytester.makeconftest(EXIT_AFTER_THIRD)
+
+    result = pytester.runpytest(*RIGHT)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+def test_a_conftest_that_exits_when_it_is_imported_is_wrong_usage(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest("import sys\nsys.exit(0)")
+
+    result = pytester.runpytest_subprocess(*RIGHT, GATE)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*ended pytest with sys.exit(0)*"])
+
+
+@pytest.mark.parametrize("option", ["--help", "--markers", "--version"])
+def test_what_only_tells_something_exits_with_0(pytester: pytest.Pytester, option: str) -> None:
+    assert pytest.ExitCode.OK == pytester.runpytest(*WRONG, option).ret
