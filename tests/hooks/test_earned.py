@@ -121,3 +121,29 @@ def test_a_conftest_that_exits_when_it_is_imported_is_wrong_usage(
 @pytest.mark.parametrize("option", ["--help", "--markers", "--version"])
 def test_what_only_tells_something_exits_with_0(pytester: pytest.Pytester, option: str) -> None:
     assert pytest.ExitCode.OK == pytester.runpytest(*WRONG, option).ret
+
+
+def test_a_miss_that_a_plugin_marks_as_expected_hides_no_failure_beside_it(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    """pytest does not count it as failed, so there is nothing to forgive."""
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_makereport(item):
+            report = yield
+            if report.failed and "T_02" in item.nodeid:
+                report.wasxfail = "known"
+            return report
+        """
+    )
+    pytester.makepyfile(test_own="def test_own(): assert False")
+    paths = ("test_own.py", "domains/lab/data.csv")
+
+    result = pytester.runpytest(
+        LAB, "--agent=habits:loses_second", "--sop-fail-under=0.5", *workers, *paths
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
