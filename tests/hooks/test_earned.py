@@ -147,3 +147,10 @@ def test_a_miss_that_a_plugin_marks_as_expected_hides_no_failure_beside_it(
     )
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
+
+
+def test_a_plan_of_the_set_up_makes_no_run_and_leaves_no_session(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*WRONG, "--setup-plan")
+
+    assert pytest.ExitCode.OK == result.ret
+    assert not [*pytester.path.glob(".sop/sessions/*")]

@@ -137,7 +137,7 @@ class Ledger:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         key = self._sop.plan.key(nodeid)
-        if key is not None and key not in self._outcomes:
+        if key is not None and key not in self._outcomes and self._sop.makes_runs:
             self._saving.start(key)
 
     @pytest.hookimpl(optionalhook=True)
