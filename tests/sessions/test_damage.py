@@ -19,11 +19,12 @@ from pytest_sopbench._core.compare_gates import LOST
 from pytest_sopbench._core.gates import GateSpec, GateState
 from pytest_sopbench._core.records import RunKey, RunRecord, from_line, to_line
 from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._sessions.baseline import write_baseline
 from pytest_sopbench._sessions.checksum import bare, sealed, seed_of
 from pytest_sopbench._sessions.comparing import compare_saved
 from pytest_sopbench._sessions.gating import ask_gates
 from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._sessions.reader import SavedSession, read_session
 from pytest_sopbench._sessions.resuming import read_resumable
 from pytest_sopbench._sessions.whole import planned_records, summaries_of, summarized
 from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
@@ -138,6 +139,11 @@ def written(folder: Path, lines: list[bytes]) -> Path:
     return path
 
 
+def written_baseline(path: Path, saved: SavedSession) -> list[bytes]:
+    write_baseline(path, saved, reason="accepted")
+    return path.read_bytes().splitlines(keepends=True)
+
+
 def gates_of(path: Path) -> GateState:
     return ask_gates(read_session(path), [GateSpec(name="tsr", value=0.1)]).state
 
@@ -181,6 +187,23 @@ def test_no_gate_on_a_comparison_holds_on_a_changed_baseline(
     gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
 
     assert GateState.INCONCLUSIVE is gated.state
+
+
+def test_a_slim_baseline_with_two_ends_of_a_run_is_no_ground(tmp_path: Path) -> None:
+    """As where both sides of a merge conflict were kept, each line with its own checksum."""
+    (tmp_path / "base").mkdir()
+    current = read_session(written(tmp_path, session()))
+    lines = written_baseline(tmp_path / "base" / "b.jsonl", current)
+    was_wrong = sealed(
+        bare(lines[1].rstrip(b"\n")).decode().replace("correct", "wrong"), seed_of("")
+    )
+
+    baseline = read_session(written(tmp_path / "base", [*lines, was_wrong + b"\n"]))
+
+    gates = [GateSpec(name=LOST, value=12)]
+    gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
+    assert GateState.INCONCLUSIVE is gated.state
+    assert "stand there twice, and differ: refunds/T1" in baseline.problems[-1]
 
 
 def test_lines_in_another_order_say_the_same(tmp_path: Path) -> None:

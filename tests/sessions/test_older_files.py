@@ -80,9 +80,9 @@ def test_what_a_session_finished_is_taken_over(tmp_path: Path) -> None:
     assert () == left.problems
 
 
-def test_shards_that_cannot_prove_to_be_the_whole_are_not_merged() -> None:
-    """They do not say what all of them share out."""
-    shards = [older("shard1"), older("shard2")]
+def test_shards_that_do_not_tell_their_share_are_no_whole() -> None:
+    """Nobody could prove that they are all that was to be shared out."""
+    with pytest.raises(SessionFileError, match="an older version made it") as refused:
+        merge_shards([older("shard1"), older("shard2")])
 
-    with pytest.raises(SessionFileError, match="does not say what its share of domain"):
-        merge_shards(shards)
+    assert refused.value.hint == "run that shard again"

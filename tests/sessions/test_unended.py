@@ -159,3 +159,15 @@ def test_what_a_killed_session_left_without_a_file_goes_as_well(tmp_path: Path) 
 
     assert not mark_path(session).exists()
     assert not journals.exists()
+
+
+def test_what_has_no_file_does_not_count_for_a_session_that_is_kept(tmp_path: Path) -> None:
+    kept = [whole(tmp_path, minute) for minute in range(1, 3)]
+    killed(tmp_path, 3, early=True)
+    place(tmp_path, 4).with_suffix(".journals").mkdir()
+    last = whole(tmp_path, 5)
+    point_at(last)
+
+    prune(tmp_path, 3)
+
+    assert all(path.exists() for path in (*kept, last))

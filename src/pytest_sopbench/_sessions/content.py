@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from pydantic_core import from_json
 
@@ -15,6 +15,7 @@ from pytest_sopbench._core.summary_json import summary_from_json
 
 from .checksum import is_intact, is_sealed
 from .damage import CHANGED, UNSEALED, DamagedLine
+from .shapes import check_shape
 from .slim import TYPE as SLIM
 from .slim import slim_from_json
 from .start import start_from_json
@@ -37,10 +38,16 @@ def read_json(line: bytes) -> object:
         ValueError: it is no JSON.
     """
     try:
-        return from_json(line)
+        return from_json(line, allow_inf_nan=False)
     except ValueError:
         # It refuses what json takes, such as half of a surrogate pair; the reason is json's.
-        return json.loads(line)
+        return json.loads(line, parse_constant=_refuse)
+
+
+def _refuse(constant: str) -> NoReturn:
+    # Python's own extension of JSON, which no session is ever written with.
+    msg = f"{constant} is no JSON"
+    raise ValueError(msg)
 
 
 class Content:
@@ -97,6 +104,7 @@ class Content:
         entry = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         kind = entry.pop("type", None)
         entry.pop("crc", None)
+        check_shape(kind, entry)
         if kind == "run":
             self._add_run(self._parse(entry))
         elif kind == SLIM:

@@ -30,6 +30,9 @@ def prune(sessions_dir: Path, keep: int) -> None:
 
 def _old(sessions_dir: Path, keep: int) -> Iterator[Path]:
     last = followed(last_path(sessions_dir))
-    for session in own_sessions(sessions_dir)[:-keep]:
+    every = own_sessions(sessions_dir)
+    # What has no file is no session that somebody could want back, and must not count for one.
+    kept = [one for one in every if one.is_file()][-keep:]
+    for session in every[: every.index(kept[0])] if kept else ():
         if session != last and not is_running(session):
             yield session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -14,12 +13,13 @@ from pytest_sopbench._core.records import RunKey, RunRecord
 from pytest_sopbench.errors import SessionFileError
 
 from .checksum import is_intact, is_sealed, seed_of
-from .content import Content, Parse, parse_run
+from .content import Content, Parse, parse_run, read_json
 from .damage import DamagedLine, damage_lines, run_name, some_runs
 from .frame import frame_of
 from .header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from .leftovers import leftovers_of
 from .pointer import followed
+from .shapes import check_shape
 from .slim import TYPE as SLIM
 from .whole import never_started, outcomes_of, summaries_of, unplanned
 
@@ -188,7 +188,8 @@ def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
     if content.damaged:
         count = len(content.damaged)
         yield f"{count} damaged lines" if count > 1 else "1 damaged line"
-    if content.differing and content.finished:
+    # A slim baseline is written at once; runs of a session that was killed may stand there twice.
+    if content.differing and (content.finished or saved.slim):
         yield f"runs that stand there twice, and differ: {some_runs([*content.differing])}"
     others = list(unplanned(saved))
     if others:
@@ -235,8 +236,8 @@ def _header(path: Path, line: bytes) -> SessionHeader:
     if not line.isascii():
         raise _foreign(path, "it holds bytes that no saved session holds")
     try:
-        data: object = json.loads(line)
-    except ValueError as fault:
+        data = read_json(line)
+    except (ValueError, RecursionError) as fault:
         raise _foreign(path, "its first line is no header") from fault
     if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
         raise _foreign(path, "its first line is no header")
@@ -249,6 +250,7 @@ def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHea
         msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
         raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
     try:
+        check_shape("header", data)
         header = header_from_json(data)
     except ValueError as fault:
         raise _damaged(path, str(fault)) from fault

@@ -50,9 +50,9 @@ class Skimmer:
         Raises:
             ValueError: a key is missing, or holds something else than it should.
         """
-        if self._whole(data):
-            return record_from_json(data)
         try:
+            if self._whole(data):
+                return record_from_json(data)
             mismatches, rules = data["mismatches"], data["rules"]
             return RunRecord(
                 domain=intern(data["domain"]),

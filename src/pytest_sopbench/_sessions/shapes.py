@@ -1,0 +1,122 @@
+"""What the lines of a session must hold where they are read, by the type of each value.
+
+A line without a checksum may hold anything, and so may one that another program has sealed. A
+number in the place of a name would end a command far from here, and say nothing of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_core import SchemaValidator, ValidationError
+from pydantic_core import core_schema as cs
+
+_MANY: Final = 1_000_000
+"""More trials than any session has."""
+
+# Not the schema of texts: that refuses half of a surrogate pair, which an agent may well return.
+_TEXT: Final = cs.is_instance_schema(str)
+_OBJECT: Final = cs.is_instance_schema(dict)
+_FLAG: Final = cs.bool_schema(strict=True)
+_COUNT: Final = cs.int_schema(strict=True, ge=0)
+_TRIAL: Final = cs.int_schema(strict=True, ge=0, le=_MANY)
+_AMOUNT: Final = cs.float_schema(strict=True, allow_inf_nan=False)
+_TEXTS: Final = cs.list_schema(_TEXT, strict=True)
+
+
+def _maybe(schema: cs.CoreSchema) -> cs.CoreSchema:
+    return cs.nullable_schema(schema)
+
+
+def _list(schema: cs.CoreSchema) -> cs.CoreSchema:
+    return cs.list_schema(schema, strict=True)
+
+
+def _by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
+    return cs.dict_schema(_TEXT, schema, strict=True)
+
+
+def _fields(schemas: Mapping[str, cs.CoreSchema]) -> cs.CoreSchema:
+    """Describe an object; what is missing or unknown is for those who read it."""
+    fields = {name: cs.typed_dict_field(one, required=False) for name, one in schemas.items()}
+    return cs.typed_dict_schema(fields, strict=True, extra_behavior="ignore")
+
+
+_KEY: Final[Mapping[str, cs.CoreSchema]] = {
+    "domain": _TEXT,
+    "task": _TEXT,
+    "trial": _TRIAL,
+    "agent": _TEXT,
+}
+_CALL: Final = {"name": _TEXT, "error": _maybe(_TEXT), "bad": _FLAG, "findings": _TEXTS}
+_USAGE: Final = {
+    **dict.fromkeys(("input_tokens", "output_tokens", "model_calls"), _maybe(_COUNT)),
+    "cost_usd": _maybe(_AMOUNT),
+}
+_RULE: Final = {
+    **dict.fromkeys(("id", "clause", "severity", "kind", "state", "why"), _TEXT),
+    "applies": _FLAG,
+    "unfinished": _FLAG,
+}
+_RUN: Final = {
+    **_KEY,
+    **dict.fromkeys(("task_hash", "outcome", "reason", "answer_form", "text", "trace"), _TEXT),
+    "answer": _maybe(_OBJECT),
+    "expected": _OBJECT,
+    "mismatches": _list(_fields({"field": _TEXT, "why": _TEXT})),
+    "calls": _list(_fields({**_CALL, "overlaps": _COUNT})),
+    "usage": _fields(_USAGE),
+    "duration_s": _maybe(_AMOUNT),
+    "problem": _maybe(_fields(dict.fromkeys(("type", "message", "traceback"), _TEXT))),
+    "disagreement": _TEXT,
+    "only_published": _FLAG,
+    "rules": _list(_fields(_RULE)),
+    "contract": _maybe(_TEXT),
+    "grounded": _maybe(_FLAG),
+    "trajectory": _maybe(_fields({"held": _FLAG, "departure": _TEXT})),
+    "unneeded": _maybe(_COUNT),
+    "notes": _TEXTS,
+}
+_SLIM: Final = {**_KEY, "task_hash": _TEXT, "outcome": _TEXT, "calls": _TEXTS}
+_COUNTED: Final = {"runs": _COUNT, "outcomes": _by_name(_COUNT), "reruns": _COUNT}
+_PLANNED: Final = {"planned": _TEXTS, "trials": _TRIAL, "some_trials": _by_name(_list(_TRIAL))}
+_DOMAIN: Final = {
+    **_PLANNED,
+    **dict.fromkeys(("sop", "specs", "tools", "data"), _TEXT),
+    "agents": _by_name(_fields(_PLANNED)),
+    "share": _maybe(_fields({"tasks": _COUNT, "digest": _TEXT, "part": _COUNT})),
+}
+_HEADER: Final = {
+    "schema": _COUNT,
+    "agent_args": _by_name(_TEXT),
+    "options": _OBJECT,
+    "git": _maybe(_fields({"commit": _TEXT, "dirty": _FLAG})),
+    "domains": _by_name(_fields(_DOMAIN)),
+}
+
+_SHAPES: Final = {
+    "header": SchemaValidator(_fields(_HEADER)),
+    "run": SchemaValidator(_fields(_RUN)),
+    "slim": SchemaValidator(_fields(_SLIM)),
+    "start": SchemaValidator(_fields(_KEY)),
+    "summary": SchemaValidator(_fields({"domains": _by_name(_fields(_COUNTED))})),
+}
+
+
+def check_shape(kind: object, data: Mapping[str, Any]) -> None:
+    """Check what a line of a kind holds; one of no known kind is for those who read it.
+
+    Raises:
+        ValueError: a value is of another type than it should be.
+    """
+    shape = _SHAPES.get(kind) if isinstance(kind, str) else None
+    if shape is None:
+        return
+    try:
+        shape.validate_python(data)
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        msg = f"{place!r} is of a wrong type: {first['msg'].lower()}"
+        raise ValueError(msg) from None
