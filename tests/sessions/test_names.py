@@ -34,8 +34,26 @@ def test_a_value_is_a_name_or_a_path(value: str, path: Path) -> None:
         pytest.param("-x", id="option"),
         pytest.param("..", id="parent"),
         pytest.param("two words", id="space"),
+        pytest.param("a" * 201, id="too long"),
     ],
 )
 def test_other_values_are_refused(value: str) -> None:
     with pytest.raises(SessionFileError, match="is no name of a session"):
+        session_path(value, FOLDER)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("/", id="root"),
+        pytest.param("./", id="current folder"),
+        pytest.param("a/..", id="parent"),
+        pytest.param(f"a/{'b' * 201}", id="too long"),
+        pytest.param("\u00e9" * 101 + ".jsonl", id="too many bytes"),
+        pytest.param("~nobody-is-called-so/a", id="home of nobody"),
+    ],
+)
+def test_a_path_that_can_be_of_no_file_is_refused(value: str) -> None:
+    """Python and the disk would else raise errors of their own, wherever they look for it."""
+    with pytest.raises(SessionFileError, match="is no path of a session"):
         session_path(value, FOLDER)

@@ -59,12 +59,14 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
     elif tasks or to or add or places:
         refuse("--baseline takes the whole session, and no TASK, --to, --add or --domain")
     else:
-        _approve_baseline(saved, Path(baseline), reason.strip())
+        _approve_baseline(saved, baseline, reason.strip())
 
 
-def _approve_baseline(saved: SavedSession, path: Path, reason: str) -> None:
+def _approve_baseline(saved: SavedSession, baseline: str, reason: str) -> None:
     from pytest_sopbench._sessions.baseline import write_baseline
+    from pytest_sopbench._sessions.names import file_path
 
+    path = file_path(baseline)
     before = path.exists()
     count = write_baseline(path, saved, reason=reason)
     say(f"{count} runs kept in {path}{', which was replaced' if before else ''}")

@@ -15,6 +15,8 @@ LAST = "last"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OWN = re.compile(r"\d{8}-\d{6}-\d{3}-[0-9a-f]{8}")
+_LONGEST = 200
+"""Bytes of a name; disks take 255, and what belongs to a session has longer names."""
 _IDENTITY = 8
 """Characters of an identity that stand in a name."""
 
@@ -42,9 +44,27 @@ def session_path(value: str, sessions_dir: Path) -> Path:
     """
     separators = {"/", os.sep, os.altsep or os.sep}
     if value.endswith(SUFFIX) or any(sign in value for sign in separators):
-        return Path(value).expanduser()
-    if not _NAME.fullmatch(value):
+        return file_path(value)
+    if not _NAME.fullmatch(value) or len(value) > _LONGEST:
         msg = f"{value!r} is no name of a session"
-        hint = "use letters, digits, '.', '_' and '-', or a path with a '/'"
+        hint = f"use up to {_LONGEST} letters, digits, '.', '_' and '-', or a path with a '/'"
         raise SessionFileError(msg, hint=hint)
     return sessions_dir / f"{value}{SUFFIX}"
+
+
+def file_path(value: str) -> Path:
+    """Return the path that a value is, whose last part must be the name of a file.
+
+    Raises:
+        SessionFileError: it is not, or a disk takes no such name.
+    """
+    try:
+        path = Path(value).expanduser()
+    except RuntimeError as fault:
+        msg = f"{value!r} is no path of a session: {fault}"
+        raise SessionFileError(msg) from fault
+    # A disk refuses a name that is too long wherever it is asked for it, also by a mere look.
+    if path.name in {"", ".."} or len(os.fsencode(path.name)) > _LONGEST:
+        msg = f"{value!r} is no path of a session: its last part is no name of a file"
+        raise SessionFileError(msg, hint=f"name a file, with up to {_LONGEST} bytes")
+    return path
