@@ -206,6 +206,20 @@ def test_a_slim_baseline_with_two_ends_of_a_run_is_no_ground(tmp_path: Path) -> 
     assert "stand there twice, and differ: refunds/T1" in baseline.problems[-1]
 
 
+def test_a_slim_baseline_that_lost_a_line_is_no_ground(tmp_path: Path) -> None:
+    """Else a task that fell would be one that the baseline never had."""
+    (tmp_path / "base").mkdir()
+    current = read_session(written(tmp_path, session()))
+    lines = written_baseline(tmp_path / "base" / "b.jsonl", current)
+
+    baseline = read_session(written(tmp_path / "base", [lines[0], *lines[2:]]))
+
+    gates = [GateSpec(name=LOST, value=12)]
+    gated = ask_gates(current, gates, comparison=compare_saved(baseline, current))
+    assert GateState.INCONCLUSIVE is gated.state
+    assert ("lines of a slim baseline are missing: refunds/T1",) == baseline.doubts
+
+
 def test_lines_in_another_order_say_the_same(tmp_path: Path) -> None:
     lines = session()
 

@@ -191,6 +191,9 @@ def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
     # A slim baseline is written at once; runs of a session that was killed may stand there twice.
     if content.differing and (content.finished or saved.slim):
         yield f"runs that stand there twice, and differ: {some_runs([*content.differing])}"
+    if saved.slim and saved.absent:
+        # None is made of a session that lacks a run.
+        yield f"lines of a slim baseline are missing: {some_runs(saved.absent)}"
     others = list(unplanned(saved))
     if others:
         yield f"runs that the session did not plan: {some_runs(others)}"
