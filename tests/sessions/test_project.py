@@ -22,6 +22,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+NATIVE = pytest.mark.skipif(
+    pytest.version_tuple < (9, 0), reason="pytest reads native TOML from version 9.0 on"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -29,9 +34,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param(".pytest.ini", "[pytest]\nsop_paths = a b", id="hidden"),
         pytest.param("tox.ini", "[tox]\n[pytest]\nsop_paths =\n    a\n    b", id="tox"),
         pytest.param("setup.cfg", "[tool:pytest]\nsop_paths = a b", id="setup.cfg"),
-        pytest.param("pytest.toml", '[pytest]\nsop_paths = ["a", "b"]', id="pytest.toml"),
-        pytest.param(".pytest.toml", '[pytest]\nsop_paths = ["a", "b"]', id="hidden toml"),
-        pytest.param("pyproject.toml", '[tool.pytest]\nsop_paths = ["a", "b"]', id="native"),
+        pytest.param(
+            "pytest.toml", '[pytest]\nsop_paths = ["a", "b"]', id="pytest.toml", marks=NATIVE
+        ),
+        pytest.param(
+            ".pytest.toml", '[pytest]\nsop_paths = ["a", "b"]', id="hidden toml", marks=NATIVE
+        ),
+        pytest.param(
+            "pyproject.toml", '[tool.pytest]\nsop_paths = ["a", "b"]', id="native", marks=NATIVE
+        ),
         pytest.param(
             "pyproject.toml", '[tool.pytest.ini_options]\nsop_paths = "a b"', id="pyproject"
         ),

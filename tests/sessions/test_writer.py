@@ -221,6 +221,21 @@ def test_two_sessions_at_once_leave_one_whole_file(
     assert ["T1", "T3"] == tasks_of(path)
 
 
+def test_a_session_whose_header_is_written_anew_at_its_end_is_read_back(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    for record in records:
+        writer.append(to_line(record))
+    now = replace(header, options={**header.options, "failures": 1})
+
+    writer.finish([record.key for record in records], {"refunds": summary_of(records)}, now)
+
+    saved = read_session(path)
+    assert now == saved.header
+    assert (tuple(records), ()) == (saved.records, saved.problems)
+
+
 def test_the_folder_of_sessions_ignores_itself_in_git(path: Path, header: SessionHeader) -> None:
     ignored = path.parent.parent / ".gitignore"
 
