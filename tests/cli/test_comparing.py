@@ -300,6 +300,20 @@ def test_tasks_of_a_session_that_was_cut_short_did_not_change(
     assert "changed:" not in result.stdout
 
 
+def test_no_gate_holds_against_a_baseline_that_was_cut_short(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    """A task that it does not know may have fallen, however many are paired."""
+    everything = {"refunds": DomainHeader(sop="s", planned=TASKS)}
+    save("main", runs()[:5], whole=False, domains=everything)
+    save("now", runs())
+
+    result = sopbench("compare", "main", "now", "--gate", "lost=0")
+
+    assert 3 == result.exit_code
+    assert "the baseline did not come to its end" in result.stdout
+
+
 def test_a_baseline_of_another_domain_is_called_that(
     sopbench: Sopbench, save: Save, runs: Make
 ) -> None:

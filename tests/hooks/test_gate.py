@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import SOPBENCH
+
 pytestmark = pytest.mark.usefixtures("lab")
 
 GATED = ("--sop-domain=lab", "--agent=habits:always_pass", "--sop-fail-under=0.1")
@@ -75,3 +77,26 @@ def test_several_selectors_are_all_named(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["gate   not evaluated: -k, -m, --deselect took 1 of 6 selected tasks away*"]
     )
+
+
+TOLERANT = ("--sop-domain=lab", "--agent=habits:wrong", "--sop-gate=unavailable=1")
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_tolerance_without_a_gate_forgives_nothing(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*TOLERANT)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.assert_outcomes(failed=6)
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_file_that_was_asked_a_tolerance_alone_was_asked_no_gate(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.runpytest(*TOLERANT)
+
+    result = pytester.run(*SOPBENCH, "gate", "last")
+
+    assert 2 == result.ret
+    result.stderr.fnmatch_lines(["*it was asked no gate*"])

@@ -44,12 +44,13 @@ def gate(
     inconclusive, 2 for wrong usage. SESSION last also means a later one that was killed.
     Rules of severity must are always asked.
     """
+    from pytest_sopbench._core.gates import has_gate
     from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
 
     _refuse_unended(session, as_json=as_json)
     saved = counted_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
-    if not asked:
+    if not has_gate(asked):
         refuse(f"{saved.path}: it was asked no gate", "say which: --gate NAME=VALUE, --fail-under")
     gated = ask_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
     if as_json:

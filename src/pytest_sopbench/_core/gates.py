@@ -6,7 +6,7 @@ not, or nobody can tell; the last is never a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -170,6 +170,11 @@ def evaluate(
         for spec in specs
         for where, summary in _asked_of(spec, summaries)
     )
+
+
+def has_gate(specs: Iterable[GateSpec]) -> bool:
+    """Tell whether there is a gate that can hold by itself, and not only what gates tolerate."""
+    return any(spec.name != UNAVAILABLE for spec in specs)
 
 
 def _asked_of(spec: GateSpec, summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Summary]]:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_comparison
 from pytest_sopbench._core.compare_sessions import SessionComparison
-from pytest_sopbench._core.gates import GateState, GateVerdict, doubts_of, evaluate
+from pytest_sopbench._core.gates import GateState, GateVerdict, doubts_of, evaluate, has_gate
 from pytest_sopbench._core.metrics import Summary
 from pytest_sopbench._core.must_gate import entry_verdicts, must_verdicts
 from pytest_sopbench._core.records import RunRecord
@@ -90,7 +90,7 @@ class Gate:
 
     @property
     def is_set(self) -> bool:
-        return bool(self._sop.options.gates)
+        return has_gate(self._sop.options.gates)
 
     @property
     def forgives(self) -> bool:

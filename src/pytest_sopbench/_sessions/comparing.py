@@ -48,7 +48,7 @@ def compare_saved(
             records=[one for one in kept(baseline) if one.domain not in left_out],
             judging=baseline.header.judging,
             domains=_judging(baseline),
-            doubt=_doubt("the baseline", baseline),
+            doubt=_doubt("the baseline", baseline) or _unended(baseline),
         ),
         ComparedSession(
             name=current.name,
@@ -91,6 +91,13 @@ def _judging(saved: SavedSession) -> Mapping[str, str]:
 
 def _doubt(what: str, saved: SavedSession) -> str:
     return f"{what}: {saved.doubts[0]}" if saved.doubts else ""
+
+
+def _unended(baseline: SavedSession) -> str:
+    """Say that tasks may have fallen which a baseline that was cut short does not know."""
+    # A slim baseline has no last line; what it lacks stands among its doubts.
+    ended = baseline.finished or baseline.slim
+    return "" if ended else "the baseline did not come to its end"
 
 
 def _not_selected(baseline: SavedSession, current: SavedSession) -> Iterator[TaskName]:
