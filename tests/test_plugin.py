@@ -53,7 +53,7 @@ LOADED = f"""
 import sys
 def test_modules():
     ours = sorted(name for name in sys.modules if name.startswith("pytest_sopbench"))
-    light = ["", ".declared", ".hookspecs", ".plugin"]
+    light = ["", ".declared", ".endings", ".hookspecs", ".plugin"]
     assert ["pytest_sopbench" + name for name in light] == ours
     assert [] == [name for name in {HEAVY!r} if name in sys.modules]
 """

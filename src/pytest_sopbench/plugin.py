@@ -6,16 +6,15 @@ project that does not use the plugin does not feel it.
 
 from __future__ import annotations
 
-import atexit
 import sys
-from collections.abc import Callable, Generator
-from functools import partial
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
+from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.models import Domain, Task
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from pytest_sopbench._running.tools import Tools
 
 AGENT_OPTION = "--agent"
-USAGE_ERROR = "sop_usage_error"
-HIDDEN = "pytest_sopbench._hooks.hidden"
-"""What every session reads first that has anything to do with SOP tests."""
 SOP_FIXTURES = frozenset(
     {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
 )
@@ -51,7 +47,7 @@ def pytest_load_initial_conftests(
     Until then its value must not pass for a test path, so it is glued to the option.
     """
     if tuple(map(str, early_config.invocation_params.args)) == tuple(sys.argv[1:]):
-        early_config.pluginmanager.register(LastWord(), "sop-last-word")
+        early_config.pluginmanager.register(ExitCalls(), "sop-exit-calls")
     if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
         yield
         return
@@ -65,22 +61,6 @@ def pytest_load_initial_conftests(
         group.addoption(AGENT_OPTION, dest="sop_agent", metavar="SPEC", help="same as --sop-agent")
     else:
         args[:] = given
-
-
-class LastWord:
-    """Calls back as the interpreter ends, in pytest's own process.
-
-    It is made before any conftest is imported, so it comes after all that those have registered.
-    A program that calls pytest lives on, and has none.
-    """
-
-    def __init__(self) -> None:
-        self.calls: list[Callable[[], None]] = []
-        atexit.register(self._say)
-
-    def _say(self) -> None:
-        for call in self.calls:
-            call()
 
 
 def _is_free(parser: pytest.Parser) -> bool:
@@ -108,7 +88,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
     pluginmanager.add_hookspecs(hookspecs)
     # Before any option is read, since what is said of one that is wrong may hold a secret.
-    pluginmanager.register(LastWords(), "sop-last-words")
+    pluginmanager.register(EndGuard(), "sop-end-guard")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -175,83 +155,6 @@ def _may_name_task(arg: str) -> bool:
     if head.endswith((".csv", ".jsonl")) or head.lstrip("./").startswith("sop:"):
         return True
     return bool(colons) and not (head.endswith(".py") or "/" in head or Path(head).exists())
-
-
-class LastWords:
-    """Masks a usage error of a SOP session, which pytest prints by itself, past every hook."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, args: list[str]) -> Generator[None, None, None]:
-        """Let no conftest end a SOP session as passed, before there is one."""
-        try:
-            yield
-        except SystemExit as end:
-            if end.code or not any(arg.startswith("--sop-") for arg in args):
-                raise
-            msg = "a conftest, or what it imports, ended pytest with sys.exit(0)"
-            raise pytest.UsageError(msg) from None
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Take what must not leave the process out of the error that ends the session.
-
-        A status of 0 is returned where the session has earned it.
-        """
-        try:
-            status = yield
-        except SystemExit as end:
-            # `sys.exit()` is one with 0.
-            if _earned(config, end.code or 0, by_exit=True) == (end.code or 0):
-                raise
-            raise SystemExit(1) from None
-        except pytest.UsageError as error:
-            if HIDDEN not in sys.modules:
-                # In a project without SOP tests, usage errors are none of our business.
-                raise
-            from pytest_sopbench._hooks.outgoing import masked_error
-
-            raise masked_error(config, error) from None
-        return _earned(config, status)
-
-
-def _earned(config: pytest.Config, status: object, *, by_exit: bool = False) -> object:
-    """Return the exit status that a session has earned; without SOP tests it is the one given."""
-    earned: Any = config.pluginmanager.get_plugin("sop-earned")
-    return status if earned is None else earned.status(status, by_exit=by_exit)
-
-
-class UsageErrors:
-    """Turns a usage error of collecting SOP tests into one of the session.
-
-    pytest reports an exception of a collector as an error of collection, with a traceback and
-    status 2. In a worker of xdist the report is all that reaches the controller. It listens from
-    the start, because the first test that asks for a SOP fixture may be the one at fault.
-    """
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._is_worker = hasattr(config, "workerinput")
-        self._is_awake = partial(config.pluginmanager.hasplugin, "sop-collection")
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_make_collect_report(
-        self,
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        report = yield
-        # pytest keeps the call on the report for its own hooks, and drops it before it is sent.
-        call: pytest.CallInfo[object] | None = getattr(report, "call", None)
-        # In a project without SOP tests, usage errors are none of our business.
-        fault = call.excinfo if call is not None and self._is_awake() else None
-        if fault is not None and fault.errisinstance(pytest.UsageError):
-            message = str(fault.value)
-            setattr(report, USAGE_ERROR, message)
-            report.longrepr = message
-        return report
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        message: str | None = getattr(report, USAGE_ERROR, None)
-        if message is not None and not self._is_worker:
-            raise pytest.UsageError(message)
 
 
 class Doorbell:

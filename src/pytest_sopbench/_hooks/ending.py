@@ -131,7 +131,7 @@ class Ending:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        last_word: Any = config.pluginmanager.get_plugin("sop-last-word")
+        last_word: Any = config.pluginmanager.get_plugin("sop-exit-calls")
         if last_word is not None:
             # Threads that were left behind, and what was registered with atexit, are still to come.
             last_word.calls.append(self._end)
