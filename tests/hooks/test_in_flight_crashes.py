@@ -29,7 +29,7 @@ from habits import right
 
 DYING = ("T_05", "T_18", "T_30")
 lock, changed = threading.Lock(), threading.Condition()
-inside = 0
+inside = leaving = 0
 doomed = False
 
 
@@ -43,7 +43,7 @@ def agent(inputs, tools):
 
     At the end of a session there may be fewer; then nobody comes for a while.
     """
-    global inside, doomed
+    global inside, leaving, doomed
     again = os.path.exists("notes.txt") and f"begun {inputs['sample_id']}\\n" in open("notes.txt")
     note("begun", inputs)
     with changed:
@@ -54,13 +54,16 @@ def agent(inputs, tools):
         changed.notify_all()
         while doomed:
             note("held", inputs)
-            if inside == 4 or not changed.wait(5):
+            if (inside == 4 and not leaving) or not changed.wait(5):
                 os._exit(7)
+        leaving += 1
     answer = right(inputs, tools)
     note("ended", inputs)
     with changed:
-        # What ends after one that dies has come would leave its place to another.
+        # What ends after one that dies has come leaves its place to another.
         inside -= 1
+        leaving -= 1
+        changed.notify_all()
     return answer
 '''
 
