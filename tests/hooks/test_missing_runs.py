@@ -220,3 +220,19 @@ def test_the_gate_of_a_session_that_was_cut_short_is_inconclusive(
     assert 0 == whole.exit_code, whole.output
     assert 3 == cut.exit_code
     assert "inconclusive (got n/a): the session was cut short" in " ".join(cut.output.split())
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("hook", ["pytest_runtest_protocol(item)", "pytest_runtestloop(session)"])
+@pytest.mark.parametrize("shard", [(), ("--sop-shard=1/1",)], ids=["whole", "shard"])
+def test_a_session_whose_tests_a_conftest_swallows_fails(
+    pytester: pytest.Pytester, hook: str, shard: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(
+        f"import pytest\n\n@pytest.hookimpl(tryfirst=True)\ndef {hook}:\n    return True\n"
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", *shard)
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["*not one test of a task was run, which fails the session*"])

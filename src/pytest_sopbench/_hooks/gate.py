@@ -28,6 +28,7 @@ from .transport import BREACH
 from .without_runs import NOTHING_ASKED, check_asked, fails_without_runs, is_empty_shard
 
 CUT_SHORT = "the session was cut short"
+NOT_MADE = "not one test of a task was run, which fails the session"
 NOT_SAVED = "the saved session that decides was not written, which fails"
 
 
@@ -52,6 +53,7 @@ class Gate:
         # Whether it failed as it was decided; what others do to the exit status changes nothing.
         self.fails = False
         self._has_failures = False
+        self._has_reports = False
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
         # What gates are asked of where a task that may fail was run, else nothing.
@@ -110,12 +112,20 @@ class Gate:
             fails = ", which fails the session" if missing_runs(self._sop) else ""
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
+        unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
         return (*self.baseline.remarks, *unsaid)
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether tasks were planned, and a plugin or conftest had none of their tests run."""
+        return bool(self._sop.plan.planned) and not self._has_reports
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Which domains a user's tests are of, the first report of a worker tells.
         self.entries.check()
+        if not self._has_reports:
+            self._has_reports = self._sop.plan.key(report.nodeid) is not None
         if not report.failed or hasattr(report, "wasxfail"):
             # pytest counts no failure that a plugin has marked as expected; to forgive it would
             # forgive another one.
@@ -160,7 +170,7 @@ class Gate:
         if self._sop.makes_runs and self._ledger.has_runs:
             self._sop.failures = self._failed
             self._look_back()
-            session.testsfailed += self._decide(session.testsfailed)
+            session.testsfailed += self._decide(session.testsfailed) + self.is_mute
         elif self._sop.makes_runs:
             check_asked(self._sop)
             self.not_evaluated = taken_away(self._sop) or NOTHING_ASKED
