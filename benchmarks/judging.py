@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 from tables import is_small
 
-from pytest_sopbench._core.answers import find_answer
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import FieldType, OutputField, Rules, Scoring, Task
-from pytest_sopbench._core.published import NOT_FOUND, matches_as_published
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging.published import NOT_FOUND, matches_as_published
+from pytest_sopbench._core.model.task import FieldType, OutputField, Rules, Scoring, Task
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 
 TASKS, TRIALS = 274, 100
 LIMIT_US = 50.0

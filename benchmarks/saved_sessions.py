@@ -22,12 +22,12 @@ from tempfile import TemporaryDirectory
 
 from tables import Table, is_small
 
-from pytest_sopbench._core.records import CallRecord, RunRecord
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
-from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.storing import store_session
-from pytest_sopbench._sessions.whole import summarized
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.file.planned import summarized
+from pytest_sopbench._sessions.file.store import store_session
 
 LONG, MANY = 3_000, 100_000
 SMALL = 20

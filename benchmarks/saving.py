@@ -26,7 +26,7 @@ ROUNDS, SMALL_ROUNDS = 15, 5
 RATIO = 1.05
 
 SILENT = """
-from pytest_sopbench._hooks.saving import Saving
+from pytest_sopbench._hooks.books.saving import Saving
 
 Saving.add = lambda self, line: None
 """

@@ -10,15 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._core.models import Domain, Task
-    from ._core.traces import ToolCall, Trace
-    from ._core.trajectory import Call, ExpectedCall, Trajectory
-    from ._core.trajectory_match import TrajectoryMatch, match_trajectory
-    from ._core.verdicts import Outcome, Verdict
-    from ._hooks.run import Run
-    from ._running.tools import Tools
-    from ._sessions.public import load_session
-    from ._sessions.reader import SavedSession
+    from ._core.model.task import Domain, Task
+    from ._core.model.trace import ToolCall, Trace
+    from ._core.model.trajectory import Call, ExpectedCall, Trajectory
+    from ._core.model.verdict import Outcome, Verdict
+    from ._core.trajectory.match import TrajectoryMatch, match_trajectory
+    from ._hooks.runs.run import Run
+    from ._running.tools.facade import Tools
+    from ._sessions.file.reader import SavedSession
+    from ._sessions.load import load_session
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
@@ -43,24 +43,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Call": "_core.trajectory",
-    "Domain": "_core.models",
-    "ExpectedCall": "_core.trajectory",
-    "Outcome": "_core.verdicts",
-    "Run": "_hooks.run",
-    "SavedSession": "_sessions.reader",
+    "Call": "_core.model.trajectory",
+    "Domain": "_core.model.task",
+    "ExpectedCall": "_core.model.trajectory",
+    "Outcome": "_core.model.verdict",
+    "Run": "_hooks.runs.run",
+    "SavedSession": "_sessions.file.reader",
     "SopbenchError": "errors",
-    "Task": "_core.models",
-    "ToolCall": "_core.traces",
+    "Task": "_core.model.task",
+    "ToolCall": "_core.model.trace",
     "ToolError": "errors",
-    "Tools": "_running.tools",
-    "Trace": "_core.traces",
-    "Trajectory": "_core.trajectory",
-    "TrajectoryMatch": "_core.trajectory_match",
+    "Tools": "_running.tools.facade",
+    "Trace": "_core.model.trace",
+    "Trajectory": "_core.model.trajectory",
+    "TrajectoryMatch": "_core.trajectory.match",
     "Unavailable": "errors",
-    "Verdict": "_core.verdicts",
-    "load_session": "_sessions.public",
-    "match_trajectory": "_core.trajectory_match",
+    "Verdict": "_core.model.verdict",
+    "load_session": "_sessions.load",
+    "match_trajectory": "_core.trajectory.match",
 }
 
 

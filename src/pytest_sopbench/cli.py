@@ -6,16 +6,16 @@ from importlib.metadata import version
 
 import click
 
-from pytest_sopbench._cli.approving import approve
-from pytest_sopbench._cli.comparing import compare
-from pytest_sopbench._cli.domains import list_domains
+from pytest_sopbench._cli.app import FrontDoor
+from pytest_sopbench._cli.approve import approve
+from pytest_sopbench._cli.compare import compare
 from pytest_sopbench._cli.flaky import flaky
-from pytest_sopbench._cli.front import FrontDoor
-from pytest_sopbench._cli.gating import gate
-from pytest_sopbench._cli.merging import merge
-from pytest_sopbench._cli.reporting import report
-from pytest_sopbench._cli.rescoring import rescore
-from pytest_sopbench._cli.showing import show
+from pytest_sopbench._cli.gate import gate
+from pytest_sopbench._cli.list import list_domains
+from pytest_sopbench._cli.merge import merge
+from pytest_sopbench._cli.report import report
+from pytest_sopbench._cli.rescore import rescore
+from pytest_sopbench._cli.show import show
 
 
 @click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"]})

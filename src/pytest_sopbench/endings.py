@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 USAGE_ERROR = "sop_usage_error"
-HIDDEN = "pytest_sopbench._hooks.hidden"
+HIDDEN = "pytest_sopbench._hooks.process.hidden"
 """What every session reads first that has anything to do with SOP tests."""
 
 
@@ -65,7 +65,7 @@ class EndGuard:
             if HIDDEN not in sys.modules:
                 # In a project without SOP tests, usage errors are none of our business.
                 raise
-            from pytest_sopbench._hooks.outgoing import masked_error
+            from pytest_sopbench._hooks.process.outgoing import masked_error
 
             raise masked_error(config, error) from None
         return _earned(config, status)

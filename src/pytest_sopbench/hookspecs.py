@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.metrics import Summary
-    from pytest_sopbench._core.records import RunRecord
+    from pytest_sopbench._core.metrics.summary import Summary
+    from pytest_sopbench._core.records.record import RunRecord
 
 
 def pytest_sop_run_finished(run: RunRecord) -> None:

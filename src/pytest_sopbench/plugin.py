@@ -17,10 +17,10 @@ from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
 from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.models import Domain, Task
-    from pytest_sopbench._hooks.run import Run
-    from pytest_sopbench._hooks.snapshots import SopSnapshot
-    from pytest_sopbench._running.tools import Tools
+    from pytest_sopbench._core.model.task import Domain, Task
+    from pytest_sopbench._hooks.runs.run import Run
+    from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
+    from pytest_sopbench._running.tools.facade import Tools
 
 AGENT_OPTION = "--agent"
 SOP_FIXTURES = frozenset(
@@ -96,7 +96,7 @@ def pytest_cmdline_main(config: pytest.Config) -> pytest.ExitCode | None:
     """List the domains instead of running tests, where that is asked for."""
     if not config.getoption("sop_list"):
         return None
-    from pytest_sopbench._hooks.listing import list_domains
+    from pytest_sopbench._hooks.printing.list_domains import list_domains
 
     return list_domains(config)
 
@@ -108,11 +108,11 @@ def pytest_terminal_summary(
     """Say that a gate of the configuration was not asked, where nothing has woken the rest."""
     if config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
         return
-    from pytest_sopbench._hooks.ini import ini_values
+    from pytest_sopbench._hooks.settings.ini import ini_values
 
     asked = [*ini_values(config, "sop_fail_under"), *ini_values(config, "sop_gate")]
     if any(value != "none" for value in asked):
-        from pytest_sopbench._hooks.strictness import NOT_ASKED
+        from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 
         terminalreporter.ensure_newline()
         terminalreporter.write_line(NOT_ASKED, yellow=True)
@@ -144,7 +144,7 @@ def _is_configured(config: pytest.Config) -> bool:
 
     The controller of xdist collects nothing, so it would learn of them too late.
     """
-    from pytest_sopbench._hooks.ini import ini_values
+    from pytest_sopbench._hooks.settings.ini import ini_values
 
     return any(ini_values(config, name) for name in ("sop_domain", "sop_agent", "sop_concurrency"))
 
@@ -169,7 +169,7 @@ class Doorbell:
         """Keep the tests of a task together, should there be any."""
         if config.getoption("dist") != "load":
             return None
-        from pytest_sopbench._hooks.scheduling import TaskScheduling
+        from pytest_sopbench._hooks.xdist.scheduling import TaskScheduling
 
         return TaskScheduling(config, log)
 
@@ -196,7 +196,7 @@ class Doorbell:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give tests that ask for a SOP fixture their tasks."""
     if not SOP_FIXTURES.isdisjoint(metafunc.fixturenames):
-        from pytest_sopbench._hooks.parametrization import parametrize
+        from pytest_sopbench._hooks.parametrize import parametrize
 
         parametrize(metafunc)
 
@@ -204,7 +204,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def sop_domain(request: pytest.FixtureRequest) -> Domain:
     """The domain of this test: its SOP, tool specs, output fields and tasks."""
-    from pytest_sopbench._hooks import fixtures
+    from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.domain(request)
 
@@ -212,7 +212,7 @@ def sop_domain(request: pytest.FixtureRequest) -> Domain:
 @pytest.fixture
 def sop_task(request: pytest.FixtureRequest) -> Task:
     """The task of this test: its inputs and the answer that is expected."""
-    from pytest_sopbench._hooks import fixtures
+    from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.task(request)
 
@@ -220,7 +220,7 @@ def sop_task(request: pytest.FixtureRequest) -> Task:
 @pytest.fixture(scope="session")
 def sop_agent(request: pytest.FixtureRequest) -> Any:
     """The agent under test, as `--agent` names it; override it to build your own."""
-    from pytest_sopbench._hooks import fixtures
+    from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.agent(request)
 
@@ -228,7 +228,7 @@ def sop_agent(request: pytest.FixtureRequest) -> Any:
 @pytest.fixture
 def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools, None, None]:
     """A fresh toolbox for this task, to call by hand; its calls belong to no run."""
-    from pytest_sopbench._hooks import fixtures
+    from pytest_sopbench._hooks.items import fixtures
 
     yield from fixtures.tools(request, sop_task)
 
@@ -236,7 +236,7 @@ def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools
 @pytest.fixture
 def sop_run(request: pytest.FixtureRequest, sop_task: Task) -> Run:
     """The run of the agent on this task; asking for it runs the agent, once per session."""
-    from pytest_sopbench._hooks import fixtures
+    from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.run(request, sop_task)
 
@@ -244,6 +244,6 @@ def sop_run(request: pytest.FixtureRequest, sop_task: Task) -> Run:
 @pytest.fixture
 def sop_snapshot(request: pytest.FixtureRequest, sop_run: Run) -> SopSnapshot:
     """The approved trajectories of this task: `assert sop_run.trajectory == sop_snapshot`."""
-    from pytest_sopbench._hooks import snapshots
+    from pytest_sopbench._hooks.snapshots import fixture as snapshots
 
     return snapshots.sop_snapshot(request, sop_run)

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import Domain, Rules, Task
-from pytest_sopbench._core.protocols import Policy
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.verdicts import Verdict
-from pytest_sopbench._loading.domain import load_domain
-from pytest_sopbench._running.agent_call import AgentCaller
-from pytest_sopbench._running.domain_code import load_policy
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.task import Domain, Rules, Task
+from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task
-from pytest_sopbench._running.toolbox import ToolboxFactory
+from pytest_sopbench._running.tools.domain_code import load_policy
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import ToolError
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "dangerous_goods"

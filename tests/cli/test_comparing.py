@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.records import CallRecord
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import DomainHeader
-from pytest_sopbench._sessions.reader import read_session
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._sessions.file.header import DomainHeader
+from pytest_sopbench._sessions.file.reader import read_session
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

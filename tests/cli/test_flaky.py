@@ -12,8 +12,8 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._cli import flaky as flaky_command
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._loading.tasks_file import read_tasks_file
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._loading.quarantine_file import read_tasks_file
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.records import RunKey
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.checksum import sealed, seed_of
-from pytest_sopbench._sessions.start import start_to_line
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._sessions.file.start import start_to_line
+from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.models import Domain
-from pytest_sopbench._core.records import to_line
-from pytest_sopbench._core.shards import share_of
+from pytest_sopbench._core.model.shards import share_of
+from pytest_sopbench._core.model.task import Domain
+from pytest_sopbench._core.records.record import to_line
+from pytest_sopbench._sessions.file.header import DomainHeader, PlannedTasks
+from pytest_sopbench._sessions.file.planned import summarized
+from pytest_sopbench._sessions.file.reader import read_session
+from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.git import GitState
-from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks
-from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.whole import summarized
-from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

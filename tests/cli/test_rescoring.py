@@ -11,18 +11,25 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.event_log import event_log
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.judging_hash import judging_hash
-from pytest_sopbench._core.models import Domain, Rules, Scoring
-from pytest_sopbench._core.records import MASK, RunKey, RunRecord, record_of
-from pytest_sopbench._core.redaction import NOTHING_REDACTED
-from pytest_sopbench._core.traces import Ending, Problem, Returned, ReturnedKind, ToolCall, Trace
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.checksum import bare
-from pytest_sopbench._sessions.header import header_from_json
-from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.writer import sealed_session
+from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.task import Domain, Rules, Scoring
+from pytest_sopbench._core.model.trace import (
+    Ending,
+    Problem,
+    Returned,
+    ReturnedKind,
+    ToolCall,
+    Trace,
+)
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.event_log import event_log
+from pytest_sopbench._core.records.record import MASK, RunKey, RunRecord, record_of
+from pytest_sopbench._sessions.file.header import header_from_json
+from pytest_sopbench._sessions.file.reader import read_session
+from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.lines.checksum import bare
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

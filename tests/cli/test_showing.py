@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.models import Domain
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.model.task import Domain
+from pytest_sopbench._core.model.verdict import Outcome
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers import find_answer
-from pytest_sopbench._core.comparison import compare
-from pytest_sopbench._core.models import FieldType, OutputField
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.verdicts import Answer
+from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.judging.field_comparison import compare
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.verdict import Answer
 
 DATA = Path(__file__).parent / "data"
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers import find_answer
-from pytest_sopbench._core.models import FieldType, OutputField
-from pytest_sopbench._core.traces import Returned, ReturnedKind
-from pytest_sopbench._core.verdicts import AnswerForm
+from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.verdict import AnswerForm
 
 BERTH = OutputField(
     name="berth",

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.answers import find_answer
-from pytest_sopbench._core.models import Compare, FieldType, OutputField
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import Returned, ReturnedKind
-from pytest_sopbench._core.verdicts import Answer, AnswerForm
+from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.verdict import Answer, AnswerForm
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),

@@ -7,21 +7,27 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.approval import (
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.judging.approvable import (
     CUT,
     record_refusal,
     recorded_trajectory,
     refusal,
 )
-from pytest_sopbench._core.contracts import RuleResult
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.models import Rules, Task
-from pytest_sopbench._core.records import CallRecord, RunRecord, from_line, record_of, to_line
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.taken_over import trace_of
-from pytest_sopbench._core.traces import Ending, ToolCall, Trace
-from pytest_sopbench._core.trajectory import Call, Trajectory
-from pytest_sopbench._core.verdicts import Outcome, Verdict
+from pytest_sopbench._core.model.task import Rules, Task
+from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
+from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.model.verdict import Outcome, Verdict
+from pytest_sopbench._core.records.reconstruct import trace_of
+from pytest_sopbench._core.records.record import (
+    CallRecord,
+    RunRecord,
+    from_line,
+    record_of,
+    to_line,
+)
 
 HELD = RuleState.HELD
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench._core.availability import is_unavailable
+from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench.errors import Unavailable
 
 

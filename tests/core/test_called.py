@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.called import CallDemand, unmet_call, unwanted_call
-from pytest_sopbench._core.traces import ToolCall
+from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.trajectory.calls import CallDemand, unmet_call, unwanted_call
 
 
 def calls(text: str) -> list[ToolCall]:

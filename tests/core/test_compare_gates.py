@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from pytest_sopbench._core.compare_gates import COMPARISON_GATES, evaluate_comparison
-from pytest_sopbench._core.compare_sessions import ComparedSession, SessionComparison, compare
-from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, doubts_of
-from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
+from pytest_sopbench._core.gates.summary_gates import GATE_NAMES, GateSpec, GateState, doubts_of
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
 
 RIGHT, WRONG, AWAY, NEVER = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE, Outcome.NOT_RUN
 HOLDS, FAILS, UNKNOWN = GateState.HOLDS, GateState.FAILS, GateState.INCONCLUSIVE

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.compare_json import comparison_to_json
-from pytest_sopbench._core.compare_sessions import (
+from pytest_sopbench._core.comparing.compare import (
     ComparedSession,
     Comparison,
     SessionComparison,
     Tier,
     compare,
 )
-from pytest_sopbench._core.paired_tests import newcombe
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.statistics import mcnemar
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.statistics.intervals import mcnemar
+from pytest_sopbench._core.statistics.paired_tests import newcombe
 
 RIGHT, WRONG, ERROR = Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparison import compare
-from pytest_sopbench._core.models import Compare, FieldType, OutputField, Scoring
-from pytest_sopbench._core.spelling import fold
+from pytest_sopbench._core.judging.field_comparison import compare
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
+from pytest_sopbench._core.values.normalise import fold
 
 
 def field_of(kind: FieldType = FieldType.TEXT, **options: Any) -> OutputField:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.conditions import (
+from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
     Comparison,
@@ -20,7 +20,7 @@ from pytest_sopbench._core.conditions import (
     satisfied,
     unreadable,
 )
-from pytest_sopbench._core.models import JsonValue, Task
+from pytest_sopbench._core.model.task import JsonValue, Task
 
 
 def task_with(value: JsonValue) -> Task:

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract_tally import (
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.metrics.rule_counts import (
     ContractTally,
     RuleTally,
     tally_contracts,
     tally_rules,
 )
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.rule_state import RuleState
 
 STATES = st.lists(st.sampled_from(RuleState), max_size=12)
 

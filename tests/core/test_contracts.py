@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.conditions import Comparison, Operator, Source
-from pytest_sopbench._core.contracts import (
-    Contract,
-    Rule,
-    RuleResult,
-    Severity,
-    check_contract,
-    contract_state,
-    grounded,
-    unreadable_rules,
+from pytest_sopbench._core.contract.argument_source import (
+    ArgumentDemand,
+    EqualsInput,
+    EqualsResult,
+    Origin,
+    SatisfiesSchema,
 )
-from pytest_sopbench._core.demands import (
+from pytest_sopbench._core.contract.conditions import Comparison, Operator, Source
+from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     AtMost,
     Before,
@@ -29,17 +26,20 @@ from pytest_sopbench._core.demands import (
     Requires,
     tools_of,
 )
-from pytest_sopbench._core.equal_values import Known
-from pytest_sopbench._core.models import JsonValue, Task
-from pytest_sopbench._core.provenance import (
-    ArgumentDemand,
-    EqualsInput,
-    EqualsResult,
-    Origin,
-    SatisfiesSchema,
+from pytest_sopbench._core.contract.equal_values import Known
+from pytest_sopbench._core.contract.rules import (
+    Contract,
+    Rule,
+    RuleResult,
+    Severity,
+    check_contract,
+    contract_state,
+    grounded,
+    unreadable_rules,
 )
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.traces import Approval, Ending, ToolCall, Trace
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.model.task import JsonValue, Task
+from pytest_sopbench._core.model.trace import Approval, Ending, ToolCall, Trace
 
 TASK = Task(
     domain="bank", id="1", line=2, hash="h", expected={},

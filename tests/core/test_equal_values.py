@@ -10,16 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparison import compare
-from pytest_sopbench._core.contracts import Contract, Rule, RuleResult, Severity
-from pytest_sopbench._core.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected, Value
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import Compare, FieldType, JsonValue, OutputField, Rules, Task
-from pytest_sopbench._core.procedure import breaches
-from pytest_sopbench._core.provenance import ArgumentDemand
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, ToolCall, Trace
-from pytest_sopbench._core.verdicts import Outcome, Verdict
+from pytest_sopbench._core.contract.argument_source import ArgumentDemand
+from pytest_sopbench._core.contract.equal_values import (
+    EqualsAnswer,
+    EqualsColumn,
+    EqualsExpected,
+    Value,
+)
+from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.judging.field_comparison import compare
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField, Rules, Task
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
+from pytest_sopbench._core.model.verdict import Outcome, Verdict
 
 HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
 

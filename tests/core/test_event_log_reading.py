@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.event_log import SCHEMA, event_log
-from pytest_sopbench._core.event_log_reading import trace_of_log
-from pytest_sopbench._core.models import JsonValue, Rules
-from pytest_sopbench._core.records import RunKey
-from pytest_sopbench._core.redaction import NOTHING_REDACTED
-from pytest_sopbench._core.traces import (
+from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.model.task import JsonValue, Rules
+from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
     Finding,
@@ -25,7 +22,10 @@ from pytest_sopbench._core.traces import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.verdicts import Outcome, Verdict
+from pytest_sopbench._core.model.verdict import Outcome, Verdict
+from pytest_sopbench._core.records.event_log import SCHEMA, event_log
+from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.record import RunKey
 
 TEXT = st.text(max_size=8)
 VALUES: st.SearchStrategy[JsonValue] = st.recursive(

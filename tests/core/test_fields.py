@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.fields import colliding_labels, infer_field
-from pytest_sopbench._core.models import FieldType, OutputField
+from pytest_sopbench._core.judging.field_types import colliding_labels, infer_field
+from pytest_sopbench._core.model.task import FieldType, OutputField
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.counts import ToolCounts
-from pytest_sopbench._core.gates import GATE_NAMES, GateSpec, GateState, doubts_of, evaluate
-from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.gates.summary_gates import (
+    GATE_NAMES,
+    GateSpec,
+    GateState,
+    doubts_of,
+    evaluate,
+)
+from pytest_sopbench._core.metrics.counts import ToolCounts
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.verdict import Outcome
 
 
 def summary(**outcomes: int) -> Summary:

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.harmless import LineStart, harmless, without_commands, without_controls
+from pytest_sopbench._core.hiding.harmless import (
+    LineStart,
+    harmless,
+    without_commands,
+    without_controls,
+)
 
 HOSTILE = st.text(alphabet=":#[]vsoerror \t\n\r\x1b\x07\u2028\u00a0mA;0", max_size=60)
 COMMAND = re.compile(r"(?:\A|[\r\n])\s*::\S|##(?:\[|vso\[|teamcity\[)", re.IGNORECASE)

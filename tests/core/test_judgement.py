@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import (
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.task import (
     Compare,
     FieldType,
     JsonValue,
@@ -17,9 +18,8 @@ from pytest_sopbench._core.models import (
     Scoring,
     Task,
 )
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import Ending, Problem, ToolCall, Trace
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
+from pytest_sopbench._core.model.verdict import Outcome
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("Berth A", "Berth D"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.conditions import AllOf, AnyOf, Comparison, Operator, Source
-from pytest_sopbench._core.contracts import Contract, Rule, Severity
-from pytest_sopbench._core.demands import AtMost, Forbids
-from pytest_sopbench._core.judging_hash import judging_hash
-from pytest_sopbench._core.models import Compare, FieldType, OutputField, Rules, Scoring
+from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Comparison, Operator, Source
+from pytest_sopbench._core.contract.demands import AtMost, Forbids
+from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Rules, Scoring
 
 HAZARD = OutputField(name="hazard", type=FieldType.ENUM, values=("A", "D"), aliases={"d": "D"})
 REFUND = OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01)
@@ -62,8 +62,8 @@ def test_the_order_of_domains_and_fields_means_nothing() -> None:
 
 def test_the_hash_is_the_same_in_every_process() -> None:
     program = (
-        "from pytest_sopbench._core.judging_hash import judging_hash as h\n"
-        "from pytest_sopbench._core.models import *\n"
+        "from pytest_sopbench._core.judging.fingerprint import judging_hash as h\n"
+        "from pytest_sopbench._core.model.task import *\n"
         "field = OutputField(name='hazard', type=FieldType.ENUM, aliases={'d': 'D', 'a': 'A'})\n"
         "print(h({'domain': Rules(fields=(field,))}))"
     )

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.fields import infer_field
-from pytest_sopbench._core.judgement import judge
-from pytest_sopbench._core.models import OutputField, Rules, Task
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import Ending, Trace
-from pytest_sopbench._core.values import value_key
-from pytest_sopbench._core.verdicts import Verdict
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.judging.field_types import infer_field
+from pytest_sopbench._core.judging.field_values import value_key
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.task import OutputField, Rules, Task
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.model.verdict import Verdict
 
 FUZZ = int(os.environ.get("SOPBENCH_FUZZ", "1000"))
 DATA = os.environ.get("SOPBENCH_DATA")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.labels import (
+from pytest_sopbench._core.judging.field_values import value_key
+from pytest_sopbench._core.metrics.labels import (
     ANSWER_LIMIT,
     NO_VALUE,
     FieldLabels,
     answer_label,
     field_labels,
 )
-from pytest_sopbench._core.models import Compare, FieldType, JsonValue, OutputField
-from pytest_sopbench._core.records import MASK
-from pytest_sopbench._core.values import value_key
+from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
+from pytest_sopbench._core.records.record import MASK
 
 HAZARD = OutputField(
     name="hazard_class",

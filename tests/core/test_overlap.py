@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.overlap import (
+from pytest_sopbench._core.model.trajectory import Call
+from pytest_sopbench._core.trajectory.overlap import (
     Span,
     ended_before,
     groups,
@@ -17,7 +18,6 @@ from pytest_sopbench._core.overlap import (
     spans,
     stands_before,
 )
-from pytest_sopbench._core.trajectory import Call
 
 Interval = tuple[int, int]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.patterns import PatternError, linear_pattern
+from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 
 USUAL = [
     r"sk-[0-9a-f]{4,}",

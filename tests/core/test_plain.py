@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_sopbench._core.plain import encodable, plain
+from pytest_sopbench._core.values.plain import encodable, plain
 
 
 class Colour(enum.Enum):

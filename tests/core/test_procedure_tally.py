@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.counts import UnneededCounts
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.metrics import EMPTY, Summary
-from pytest_sopbench._core.records import CallRecord, RunRecord, from_line, to_line
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.summary_json import summary_from_json, summary_to_json, total_to_json
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.totals import total_of
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.metrics.counts import UnneededCounts
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.summary_json import (
+    summary_from_json,
+    summary_to_json,
+    total_to_json,
+)
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
 
 HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
 CALLS = (CallRecord(name="a", arguments={}), CallRecord(name="b", arguments={}))

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.event_log import event_log, key_of_log
-from pytest_sopbench._core.models import FieldType, OutputField, Rules
-from pytest_sopbench._core.records import MASK, CallRecord, Held, RunKey, RunRecord, to_line
-from pytest_sopbench._core.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.traces import (
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.model.task import FieldType, OutputField, Rules
+from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
     Finding,
@@ -28,7 +26,9 @@ from pytest_sopbench._core.traces import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.verdicts import Answer, AnswerForm, Mismatch, Outcome, Verdict
+from pytest_sopbench._core.model.verdict import Answer, AnswerForm, Mismatch, Outcome, Verdict
+from pytest_sopbench._core.records.event_log import event_log, key_of_log
+from pytest_sopbench._core.records.record import MASK, CallRecord, Held, RunKey, RunRecord, to_line
 
 KEY_TEXT = "12345"
 SECRET = f"sk-{KEY_TEXT}"

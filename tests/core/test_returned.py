@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import ReturnedKind, Usage
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.model.trace import ReturnedKind, Usage
 
 TEXT = ReturnedKind.TEXT
 MAPPING = ReturnedKind.MAPPING

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.snapshot import (
+from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory.snapshot import (
     LONGEST,
     Snapshot,
     compare,
@@ -17,8 +18,7 @@ from pytest_sopbench._core.snapshot import (
     snapshot_file,
     snapshot_text,
 )
-from pytest_sopbench._core.snapshot_rules import DEFAULT_RULES, read_rules
-from pytest_sopbench._core.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory.snapshot_rules import DEFAULT_RULES, read_rules
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 VALUES = st.recursive(

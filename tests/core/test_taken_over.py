@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.records import CallRecord, Held, RunRecord
-from pytest_sopbench._core.taken_over import NOTE, trace_of, verdict_of
-from pytest_sopbench._core.traces import Ending, Problem
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
+from pytest_sopbench._core.model.trace import Ending, Problem
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.reconstruct import NOTE, trace_of, verdict_of
+from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
 
 WRONG = RunRecord(
     domain="lab",

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.counts import Amount, RunCounts, ToolCounts
-from pytest_sopbench._core.metrics import EMPTY
-from pytest_sopbench._core.models import Compare, FieldType, JsonValue, OutputField
-from pytest_sopbench._core.records import MASK, CallRecord, RunRecord
-from pytest_sopbench._core.summary_json import summary_from_json, summary_to_json
-from pytest_sopbench._core.tally import Tally, summary_of
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import COMPLETED, Mismatch, Outcome
+from pytest_sopbench._core.metrics.counts import Amount, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.summary import EMPTY
+from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
+from pytest_sopbench._core.metrics.tally import Tally, summary_of
+from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import COMPLETED, Mismatch, Outcome
+from pytest_sopbench._core.records.record import MASK, CallRecord, RunRecord
 
 CLASS = OutputField(name="class", type=FieldType.ENUM, values=("A", "B", "C"))
 REFUND = OutputField(name="refund", type=FieldType.NUMBER)

@@ -6,8 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.task_entries import (
+from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
     EntriesReport,
     TaskEntries,
@@ -15,7 +14,8 @@ from pytest_sopbench._core.task_entries import (
     TaskName,
     report_entries,
 )
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
 
 LAST_DAY = date(2026, 12, 1)
 NEXT_DAY = LAST_DAY + timedelta(days=1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.summary_json import total_to_json
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.totals import total_of
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.metrics.summary_json import total_to_json
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
 
 
 def run(domain: str, outcome: Outcome, expected: str = "yes") -> RunRecord:

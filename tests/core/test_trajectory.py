@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.traces import Ending, ToolCall, Trace
-from pytest_sopbench._core.trajectory import (
+from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
+from pytest_sopbench._core.model.trajectory import (
     Call,
     ExpectedCall,
     Trajectory,

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.arguments_match import ArgumentMode, arguments_match
-from pytest_sopbench._core.departure import MatchMode
-from pytest_sopbench._core.trajectory import Call, ExpectedCall, Trajectory, expected_calls
-from pytest_sopbench._core.trajectory_match import MatchedPair, TrajectoryMatch, match_trajectory
+from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory, expected_calls
+from pytest_sopbench._core.trajectory.arguments import ArgumentMode, arguments_match
+from pytest_sopbench._core.trajectory.departure import MatchMode
+from pytest_sopbench._core.trajectory.match import MatchedPair, TrajectoryMatch, match_trajectory
 
 MATCHES: tuple[MatchMode, ...] = get_args(MatchMode)
 CountSteps = Callable[[Callable[[], object]], int]
@@ -379,8 +379,8 @@ def test_matching_twice_the_calls_takes_at_most_eight_times_the_steps(
 def test_the_graph_library_is_imported_only_where_it_is_needed() -> None:
     code = """
 import sys
-from pytest_sopbench._core.trajectory import Call, Trajectory
-from pytest_sopbench._core.trajectory_match import match_trajectory
+from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory.match import match_trajectory
 calls = Trajectory(calls=tuple(Call(name="a", arguments={"x": 1, "y": n}) for n in range(3)))
 match_trajectory(calls, [("a", {"y": 2}), "a"], match="superset", arguments="contains")
 assert "networkx" not in sys.modules

@@ -10,18 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.metrics import EMPTY
-from pytest_sopbench._core.records import RunKey, RunRecord
-from pytest_sopbench._core.statistics import wilson
-from pytest_sopbench._core.summary_json import summary_from_json, summary_to_json
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.trials import (
-    TrialCounts,
-    disagreements,
-    pass_all,
-    pass_any,
-)
-from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._core.metrics.summary import EMPTY
+from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements, pass_all, pass_any
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._core.statistics.intervals import wilson
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
 

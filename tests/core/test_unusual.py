@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from pytest_sopbench._core.plain import DEPTH_LIMIT, SIZE_LIMIT, plain
+from pytest_sopbench._core.values.plain import DEPTH_LIMIT, SIZE_LIMIT, plain
 
 
 class ItselfAgain:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.compare_gates import COMPARISON_GATES
-from pytest_sopbench._core.compare_sessions import Tier
-from pytest_sopbench._core.gates import GATE_NAMES
+from pytest_sopbench._core.comparing.compare import Tier
+from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.summary_gates import GATE_NAMES
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")

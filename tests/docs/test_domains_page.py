@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import Domain
-from pytest_sopbench._loading.domain import load_domain
-from pytest_sopbench._loading.schemas import UNUSED, LookupShape, Metadata, OutputShape
-from pytest_sopbench._loading.toolspecs import read_tool_specs
-from pytest_sopbench._running.lookup import look_up
+from pytest_sopbench._core.model.task import Domain
+from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
+from pytest_sopbench._loading.metadata.schema import UNUSED, LookupShape, Metadata, OutputShape
+from pytest_sopbench._running.tools.lookup import look_up
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "domains.md").read_text(encoding="utf-8")
 FILES = dict(

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._core.conditions import Operator
-from pytest_sopbench._core.contract_tally import ContractTally, RuleTally
-from pytest_sopbench._core.contracts import Severity
-from pytest_sopbench._core.counts import GroundedCounts, ToolCounts
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.terminal import domain_lines
+from pytest_sopbench._core.contract.conditions import Operator
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.metrics.counts import GroundedCounts, ToolCounts
+from pytest_sopbench._core.metrics.rule_counts import ContractTally, RuleTally
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._reports.terminal.summary import domain_lines
 from pytest_sopbench.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._reports.progress import Progress, progress_line
+from pytest_sopbench._reports.notices.progress import Progress, progress_line
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")

@@ -18,8 +18,8 @@ from typing import Any
 import hypothesis  # noqa: F401 - see above
 import pytest
 
-import pytest_sopbench._hooks.fixtures
-import pytest_sopbench._hooks.parametrization  # noqa: F401 - see above
+import pytest_sopbench._hooks.items.fixtures
+import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
 
 SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
 """The command, also where its folder is not on the path."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._hooks.exit_guard import ExitGuard
+from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 
 
 class LeftError(Exception):

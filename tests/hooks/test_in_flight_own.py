@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_sopbench._hooks.runs import Left
-from pytest_sopbench._hooks.transport import _take_own_time
+from pytest_sopbench._hooks.items.transport import _take_own_time
+from pytest_sopbench._hooks.runs.run_cache import Left
 
 
 def lines_of(pytester: pytest.Pytester, name: str) -> list[str]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import pytest_sopbench._hooks.progress
-from pytest_sopbench._core.records import RunKey, RunRecord
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._hooks.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
-from pytest_sopbench._running.register import Standing
+import pytest_sopbench._hooks.printing.progress
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
+from pytest_sopbench._running.engine.queues import Standing
 
 KEY = RunKey("lab", "T_01", 1, "a")
 RIGHT = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT, duration_s=2.0)
@@ -181,7 +181,7 @@ def test_the_live_line_stands_for_the_letters_of_runs_and_of_nothing_else() -> N
 def test_a_session_in_ci_says_where_it_stands(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(pytest_sopbench._hooks.progress, "LOG_SECONDS", 0.0)
+    monkeypatch.setattr(pytest_sopbench._hooks.printing.progress, "LOG_SECONDS", 0.0)
 
     result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", *workers)
 
@@ -194,7 +194,7 @@ def test_a_session_in_ci_says_where_it_stands(
 def test_a_line_that_is_shown_while_a_test_runs_is_not_its_output(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pytest_sopbench._hooks.progress, "LOG_SECONDS", 0.0)
+    monkeypatch.setattr(pytest_sopbench._hooks.printing.progress, "LOG_SECONDS", 0.0)
     pytester.makepyfile(
         slow="""
         import threading

@@ -645,7 +645,7 @@ def test_without_syrupy_the_fixture_is_a_usage_error(
 def test_where_syrupy_is_not_installed_the_line_to_install_it_is_given(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_sopbench._hooks.snapshots.find_spec", lambda _: None)
+    monkeypatch.setattr("pytest_sopbench._hooks.snapshots.fixture.find_spec", lambda _: None)
 
     result = pytester.runpytest("-pno:syrupy", *LAB[1:])
 

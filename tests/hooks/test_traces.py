@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._sessions.traces import TraceFolder
+from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench.errors import SessionFileError
 
 TALKING = """

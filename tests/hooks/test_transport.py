@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._hooks.transport import scrubbed
+from pytest_sopbench._hooks.items.transport import scrubbed
 
 LONE = "\\ud83d"
 

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.models import JsonValue
-from pytest_sopbench._loading.cells import CellError, ColumnType, convert, infer_type, parse_literal
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._loading.files.cells import (
+    CellError,
+    ColumnType,
+    convert,
+    infer_type,
+    parse_literal,
+)
 
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 scalars = st.none() | st.booleans() | numbers | st.text()

@@ -8,19 +8,26 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.conditions import AllOf, AnyOf, Comparison, Not, Operator, Source
-from pytest_sopbench._core.contracts import Contract, Rule, Severity
-from pytest_sopbench._core.demands import AfterApproval, AtMost, Before, Forbids, Requires
-from pytest_sopbench._core.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
-from pytest_sopbench._core.provenance import (
+from pytest_sopbench._core.contract.argument_source import (
     ArgumentDemand,
     EqualsInput,
     EqualsResult,
     Origin,
     SatisfiesSchema,
 )
-from pytest_sopbench._loading.columns import Layout
-from pytest_sopbench._loading.contract_schema import read_contract
+from pytest_sopbench._core.contract.conditions import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Not,
+    Operator,
+    Source,
+)
+from pytest_sopbench._core.contract.demands import AfterApproval, AtMost, Before, Forbids, Requires
+from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
+from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
+from pytest_sopbench._loading.contract.read import read_contract
+from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench.errors import LoadingError
 
 COLUMNS = Layout(

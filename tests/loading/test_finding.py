@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._loading import places
-from pytest_sopbench._loading.finding import (
+from pytest_sopbench._loading.finding import search_paths as places
+from pytest_sopbench._loading.finding.resolve import (
     FoundDomain,
     Origin,
     SearchPaths,

@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.models import JsonValue
-from pytest_sopbench._loading.cells import CellError
-from pytest_sopbench._loading.labels import acceptable_answers, disagreement_reason, tags_of
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._loading.domain.row_labels import (
+    acceptable_answers,
+    disagreement_reason,
+    tags_of,
+)
+from pytest_sopbench._loading.files.cells import CellError
 
 ONE: dict[str, JsonValue] = {"route": "north"}
 TWO: dict[str, JsonValue] = {"route": "north", "priority": "low"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import FieldType, JsonValue
-from pytest_sopbench._loading.domain import load_domain
+from pytest_sopbench._core.model.task import FieldType, JsonValue
+from pytest_sopbench._loading.domain.load import load_domain
 
 FILE = "test_set_with_outputs.csv"
 

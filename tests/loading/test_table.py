@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._loading.table import read_table, rename
+from pytest_sopbench._loading.files.table import read_table, rename
 from pytest_sopbench.errors import LoadingError, RowError
 
 HEADER = "id,text,route\n"

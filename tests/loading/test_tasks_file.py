@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.task_entries import TaskEntry, TaskName
-from pytest_sopbench._loading.tasks_file import check_tasks, read_tasks_file
+from pytest_sopbench._core.gates.quarantine import TaskEntry, TaskName
+from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import LoadingError
 
 TEXT = """\

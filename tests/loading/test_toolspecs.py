@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import ToolSpec
-from pytest_sopbench._loading.toolspecs import parameter_names, read_tool_specs
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._loading.domain.tool_specs import parameter_names, read_tool_specs
 from pytest_sopbench.errors import ToolSpecError
 
 SCHEMA = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}

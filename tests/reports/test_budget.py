@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.budget import Budget, Spending
-from pytest_sopbench._reports.budget import budget_lines
+from pytest_sopbench._core.gates.budget import Budget, Spending
+from pytest_sopbench._reports.notices.budget import budget_lines
 
 BOTH = Budget(usd=5, seconds=840)
 

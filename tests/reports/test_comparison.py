@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.compare_metrics import Change
-from pytest_sopbench._core.compare_sessions import ComparedSession, Comparison, Tier, compare
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
-from pytest_sopbench._reports.comparison import (
+from pytest_sopbench._core.comparing.changes import Change
+from pytest_sopbench._core.comparing.compare import ComparedSession, Comparison, Tier, compare
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     comparison_lines,
     p_value,

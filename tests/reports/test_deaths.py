@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.records import RunKey
-from pytest_sopbench._reports.deaths import death_lines, untold_lines
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines
 
 
 def keys(number: int) -> list[RunKey]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._reports.escaping import escaped, table
+from pytest_sopbench._reports.pages.markdown_blocks import escaped, table
 
 SIGNS = set("\\`*[]<|~@")
 

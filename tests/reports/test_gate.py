@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates import GateState, GateVerdict
-from pytest_sopbench._reports.gate import gate_lines, not_evaluated_lines
+from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
+from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
 
 
 def verdict(**more: str) -> GateVerdict:

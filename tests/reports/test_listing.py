@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_sopbench._core.models import Compare, Domain, FieldType, OutputField, ToolSpec
-from pytest_sopbench._reports.listing import listing_lines
+from pytest_sopbench._core.model.task import Compare, Domain, FieldType, OutputField, ToolSpec
+from pytest_sopbench._reports.notices.domains import listing_lines
 
 HAZARD = OutputField(
     name="hazard_class",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
-from pytest_sopbench._reports.lost import keys_of, lost_lines, lost_records
-from pytest_sopbench._reports.misses import LIMIT
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
+from pytest_sopbench._reports.terminal.misses import LIMIT
 
 WRONG = RunRecord(
     domain="lab",

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.gates import GateState, GateVerdict
-from pytest_sopbench._core.records import CallRecord, RunRecord
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.task_entries import TaskName
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.markdown import SessionPage, markdown
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
 
 
 def gate(state: GateState, **more: Any) -> GateVerdict:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._reports import numbers
+from pytest_sopbench._reports.text import numbers
 
 
 @pytest.mark.parametrize(

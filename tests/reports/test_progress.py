@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._reports.progress import Progress, progress_line
+from pytest_sopbench._reports.notices.progress import Progress, progress_line
 
 HALF = Progress(
     planned=200, done=100, recorded=90, correct=81, in_flight=64, slowest=2.35, elapsed=50.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._reports.approval import approval_lines, unplaced_lines
-from pytest_sopbench._reports.snapshot_summary import (
+from pytest_sopbench._reports.notices.approval import approval_lines, unplaced_lines
+from pytest_sopbench._reports.notices.snapshots import (
     leftover_lines,
     not_approved_lines,
     unasked_lines,

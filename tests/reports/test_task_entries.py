@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from pytest_sopbench._core.records import RunRecord
-from pytest_sopbench._core.task_entries import EntriesReport, RunsOfEntry, TaskEntry, TaskName
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.task_entries import entry_lines
+from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry, TaskName
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.terminal.quarantine import entry_lines
 
 
 def entry(task: str = "T1") -> TaskEntry:

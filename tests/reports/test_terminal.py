@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_sopbench._core.counts import Amount, DisputedCounts, RunCounts, ToolCounts
-from pytest_sopbench._core.metrics import EMPTY, Summary
-from pytest_sopbench._core.models import Scoring
-from pytest_sopbench._core.totals import total_of
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.terminal import domain_lines, total_lines
+from pytest_sopbench._core.metrics.counts import Amount, DisputedCounts, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 
 SUMMARY = Summary(
     runs=274,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.models import JsonValue
-from pytest_sopbench._reports import text
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._reports.text import layout as text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 

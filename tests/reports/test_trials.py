@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.metrics import EMPTY, Summary
-from pytest_sopbench._core.trials import TaskTrials
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._reports.trials import disagreement_lines, trial_lines
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.trials import TaskTrials
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._reports.terminal.trials import disagreement_lines, trial_lines
 
 SUMMARY = Summary(
     runs=500,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.metrics import Summary
-from pytest_sopbench._reports.wrong import common_start, wrong_kinds, wrong_parts
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._reports.text.mismatches import common_start, wrong_kinds, wrong_parts
 
 Table = dict[tuple[str, str], int]
 

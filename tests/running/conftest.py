@@ -10,16 +10,23 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import Domain, FieldType, LookupTool, OutputField, Task, ToolSpec
-from pytest_sopbench._core.traces import Trace
-from pytest_sopbench._running.adaptive import Limit
-from pytest_sopbench._running.agent_call import AgentCaller
-from pytest_sopbench._running.domain_code import load_manager_factory
-from pytest_sopbench._running.engine import Engine
-from pytest_sopbench._running.in_flight import Limits
-from pytest_sopbench._running.job import Job
-from pytest_sopbench._running.pulse import Pulse
-from pytest_sopbench._running.toolbox import Toolbox, ToolboxFactory
+from pytest_sopbench._core.model.task import (
+    Domain,
+    FieldType,
+    LookupTool,
+    OutputField,
+    Task,
+    ToolSpec,
+)
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.engine.adaptive import Limit
+from pytest_sopbench._running.engine.engine import Engine
+from pytest_sopbench._running.engine.job import Job
+from pytest_sopbench._running.engine.pending import Limits
+from pytest_sopbench._running.limits.pulse import Pulse
+from pytest_sopbench._running.tools.domain_code import load_manager_factory
+from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import Unavailable
 
 BOUNDS = ("timeout", "retries", "backoff")

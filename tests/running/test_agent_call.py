@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import FieldType, OutputField
-from pytest_sopbench._running.agent_call import AgentCaller
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench.errors import AgentSpecError
 
 Call = Callable[..., Any]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running import agent_spec
-from pytest_sopbench._running.agent_call import AgentCaller
-from pytest_sopbench._running.agent_spec import resolve_agent
+from pytest_sopbench._running.agents import spec as agent_spec
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.agents.spec import resolve_agent
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.models import ToolSpec
-from pytest_sopbench._core.traces import FindingKind
-from pytest_sopbench._running.toolbox import ToolboxFactory
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.model.trace import FindingKind
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError
 
 

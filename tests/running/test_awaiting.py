@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running import awaiting
+from pytest_sopbench._running.event_loop import blocking as awaiting
 
 
 def test_work_that_is_cancelled_before_it_begins_is_not_done(

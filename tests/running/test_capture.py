@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.masking import masking
-from pytest_sopbench._running.capture import MARGIN, Output, captured, route_streams
+from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._running.observing.capture import MARGIN, Output, captured, route_streams
 
 
 def test_output_is_kept_and_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

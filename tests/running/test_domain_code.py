@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.domain_code import load_manager_factory, load_policy
+from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
 from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError
 
 MANAGER = "class ParcelManager:\n    def process_tool_call(self, name, arguments):\n        "

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.availability import is_unavailable
-from pytest_sopbench._core.traces import Ending, Trace
-from pytest_sopbench._running import workers
+from pytest_sopbench._core.judging.availability import is_unavailable
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._running.engine import threads as workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
 SOON = 60.0

@@ -16,12 +16,12 @@ import pytest
 PRELUDE = """
 import asyncio, sys, threading, time
 from pathlib import Path
-from pytest_sopbench._core.models import Domain, Task
-from pytest_sopbench._running.agent_call import AgentCaller
-from pytest_sopbench._running.engine import Engine
-from pytest_sopbench._running.in_flight import Limits
-from pytest_sopbench._running.job import Job
-from pytest_sopbench._running.toolbox import ToolboxFactory
+from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.engine.engine import Engine
+from pytest_sopbench._running.engine.pending import Limits
+from pytest_sopbench._running.engine.job import Job
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 task = Task(domain="d", id="T1", line=2, inputs={}, expected={}, results={}, hash="")
 domain = Domain(name="d", folder=Path(), data_file=Path("data.csv"), sop="", tool_specs=(),

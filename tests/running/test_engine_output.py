@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.capture import Output, captured
-from pytest_sopbench._running.log_capture import RunLogHandler, is_shown
+from pytest_sopbench._running.observing.capture import Output, captured
+from pytest_sopbench._running.observing.log_capture import RunLogHandler, is_shown
 
 LOGGER = logging.getLogger("some_agent")
 RUNS = 64

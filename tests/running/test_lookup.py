@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.lookup import equals_cell
-from pytest_sopbench._running.toolbox import ToolboxFactory
+from pytest_sopbench._running.tools.lookup import equals_cell
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.overlap import stands_before
-from pytest_sopbench._running.ledger import GIVEN_UP, Ledger
+from pytest_sopbench._core.trajectory.overlap import stands_before
+from pytest_sopbench._running.tools.call_log import GIVEN_UP, Ledger
 from pytest_sopbench.errors import ToolError
 
 WAITING = """

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench._core.traces import Ending, ReturnedKind, Trace, Usage
-from pytest_sopbench._running.agent_call import AgentCaller
-from pytest_sopbench._running.problem import is_ours
+from pytest_sopbench._core.model.trace import Ending, ReturnedKind, Trace, Usage
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.observing.problem import is_ours
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench.errors import ToolError, Unavailable
 

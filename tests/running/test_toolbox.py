@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._running.ledger import REFUSALS
-from pytest_sopbench._running.toolbox import ToolboxFactory
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._running.tools.call_log import REFUSALS
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import RunOverError, ToolError, ToolSpecError, UnknownToolError
 
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_type_hints
 
 import pytest
 
-from pytest_sopbench._core.models import ToolSpec
-from pytest_sopbench._running.functions import annotation
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._running.tools.functions import annotation
 from pytest_sopbench.errors import ToolError, UnknownToolError
 
 PARCEL = "class ParcelManager:\n    def process_tool_call(self, name, arguments):\n        "

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.compare_gates import LOST
-from pytest_sopbench._core.gates import GateSpec, GateState
-from pytest_sopbench._core.records import RunKey, RunRecord, from_line, to_line
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
-from pytest_sopbench._sessions.baseline import write_baseline
-from pytest_sopbench._sessions.checksum import bare, sealed, seed_of
-from pytest_sopbench._sessions.comparing import compare_saved
-from pytest_sopbench._sessions.gating import ask_gates
-from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.reader import SavedSession, read_session
-from pytest_sopbench._sessions.resuming import read_resumable
-from pytest_sopbench._sessions.whole import planned_records, summaries_of, summarized
-from pytest_sopbench._sessions.writer import sealed_session, summary_to_line
+from pytest_sopbench._core.gates.comparison_gates import LOST
+from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, from_line, to_line
+from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.commands.gate import ask_gates
+from pytest_sopbench._sessions.commands.resume import read_resumable
+from pytest_sopbench._sessions.file.baseline import write_baseline
+from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.file.planned import planned_records, summaries_of, summarized
+from pytest_sopbench._sessions.file.reader import SavedSession, read_session
+from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
+from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 DATA = Path(__file__).parent / "data"

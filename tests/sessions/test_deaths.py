@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records import RunKey, RunRecord, to_line
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.deaths import Estate, mark_dead
-from pytest_sopbench._sessions.journal import Journal, journal_path
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._sessions.journal.deaths import Estate, mark_dead
+from pytest_sopbench._sessions.journal.journal import Journal, journal_path
 from pytest_sopbench.errors import SessionFileError
 
 ENDED = RunRecord(domain="lab", task="T_1", agent="a", outcome=Outcome.CORRECT)

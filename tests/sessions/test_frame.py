@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import load_session
-from pytest_sopbench._core.records import RunRecord, to_line
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.writer import sealed_session
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.file.writer import sealed_session
 
 # At once, since pytester takes back what is imported later, and numpy cannot be loaded again.
 pandas = pytest.importorskip("pandas")

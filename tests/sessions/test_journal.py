@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records import RunKey, RunRecord, to_line
-from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.journal import (
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._sessions.journal.journal import (
     Journal,
     ReadJournal,
     clear_journals,

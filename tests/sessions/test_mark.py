@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.mark import (
+from pytest_sopbench._sessions.folder.mark import (
     UNKNOWN,
     Mark,
     claim,
@@ -27,7 +27,7 @@ from pytest_sopbench.errors import SessionFileError
 HOLD = """
 import os, sys
 from pathlib import Path
-from pytest_sopbench._sessions.mark import Mark
+from pytest_sopbench._sessions.folder.mark import Mark
 mark = Mark(Path(sys.argv[1]))
 {more}
 print("marked", flush=True)
@@ -142,7 +142,7 @@ def test_two_that_look_at_once_do_not_see_each_other(
         seen.append(is_running(path))
         return UNKNOWN
 
-    monkeypatch.setattr("pytest_sopbench._sessions.mark.owner_of", look)
+    monkeypatch.setattr("pytest_sopbench._sessions.folder.mark.owner_of", look)
 
     assert not is_running(session)
     assert [False] == seen

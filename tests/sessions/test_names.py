@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.names import session_path
+from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench.errors import SessionFileError
 
 FOLDER = Path("kept")

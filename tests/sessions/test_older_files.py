@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.gates import GateSpec, GateState
-from pytest_sopbench._core.paired import Aside
-from pytest_sopbench._sessions.comparing import compare_saved
-from pytest_sopbench._sessions.gating import ask_gates, recorded_gates
-from pytest_sopbench._sessions.merging import merge_shards
-from pytest_sopbench._sessions.reader import SavedSession, read_session
-from pytest_sopbench._sessions.resuming import read_resumable
-from pytest_sopbench._sessions.whole import summaries_of
+from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
+from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
+from pytest_sopbench._sessions.commands.merge import merge_shards
+from pytest_sopbench._sessions.commands.resume import read_resumable
+from pytest_sopbench._sessions.file.planned import summaries_of
+from pytest_sopbench._sessions.file.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 DATA = Path(__file__).parent / "data"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import load_session
-from pytest_sopbench._core.records import RunRecord, to_line
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.project import FILES, read_project
-from pytest_sopbench._sessions.writer import sealed_session
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.project_file import FILES, read_project
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 

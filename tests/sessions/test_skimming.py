@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.compare_json import comparison_to_json
-from pytest_sopbench._core.contracts import RuleResult, Severity
-from pytest_sopbench._core.demands import DemandKind
-from pytest_sopbench._core.records import CallRecord, RunRecord, from_line, to_line
-from pytest_sopbench._core.rule_state import RuleState
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.traces import Usage
-from pytest_sopbench._core.verdicts import Mismatch, Outcome
-from pytest_sopbench._sessions.comparing import compare_saved
-from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.skimming import Skimmer
+from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
+from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.file.reader import read_session
+from pytest_sopbench._sessions.lines.skimming import Skimmer
 
 DATA = Path(__file__).parent / "data"
 

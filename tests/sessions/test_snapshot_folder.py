@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.snapshot import Snapshot, snapshot_text
-from pytest_sopbench._core.trajectory import Call, Trajectory
-from pytest_sopbench._sessions.snapshot_folder import Approval, SnapshotFolder, shown_task
+from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
+from pytest_sopbench._sessions.snapshots.folder import Approval, SnapshotFolder, shown_task
 from pytest_sopbench.errors import SnapshotFileError
 
 SNAPSHOT = Snapshot(task="a/1", approved=(Trajectory(calls=(Call(name="é", arguments={}),)),))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.records import RunKey
-from pytest_sopbench._sessions.traces import TraceFolder, trace_name, traces_folder
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._sessions.file.event_logs import TraceFolder, trace_name, traces_folder
 from pytest_sopbench.errors import SessionFileError
 
 KEY = RunKey("lab", "T_1", 1, "pkg:agent")

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.mark import Mark, mark_path
-from pytest_sopbench._sessions.pointer import last_path, point_at
-from pytest_sopbench._sessions.pruning import prune
-from pytest_sopbench._sessions.unended import (
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.folder.mark import Mark, mark_path
+from pytest_sopbench._sessions.folder.pointer import last_path, point_at
+from pytest_sopbench._sessions.folder.pruning import prune
+from pytest_sopbench._sessions.folder.unended import (
     marked_unended,
     not_ended,
     resumable_since_last,
     running_since_last,
     unended_since_last,
 )
-from pytest_sopbench._sessions.writer import SessionWriter
 
 HEADER = SessionHeader(
     plugin="1.0",

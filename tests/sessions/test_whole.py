@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records import RunKey, RunRecord
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks, SessionHeader
-from pytest_sopbench._sessions.reader import SavedSession
-from pytest_sopbench._sessions.whole import planned_records
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._sessions.file.header import DomainHeader, PlannedTasks, SessionHeader
+from pytest_sopbench._sessions.file.planned import planned_records
+from pytest_sopbench._sessions.file.reader import SavedSession
 
 BOTH = ("ag:one", "ag:two")
 

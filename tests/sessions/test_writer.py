@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.records import RunKey, RunRecord, to_line
-from pytest_sopbench._core.tally import summary_of
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions import writer as module
-from pytest_sopbench._sessions.checksum import sealed
-from pytest_sopbench._sessions.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.reader import read_session
-from pytest_sopbench._sessions.writer import SessionWriter
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._sessions.file import writer as module
+from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.file.reader import read_session
+from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.lines.checksum import sealed
 from pytest_sopbench.errors import SessionFileError
 
 
@@ -348,11 +348,11 @@ def test_a_killed_session_is_readable(tmp_path: Path) -> None:
     program = f"""
 import os
 from pathlib import Path
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._core.records import RunRecord, to_line
-from pytest_sopbench._sessions.checksum import sealed
-from pytest_sopbench._sessions.header import SessionHeader
-from pytest_sopbench._sessions.writer import SessionWriter
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._sessions.lines.checksum import sealed
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.file.writer import SessionWriter
 header = SessionHeader(plugin="", agent="", started="", judging="")
 writer = SessionWriter(Path({str(tmp_path / "s.jsonl")!r}), header)
 for number in range(5):

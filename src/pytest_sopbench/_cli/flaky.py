@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .front import counted_session, project, refuse, say
+from .app import counted_session, project, refuse, say
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from pytest_sopbench._core.task_entries import TaskEntries
-    from pytest_sopbench._sessions.reader import SavedSession
+    from pytest_sopbench._core.gates.quarantine import TaskEntries
+    from pytest_sopbench._sessions.file.reader import SavedSession
 
 
 @click.command()
@@ -30,8 +30,8 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     """
     from datetime import timedelta
 
-    from pytest_sopbench._core.flaky import flaky_tasks
-    from pytest_sopbench._reports.flaky import proposal_lines
+    from pytest_sopbench._core.gates.flaky import flaky_tasks
+    from pytest_sopbench._reports.notices.flaky import proposal_lines
 
     saved = [counted_session(one) for one in sessions]
     _refuse_mixed(saved)
@@ -72,8 +72,8 @@ def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
 
 
 def _entries() -> TaskEntries:
-    from pytest_sopbench._core.task_entries import NO_ENTRIES
-    from pytest_sopbench._loading.tasks_file import FILE_NAME, read_tasks_file
+    from pytest_sopbench._core.gates.quarantine import NO_ENTRIES
+    from pytest_sopbench._loading.quarantine_file import FILE_NAME, read_tasks_file
 
     known = project()
     path = known.folders("sop_tasks_file", (FILE_NAME,))[0]

@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._sessions.traces import traces_folder
+from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
+from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.resume import Resumption
+from pytest_sopbench._hooks.books.saving import kept_path
+from pytest_sopbench._hooks.deciding.earned import NAME as EARNED
+from pytest_sopbench._hooks.deciding.earned import Earned
+from pytest_sopbench._hooks.deciding.ending import Ending
+from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.items.collection import Collection
+from pytest_sopbench._hooks.items.fast_setup import Giving
+from pytest_sopbench._hooks.items.transport import Scrubber, Transport
+from pytest_sopbench._hooks.printing.junit import JunitMisses
+from pytest_sopbench._hooks.printing.progress import ProgressHooks
+from pytest_sopbench._hooks.printing.report_files import check_reports
+from pytest_sopbench._hooks.printing.summary import SummaryHooks
+from pytest_sopbench._hooks.process.outgoing import Outgoing
+from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
+from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
+from pytest_sopbench._hooks.session.node_ids import read_task_id
+from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
+from pytest_sopbench._hooks.settings.options import read_options
+from pytest_sopbench._hooks.settings.rootdir import check_rootdir
+from pytest_sopbench._hooks.settings.writable import check_writable
+from pytest_sopbench._hooks.snapshots.fixture import PLUGIN as SYRUPY
+from pytest_sopbench._hooks.snapshots.report import SnapshotBooks, SnapshotWatch
+from pytest_sopbench._hooks.xdist.workers import Workers, check_shares, raise_restart_limit
+from pytest_sopbench._sessions.file.event_logs import traces_folder
 from pytest_sopbench.errors import SessionFileError
-
-from .budget import Brake, BudgetBooks, WorkerBudget, check_budget
-from .collection import Collection
-from .earned import NAME as EARNED
-from .earned import Earned
-from .ending import Ending
-from .gate import Gate
-from .giving import Giving
-from .identity import read_task_id
-from .junit import JunitMisses
-from .ledger import Ledger
-from .machines import check_distribution, has_workers
-from .options import read_options
-from .outgoing import Outgoing
-from .pages import check_reports
-from .progress import ProgressHooks
-from .resuming import Resumption
-from .rootdir import check_rootdir
-from .runs import RUNS, Runs
-from .saving import kept_path
-from .session import SESSION, ActiveDomain, SopSession
-from .snapshot_books import SnapshotBooks, SnapshotWatch
-from .snapshots import PLUGIN as SYRUPY
-from .summary import SummaryHooks
-from .transport import Scrubber, Transport
-from .workers import Workers, check_shares, raise_restart_limit
-from .writable import check_writable
 
 LEDGER = "sop-ledger"
 ENDING = "sop-ending"

@@ -1,0 +1,1 @@
+"""Domains, loaded from folders; every mistake in one is named with its place."""

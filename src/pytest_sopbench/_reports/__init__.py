@@ -1,0 +1,1 @@
+"""Text for people and machines: values in, text out."""

@@ -10,18 +10,17 @@ from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from os import getpid
 
-from pytest_sopbench._core.models import Domain, Task
-from pytest_sopbench._core.returned import read_returned
-from pytest_sopbench._core.traces import Ending, Problem, Returned, ReturnedKind, Trace
-
-from .agent_call import AgentCaller
-from .awaiting import close_coroutine, settled
-from .capture import Capture, captured
-from .consumption import filled
-from .forked import end_child_of
-from .interrupt import watched_interrupts
-from .problem import problem_of
-from .toolbox import Clock, Toolbox
+from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.event_loop.blocking import close_coroutine, settled
+from pytest_sopbench._running.observing.capture import Capture, captured
+from pytest_sopbench._running.observing.forked import end_child_of
+from pytest_sopbench._running.observing.interrupt import watched_interrupts
+from pytest_sopbench._running.observing.problem import problem_of
+from pytest_sopbench._running.tools.reported import filled
+from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
 
 
 def _never(_: BaseException) -> bool:

@@ -1,0 +1,1 @@
+"""Saved sessions: written while they run, read, compared, merged, judged again."""

@@ -1,0 +1,118 @@
+"""What every command needs: the project around it, its sessions, and a way to end."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import click
+
+from pytest_sopbench.errors import SopbenchError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.file.content import Parse
+    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.project_file import Project
+
+HOLDS: Final = 0
+FAILS: Final = 1
+WRONG_USAGE: Final = 2
+INCONCLUSIVE: Final = 3
+
+
+class FrontDoor(click.Group):
+    """Says our own errors in one message, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        # A large session is many small values and no cycles: looking for these doubles the time.
+        gc.disable()
+        try:
+            return super().invoke(ctx)
+        except SopbenchError as error:
+            tell(str(error))
+            sys.exit(WRONG_USAGE)
+        except click.UsageError as error:
+            from pytest_sopbench._core.hiding.harmless import harmless
+
+            told = error.format_message()
+            if harmless(told) == told:
+                raise
+            # What was typed is a part of it, and click writes it as it is.
+            raise click.UsageError(harmless(told), error.ctx) from None
+
+
+def project() -> Project:
+    """Return what the project in the current folder has configured."""
+    from pytest_sopbench._sessions.project_file import read_project
+
+    return read_project(Path.cwd())
+
+
+def path_of(session: str) -> Path:
+    """Return the file that a NAME or a path of a session stands for."""
+    from pytest_sopbench._sessions.folder.paths import session_path
+
+    return session_path(session, project().sessions_dir)
+
+
+def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
+    """Read a session by NAME or path, and tell what is odd about it.
+
+    `parse` reads the line of a run; without it, runs are read in full.
+    """
+    from pytest_sopbench._sessions.file.content import parse_run
+    from pytest_sopbench._sessions.file.reader import read_session
+    from pytest_sopbench._sessions.folder.unended import not_ended
+
+    path = path_of(session)
+    if why := not_ended(path):
+        tell(f"{why}; it left what it had finished")
+    saved = read_session(path, parse or parse_run)
+    for problem in saved.problems:
+        tell(problem)
+    return saved
+
+
+def counted_session(session: str) -> SavedSession:
+    """Read what numbers are made of, and nothing else of the runs."""
+    from pytest_sopbench._sessions.lines.skimming import Skimmer
+
+    return saved_session(session, Skimmer())
+
+
+def full_session(session: str, parse: Parse | None = None) -> SavedSession:
+    """Read a session whose runs can be shown, which those of a slim baseline cannot."""
+    saved = saved_session(session, parse)
+    if saved.slim:
+        refuse(
+            f"{saved.path}: a slim baseline holds outcomes and names of calls, and nothing to show",
+            "compare another session with it: sopbench compare",
+        )
+    return saved
+
+
+def say(line: str, *, err: bool = False) -> None:
+    """Write a line, which nobody's text can make a command to a terminal or a CI server."""
+    from pytest_sopbench._core.hiding.harmless import harmless
+
+    click.echo(harmless(line), err=err)
+
+
+def tell(message: str) -> None:
+    """Say something beside the output, which a program may read."""
+    say(f"sopbench: {message}", err=True)
+
+
+def refuse(message: str, hint: str = "") -> NoReturn:
+    """End as wrong usage."""
+    raise SopbenchError(message, hint=hint)
+
+
+def echo_json(value: object) -> None:
+    """Write a value for a program; rates that are unknown are `null`."""
+    text = json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False)
+    # The same value to whoever reads it, and no command to a CI server that has it in its log.
+    click.echo(text.replace("##", "#\\u0023"))

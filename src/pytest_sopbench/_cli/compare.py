@@ -1,0 +1,132 @@
+"""`sopbench compare`: what became of the tasks since a baseline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .app import INCONCLUSIVE, counted_session, echo_json, refuse, say, tell
+from .gate_options import (
+    fail_under_option,
+    gate_option,
+    gated_json,
+    gated_lines,
+    given_gates,
+    status_of,
+)
+from .list import readable_domains
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._sessions.commands.gate import Gated
+    from pytest_sopbench._sessions.file.reader import SavedSession
+
+PAIR = 2
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="BASELINE SESSION...")
+@gate_option
+@fail_under_option
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object.")
+def compare(
+    sessions: tuple[str, ...], gates: tuple[str, ...], fail_under: str | None, as_json: bool
+) -> None:
+    """Compare sessions with a baseline.
+
+    The first session is the baseline. Two sessions give a verdict: the tasks that were lost and
+    gained, whether that is more than chance, and what else changed. Three or more give one
+    table. With --gate the status is that of gate: 0 holds, 1 does not, 3 inconclusive. Without,
+    it is 0, but 3 for sessions that cannot be compared, since they were judged by different
+    rules.
+    """
+    asked = given_gates(gates, fail_under)
+    if len(sessions) < PAIR:
+        refuse("two sessions are needed", "sopbench compare BASELINE SESSION")
+    if asked and len(sessions) > PAIR:
+        refuse("gates are asked of two sessions", "compare each with the baseline by itself")
+    saved = [counted_session(one) for one in sessions]
+    compared = _compared(saved)
+    gated = _gated(saved[1], compared[0], asked) if asked else None
+    if as_json:
+        echo_json(_as_json(saved, compared, gated))
+    else:
+        for line in _lines(saved, compared, gated):
+            say(line)
+    if gated is not None:
+        sys.exit(status_of(gated))
+    if not all(map(_is_comparable, compared)):
+        sys.exit(INCONCLUSIVE)
+
+
+def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
+    """Compare each session with the first."""
+    from pytest_sopbench._sessions.commands.compare import compare_saved, domains_left_out
+
+    for one in saved[1:]:
+        for name in sorted(domains_left_out(saved[0], one)):
+            tell(f"{one.path}: domain {name} is in the baseline and was not run here; left out")
+    domains = readable_domains({name for one in saved for name in one.header.domains})
+    fields = {name: domain.fields for name, domain in domains.items()}
+    return [compare_saved(saved[0], one, fields=fields) for one in saved[1:]]
+
+
+def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any]) -> Gated:
+    from pytest_sopbench._sessions.commands.gate import ask_gates
+
+    return ask_gates(saved, asked, comparison=compared)
+
+
+def _is_comparable(compared: SessionComparison) -> bool:
+    from pytest_sopbench._core.comparing.compare import Tier
+
+    return compared.pooled.tier is not Tier.NOT_COMPARABLE
+
+
+def _lines(
+    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Gated | None
+) -> Iterator[str]:
+    if len(saved) > PAIR:
+        yield from _table_lines(saved, compared)
+        return
+    from pytest_sopbench._reports.terminal.comparison import session_comparison_lines
+
+    yield from session_comparison_lines(compared[0])
+    if gated is not None:
+        yield from gated_lines(gated)
+
+
+def _table_lines(
+    saved: Sequence[SavedSession], compared: Sequence[SessionComparison]
+) -> Iterator[str]:
+    from pytest_sopbench._core.metrics.summary import EMPTY
+    from pytest_sopbench._reports.terminal.comparison_table import SessionRow, session_table_lines
+    from pytest_sopbench._sessions.file.planned import summaries_of
+
+    beside = [None, *(one.pooled for one in compared)]
+    yield from session_table_lines(
+        [
+            SessionRow(
+                name=one.name,
+                summary=sum(summaries_of(one).values(), EMPTY),
+                comparison=comparison,
+            )
+            for one, comparison in zip(saved, beside, strict=True)
+        ]
+    )
+
+
+def _as_json(
+    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Gated | None
+) -> dict[str, Any]:
+    from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+
+    sessions = [
+        {"session": str(one.path), **comparison_to_json(comparison)}
+        for one, comparison in zip(saved[1:], compared, strict=True)
+    ]
+    found: dict[str, Any] = {"baseline": str(saved[0].path), "compared": sessions}
+    return {**found, **gated_json(gated)} if gated is not None else found

@@ -1,0 +1,95 @@
+"""`sopbench report`: a saved session as a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pytest_sopbench.errors import SopbenchError
+
+from .app import full_session, path_of, saved_session, tell
+from .gate_options import fail_under_option, gate_option, given_gates
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.file.reader import SavedSession
+
+STDOUT = "-"
+
+
+def _own_baseline(saved: SavedSession) -> str:
+    """Return what the session itself was compared with, or nothing where it is not at hand."""
+    name = str(saved.header.options.get("compare") or "")
+    if name and not path_of(name).exists():
+        tell(f"{path_of(name)}: the baseline of the session is not here; nothing is compared")
+        return ""
+    return name
+
+
+@click.command()
+@click.argument("session")
+@click.option(
+    "--md",
+    "target",
+    is_flag=False,
+    flag_value=STDOUT,
+    default=STDOUT,
+    metavar="[PATH|-]",
+    help="One page of Markdown, into a file or (-, default) to the terminal.",
+)
+@click.option("--compare", "baseline", metavar="NAME|PATH", help="Tell what changed since.")
+@gate_option
+@fail_under_option
+def report(
+    session: str,
+    target: str,
+    baseline: str | None,
+    gates: tuple[str, ...],
+    fail_under: str | None,
+) -> None:
+    """Write a page on a saved session, verdict first.
+
+    It tells the gates (those given, else those that the session was asked), the rates, the
+    outcomes, the first 20 runs that are not correct, broken rules, the slowest runs, the cost.
+    Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
+    """
+    from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
+    from pytest_sopbench._sessions.commands.compare import compare_saved
+    from pytest_sopbench._sessions.commands.gate import (
+        Gated,
+        ask_gates,
+        quarantined,
+        recorded_gates,
+    )
+    from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
+    from pytest_sopbench._sessions.file.planned import planned_records, shard_of, summaries_of
+
+    saved = full_session(session)
+    asked = given_gates(gates, fail_under) or recorded_gates(saved)
+    shard = shard_of(saved)
+    name = baseline or _own_baseline(saved)
+    comparison = compare_saved(saved_session(name), saved) if name else None
+    if shard is not None:
+        gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
+    else:
+        gated = ask_gates(saved, asked, comparison=comparison) if asked else Gated()
+    page = SessionPage(
+        agent=saved.header.agent,
+        records=planned_records(saved),
+        summaries=summaries_of(saved),
+        gates=gated.verdicts,
+        not_evaluated=gated.not_evaluated,
+        remarks=remarks_of(saved),
+        facts=facts_of(saved),
+        comparison=comparison,
+        may_fail=quarantined(saved),
+    )
+    if target == STDOUT:
+        click.echo(markdown(page), nl=False)
+        return
+    try:
+        Path(target).write_text(markdown(page), "utf-8", newline="\n")
+    except OSError as fault:
+        msg = f"{target}: cannot be written: {fault.strerror or fault}"
+        raise SopbenchError(msg) from fault

@@ -1,0 +1,77 @@
+"""`sopbench show`: what went wrong in a session, and one of its tasks in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from .app import echo_json, full_session, say
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.records.record import RunRecord
+    from pytest_sopbench._sessions.file.content import Parse
+
+
+@click.command()
+@click.argument("session")
+@click.argument("task", required=False)
+@click.option("--all", "every", is_flag=True, help="Without TASK: all of them, not the first 20.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a list of runs.")
+def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
+    """Show what went wrong, or one task in full.
+
+    A task is shown in each of its trials. SESSION is a name (last), or a path to a .jsonl file;
+    TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
+    Without TASK the runs that are not correct are listed, and those that broke a rule.
+    """
+    from pytest_sopbench._core.records.record import to_line
+    from pytest_sopbench._sessions.file.planned import planned_records
+
+    saved = full_session(session, _parse(task))
+    records = planned_records(saved) if task is None else saved.runs_of(task)
+    if as_json:
+        import json
+
+        shown = records if task is not None else [one for one in records if _is_told(one)]
+        echo_json([json.loads(to_line(one)) for one in shown])
+        return
+    for line in _task_lines(records) if task is not None else _session_lines(records, every=every):
+        say(line)
+
+
+def _parse(task: str | None) -> Parse:
+    """Return what reads the runs that are shown in full, and of others what is counted."""
+    from pytest_sopbench._sessions.file.reader import is_called
+    from pytest_sopbench._sessions.lines.skimming import Skimmer
+
+    if task is None:
+        return Skimmer(lambda run: run["outcome"] != "correct" or bool(run["rules"]))
+    return Skimmer(lambda run: is_called(run["domain"], run["task"], task))
+
+
+def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:
+    from pytest_sopbench._reports.notices.session_list import listed_runs
+    from pytest_sopbench._reports.terminal.misses import LIMIT
+
+    yield from listed_runs(records, limit=len(records) if every else LIMIT)
+
+
+def _is_told(record: RunRecord) -> bool:
+    from pytest_sopbench._core.model.verdict import Outcome
+
+    return record.outcome is not Outcome.CORRECT or any(rule.broken for rule in record.rules)
+
+
+def _task_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    from pytest_sopbench._reports.failure.task import failure_lines
+    from pytest_sopbench._reports.text.layout import one_line
+
+    several = len({record.agent for record in records}) > 1
+    for number, record in enumerate(records):
+        if number:
+            yield ""
+        if several:
+            yield one_line(f"agent {record.agent}")
+        yield from failure_lines(record, inputs=None, rerun="", location="")

@@ -1,0 +1,1 @@
+"""The answer, found in what an agent returned."""

@@ -1,0 +1,150 @@
+"""Find the answer in what an agent returned.
+
+A mapping is the answer. In a text the last whole answer wins, whatever its form; forms are never
+combined.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, cast
+
+from pytest_sopbench._core.answers.forms.marked import marked_candidates
+from pytest_sopbench._core.answers.forms.plain_values import settled
+from pytest_sopbench._core.answers.forms.weak import weak_candidates
+from pytest_sopbench._core.answers.text.search_text import search_text
+from pytest_sopbench._core.model.task import Compare, JsonValue, OutputField
+from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.verdict import Answer, AnswerForm
+from pytest_sopbench._core.values.plain import encodable, plain
+
+from .field_names import FieldNames, field_names
+from .precedence import choose
+from .search import Candidate, Search
+
+_IN_WORDS: Final[Mapping[AnswerForm, str]] = {
+    AnswerForm.MAPPING: "the mapping that was returned",
+    AnswerForm.FINAL_OUTPUT: "the JSON in <final_output>",
+    AnswerForm.FIELD_TAGS: "the tags",
+    AnswerForm.FINAL_DECISION: "the JSON in <final_decision>",
+    AnswerForm.JSON: "the last JSON object",
+    AnswerForm.PYTHON: "the last Python dict",
+    AnswerForm.FIELD_LINES: "the `Field: value` lines",
+}
+
+
+def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = "") -> Answer:
+    """Return the answer, or why there is none; a field that is to be ignored is never missing.
+
+    What merely echoes a passage of the SOP is no answer.
+    """
+    names = field_names(tuple(field.name for field in fields))
+    required = [field for field in fields if field.compare is not Compare.IGNORE]
+    best: Candidate | None = None
+    for hit in _hits(returned, names, required, sop):
+        missing = _missing(hit, required)
+        if not missing:
+            return _answer(hit, required)
+        if best is None or len(missing) < len(_missing(best, required)):
+            best = hit
+    return _no_answer(returned, best, required)
+
+
+def _hits(
+    returned: Returned, names: FieldNames, required: Sequence[OutputField], sop: str
+) -> Iterator[Candidate]:
+    # A mapping is the answer, but where it wraps a text, that text is.
+    if returned.kind is ReturnedKind.MAPPING:
+        yield from _in_mapping(returned.mapping, names)
+    if returned.text:
+        yield from _in_text(_unwrapped(returned.text), names, required, sop)
+    if returned.kind is ReturnedKind.TEXT:
+        yield from _in_mapping(returned.mapping, names)
+
+
+def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[Candidate]:
+    values, extra = names.split(mapping)
+    if values:
+        yield Candidate(
+            form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=dict.fromkeys(extra)
+        )
+
+
+def _in_text(
+    text: str, names: FieldNames, required: Sequence[OutputField], sop: str
+) -> Iterator[Candidate]:
+    searched = search_text(text, names.folded)
+    search = Search(searched.text, names, required, sop)
+    choice = choose(search, [*marked_candidates(search)], [*weak_candidates(search)])
+    found = choice.answer
+    if found is None and (found := choice.short) is None:
+        return
+    yield Candidate(
+        form=found.form,
+        values=cast("Mapping[str, JsonValue]", plain(found.values)),
+        start=searched.original(found.start),
+        end=found.end,
+        beside=dict.fromkeys(map(encodable, found.beside)),
+    )
+
+
+def _unwrapped(text: str) -> str:
+    """Return the text that stands in a text which is one JSON string, as frameworks hand it on."""
+    stripped = text.strip()
+    if len(stripped) > 1 and stripped.startswith('"') and stripped.endswith('"'):
+        try:
+            inside = json.loads(stripped)
+        except ValueError:
+            return text
+        if "{" in inside or "<" in inside:
+            return cast("str", inside)
+    return text
+
+
+def _missing(candidate: Candidate, required: Sequence[OutputField]) -> tuple[str, ...]:
+    return tuple(field.name for field in required if field.name not in candidate.values)
+
+
+def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
+    told = {field.name: settled(field, hit.values[field.name]) for field in required}
+    return Answer(
+        values={**hit.values, **told},
+        form=hit.form,
+        position=None if hit.form is AnswerForm.MAPPING else hit.start,
+        extra=tuple(hit.beside),
+    )
+
+
+def _no_answer(
+    returned: Returned, best: Candidate | None, required: Sequence[OutputField]
+) -> Answer:
+    if best is None:
+        return Answer(
+            values={},
+            form=AnswerForm.NOT_FOUND,
+            missing=tuple(field.name for field in required),
+            why=_nothing_found(returned),
+        )
+    missing = _missing(best, required)
+    return Answer(
+        values=best.values,
+        form=AnswerForm.NOT_FOUND,
+        missing=missing,
+        extra=tuple(best.beside),
+        why=f"{_IN_WORDS[best.form]} gave no {', '.join(missing)}",
+    )
+
+
+def _nothing_found(returned: Returned) -> str:
+    if returned.kind is ReturnedKind.NOTHING:
+        return "the agent returned None"
+    if returned.kind is ReturnedKind.UNUSABLE:
+        return returned.problem
+    if returned.text.strip():
+        return "no answer was found in the text"
+    if returned.kind is ReturnedKind.TEXT:
+        return "the text is empty"
+    if returned.mapping:
+        return "the mapping that was returned has none of the output fields"
+    return "the mapping that was returned is empty"

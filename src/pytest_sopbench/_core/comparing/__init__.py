@@ -1,0 +1,1 @@
+"""Two sessions beside one another, task by task."""

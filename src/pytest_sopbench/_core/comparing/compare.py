@@ -1,0 +1,268 @@
+"""Two sessions compared: which tasks were lost and gained, and whether that is more than chance.
+
+What is compared is what both sessions have: the same tasks, unchanged, with runs that tell
+something of the agent. Everything else is set aside by name and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import lcm
+from typing import Final
+
+from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import without_labels
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for, paired_test
+
+from .changes import Change, changes_of
+from .pairs import Aside, Counts, Pair, Pairs, TaskKey, pair_runs
+
+OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
+"""Why sessions are not comparable whose answers mean different things."""
+
+NOTHING_TESTED: Final = PairedTest(p=1.0, source="no task to compare")
+
+
+class Tier(StrEnum):
+    """What a comparison comes to, in words that go no further than the numbers."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_DIFFERENCE = "no difference shown"
+    NOT_ENOUGH = "not enough data"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSession:
+    """One side of a comparison: its runs, and the hash of the rules by which they were judged.
+
+    `domains` are the hashes of single domains, as far as they were recorded; where both sessions
+    have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
+    """
+
+    name: str
+    records: Sequence[RunRecord]
+    judging: str = ""
+    domains: Mapping[str, str] = field(default_factory=dict[str, str])
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What became of a group of tasks since a baseline.
+
+    `lost` and `gained` are in the order of the current session. `discordant` counts the paired
+    tasks whose rate changed at all, `worse` those whose rate fell; at least `needed` tasks must
+    change before p can fall below 0.05. `aside` are the tasks that only one session has or that
+    could not be compared, `left_out` counts those that options left out, `may_fail` are those that
+    were run and prove nothing. `baseline` and `current` are the summaries of the paired runs,
+    while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
+    trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
+    agents) that it spans. `why` says why the sessions are not comparable, where they are not;
+    `doubt` why nothing may be concluded from one of them, whatever it comes to.
+    """
+
+    name: str
+    tier: Tier
+    groups: int = 1
+    lost: tuple[TaskKey, ...] = ()
+    gained: tuple[TaskKey, ...] = ()
+    paired: int = 0
+    discordant: int = 0
+    worse: int = 0
+    needed: int = 0
+    why: str = ""
+    doubt: str = ""
+    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    left_out: int = 0
+    may_fail: tuple[TaskKey, ...] = ()
+    test: PairedTest = NOTHING_TESTED
+    changes: Mapping[str, Change] = field(default_factory=dict[str, Change])
+    kinds: Mapping[tuple[Outcome, Outcome], int] = field(
+        default_factory=dict[tuple[Outcome, Outcome], int]
+    )
+    baseline: Summary = EMPTY
+    current: Summary = EMPTY
+    outcomes: Mapping[Outcome, int] = field(default_factory=dict[Outcome, int])
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that are paired or should have been."""
+        return self.paired + len(self.aside)
+
+    @property
+    def fell(self) -> bool:
+        """Whether the paired tasks came to less than before."""
+        change = self.changes["tsr"].difference if self.changes else None
+        return change is not None and change < 0
+
+    @property
+    def collapses(self) -> tuple[Collapse, ...]:
+        """The alarms of the current session that the baseline did not raise."""
+        return _only_in(self.current.collapses, self.baseline.collapses)
+
+    @property
+    def ended_collapses(self) -> tuple[Collapse, ...]:
+        """The alarms of the baseline that the current session does not raise."""
+        return _only_in(self.baseline.collapses, self.current.collapses)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionComparison:
+    """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, where there are several), and pooled.
+
+    `pooled` has no collapse where there are several groups: labels of domains do not mix.
+    """
+
+    groups: Mapping[str, Comparison]
+    pooled: Comparison
+
+
+def compare(
+    baseline: ComparedSession,
+    current: ComparedSession,
+    *,
+    left_out: Collection[tuple[str, str]] = (),
+    may_fail: Collection[tuple[str, str]] = (),
+    fields: Mapping[str, Sequence[OutputField]] | None = None,
+) -> SessionComparison:
+    """Compare a session with a baseline.
+
+    Args:
+        baseline: the session that was accepted.
+        current: the session in question.
+        left_out: (domain, task) of what options left out of the current session; these tasks of
+            the baseline are not missing.
+        may_fail: (domain, task) of what may fail: neither lost nor gained, nor tested.
+        fields: the output fields of each domain, for the labels of the collapse alarm.
+    """
+    pairs = pair_runs(baseline.records, current.records, left_out=left_out, may_fail=may_fail)
+    keys = [*pairs.outcomes, *pairs.aside, *pairs.left_out, *pairs.may_fail]
+    titles = dict.fromkeys((key.domain, key.agent) for key in keys)
+    groups = {
+        f"{domain} ({agent})" if agent else domain: _comparison(
+            baseline.name,
+            pairs.of(domain, agent) if len(titles) > 1 else pairs,
+            why=_unlike(baseline, current, (domain,)),
+            doubt=current.doubt or baseline.doubt,
+            fields=(fields or {}).get(domain, ()),
+        )
+        for domain, agent in titles
+    }
+    if len(groups) == 1:
+        return SessionComparison(groups=groups, pooled=next(iter(groups.values())))
+    pooled = _comparison(
+        baseline.name,
+        pairs,
+        why=_unlike(baseline, current, sorted({domain for domain, _ in titles})),
+        doubt=current.doubt or baseline.doubt,
+    )
+    return SessionComparison(
+        groups=groups,
+        pooled=replace(
+            pooled,
+            groups=len(groups),
+            baseline=without_labels(pooled.baseline),
+            current=without_labels(pooled.current),
+        ),
+    )
+
+
+def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence[str]) -> str:
+    """Say why the runs of some domains cannot be compared, or nothing."""
+    there = {record.domain for record in baseline.records}
+    here = {record.domain for record in current.records}
+    if there and here and there.isdisjoint(here):
+        return f"it has no domain of this session, but {', '.join(sorted(there))}"
+    shared = [name for name in names if name in there]
+    before = [baseline.domains.get(name, "") for name in shared]
+    now = [current.domains.get(name, "") for name in shared]
+    unknown = not (all(before) and all(now))
+    if (baseline.judging != current.judging) if unknown else before != now:
+        return OTHER_RULES if shared or not there else ""
+    return ""
+
+
+def _comparison(
+    name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
+) -> Comparison:
+    compared = pairs.pairs
+    counts = Counter(pair.counts for pair in compared)
+    test = _test(counts)
+    changes = changes_of(compared)
+    fell = {kind: kind[0] * kind[3] - kind[2] * kind[1] for kind in counts}
+    discordant = sum(number for kind, number in counts.items() if fell[kind])
+    tier = _tier(test.p, changes["tsr"].difference, discordant)
+    outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
+    return Comparison(
+        name=name,
+        tier=Tier.NOT_COMPARABLE if why else tier,
+        why=why,
+        doubt=doubt,
+        lost=tuple(pair.key for pair in compared if pair.lost),
+        gained=tuple(pair.key for pair in compared if pair.gained),
+        paired=len(compared),
+        discordant=discordant,
+        worse=sum(number for kind, number in counts.items() if fell[kind] > 0),
+        needed=needed_for(ALPHA),
+        aside=pairs.aside,
+        left_out=len(pairs.left_out),
+        may_fail=pairs.may_fail,
+        test=test,
+        changes=changes,
+        kinds=_kinds(compared),
+        baseline=summary_of((run for pair in compared for run in pair.baseline), fields),
+        current=summary_of((run for pair in compared for run in pair.current), fields),
+        outcomes={one: outcomes[one] for one in Outcome if outcomes[one]},
+    )
+
+
+def _test(counts: Mapping[Counts, int]) -> PairedTest:
+    if not counts:
+        return NOTHING_TESTED
+    unit = lcm(*(of_was * of_now for _, of_was, _, of_now in counts))
+    differences: list[int] = []
+    for (was, of_was, now, of_now), number in counts.items():
+        differences += [now * (unit // of_now) - was * (unit // of_was)] * number
+    return paired_test(differences)
+
+
+def _tier(p: float, change: float | None, discordant: int) -> Tier:
+    if change is None:
+        return Tier.NOT_ENOUGH
+    if p < ALPHA:
+        return Tier.REGRESSION if change < 0 else Tier.IMPROVEMENT
+    if 0 < discordant < needed_for(ALPHA):
+        return Tier.NOT_ENOUGH
+    return Tier.NO_DIFFERENCE
+
+
+def _kinds(pairs: Sequence[Pair]) -> dict[tuple[Outcome, Outcome], int]:
+    """Count what became of what, the most frequent first."""
+    kinds = Counter(
+        (pair.baseline[0].outcome, pair.current[0].outcome) for pair in pairs if pair.single
+    )
+    return {kind: number for kind, number in kinds.most_common() if kind[0] is not kind[1]}
+
+
+def _only_in(these: Sequence[Collapse], those: Sequence[Collapse]) -> tuple[Collapse, ...]:
+    known = {one.field: one for one in those}
+    left = (_less(one, known.get(one.field, Collapse(field=one.field))) for one in these)
+    return tuple(one for one in left if one)
+
+
+def _less(one: Collapse, other: Collapse) -> Collapse:
+    return Collapse(
+        field=one.field,
+        favoured={name: z for name, z in one.favoured.items() if name not in other.favoured},
+        never={name: n for name, n in one.never.items() if name not in other.never},
+    )

@@ -1,0 +1,213 @@
+"""Put the runs of two sessions side by side, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, NamedTuple, TypeAlias
+
+from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+
+
+class TaskKey(NamedTuple):
+    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
+
+    domain: str
+    task: str
+    agent: str = ""
+
+    def is_of(self, domain: str, agent: str) -> bool:
+        return (self.domain, self.agent) == (domain, agent)
+
+
+class Aside(StrEnum):
+    """Why a task that one of the sessions has is not compared."""
+
+    ONLY_BASELINE = "only in the baseline"
+    ONLY_CURRENT = "only in this session"
+    CHANGED = "the task itself changed"
+    NO_EVIDENCE = "unavailable or never started"
+
+
+Counts: TypeAlias = tuple[int, int, int, int]
+"""Parts and wholes of a task: part and whole in the baseline, part and whole now."""
+
+
+def fell_by_half(counts: Counts) -> bool:
+    """Tell whether a rate fell by at least half; in whole numbers, since fractions are slow."""
+    was, of_was, now, of_now = counts
+    return 2 * (was * of_now - now * of_was) >= of_was * of_now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One task with its runs in both sessions: those in which the agent could show what it does."""
+
+    key: TaskKey
+    baseline: tuple[RunRecord, ...]
+    current: tuple[RunRecord, ...]
+
+    @property
+    def single(self) -> bool:
+        """Whether both sessions have one trial of the task."""
+        return len(self.baseline) == len(self.current) == 1
+
+    @property
+    def counts(self) -> Counts:
+        """Correct runs and runs, in the baseline and now."""
+        return *_right_of(self.baseline), *_right_of(self.current)
+
+    @property
+    def before(self) -> Fraction:
+        """The share of correct runs in the baseline."""
+        return Fraction(*_right_of(self.baseline))
+
+    @property
+    def after(self) -> Fraction:
+        """The share of correct runs in the current session."""
+        return Fraction(*_right_of(self.current))
+
+    @property
+    def lost(self) -> bool:
+        """Whether the rate fell by at least half; with one trial: correct before, not now."""
+        return fell_by_half(self.counts)
+
+    @property
+    def gained(self) -> bool:
+        """Whether the rate rose by at least half; with one trial: not correct before, now."""
+        was, of_was, now, of_now = self.counts
+        return fell_by_half((now, of_now, was, of_was))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """The tasks that are compared, and those that are not, with the reason.
+
+    `left_out` are tasks of the baseline that options left out of the current session: nobody
+    asked for them, so they are neither compared nor missing. Nor are those that `may_fail`.
+    `outcomes` are those of all other runs of the current session, compared or not.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    left_out: tuple[TaskKey, ...] = ()
+    may_fail: tuple[TaskKey, ...] = ()
+    outcomes: Mapping[TaskKey, tuple[Outcome, ...]] = field(
+        default_factory=dict[TaskKey, tuple[Outcome, ...]]
+    )
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that are compared or should have been."""
+        return len(self.pairs) + len(self.aside)
+
+    def of(self, domain: str, agent: str) -> Pairs:
+        """Return the part that belongs to an agent in a domain."""
+        return Pairs(
+            pairs=tuple(pair for pair in self.pairs if pair.key.is_of(domain, agent)),
+            aside={key: why for key, why in self.aside.items() if key.is_of(domain, agent)},
+            left_out=tuple(key for key in self.left_out if key.is_of(domain, agent)),
+            may_fail=tuple(key for key in self.may_fail if key.is_of(domain, agent)),
+            outcomes={key: ends for key, ends in self.outcomes.items() if key.is_of(domain, agent)},
+        )
+
+
+def pair_runs(
+    baseline: Iterable[RunRecord],
+    current: Iterable[RunRecord],
+    *,
+    left_out: Collection[tuple[str, str]] = (),
+    may_fail: Collection[tuple[str, str]] = (),
+) -> Pairs:
+    """Pair the tasks of two sessions by domain and task, in the order of the current one.
+
+    Where one of the sessions has several agents they are paired by name; else one agent is
+    compared with the other, whatever they are called. Runs that were unavailable or never
+    started are no evidence for or against the agent: they are left out of their task's trials,
+    and a task that has no other is set aside.
+
+    Args:
+        baseline: the runs of the session that was accepted.
+        current: the runs of the session in question.
+        left_out: (domain, task) of what options left out of the current session.
+        may_fail: (domain, task) of what may fail, and so proves nothing.
+    """
+    old, new = list(baseline), list(current)
+    several = max(len({run.agent for run in runs}) for runs in (old, new)) > 1
+    before, after = _by_task(old, several=several), _by_task(new, several=several)
+    skipped, excused = set(left_out), set(may_fail)
+    pairs: list[Pair] = []
+    aside: dict[TaskKey, Aside] = {}
+    unasked: list[TaskKey] = []
+    for key in dict.fromkeys((*after, *before)):
+        was, now = before.get(key, ()), after.get(key, ())
+        if key[:2] in excused:
+            continue
+        if not now and key[:2] in skipped:
+            unasked.append(key)
+            continue
+        why = _why_not(was, now)
+        if why:
+            aside[key] = why
+        else:
+            pairs.append(Pair(key=key, baseline=_telling(was), current=_telling(now)))
+    return Pairs(
+        pairs=tuple(pairs),
+        aside=aside,
+        left_out=tuple(unasked),
+        may_fail=tuple(key for key in after if key[:2] in excused),
+        outcomes={
+            key: _ONCE[runs[0].outcome] if len(runs) == 1 else tuple(run.outcome for run in runs)
+            for key, runs in after.items()
+            if key[:2] not in excused
+        },
+    )
+
+
+def _by_task(runs: Sequence[RunRecord], *, several: bool) -> dict[TaskKey, tuple[RunRecord, ...]]:
+    tasks: dict[TaskKey, tuple[RunRecord, ...]] = {}
+    for run in runs:
+        key = TaskKey(run.domain, run.task, run.agent if several else "")
+        # Tuples, since nearly all tasks of a large session have one run: lists take twice as much.
+        tasks[key] = (*tasks.get(key, ()), run)
+    return tasks
+
+
+def _why_not(was: tuple[RunRecord, ...], now: tuple[RunRecord, ...]) -> Aside | None:
+    if not now:
+        return Aside.ONLY_BASELINE
+    if not was:
+        return Aside.ONLY_CURRENT
+    if not (_telling(was) and _telling(now)):
+        return Aside.NO_EVIDENCE
+    if was[0].task_hash == now[0].task_hash and len(was) == len(now) == 1:
+        return None
+    before, after = _hashes(was), _hashes(now)
+    if before and after and before != after:
+        return Aside.CHANGED
+    return None
+
+
+def _hashes(runs: Sequence[RunRecord]) -> set[str]:
+    # Of a run that died with its process nothing is known but that it was begun.
+    return {run.task_hash for run in runs if run.task_hash}
+
+
+def _telling(runs: tuple[RunRecord, ...]) -> tuple[RunRecord, ...]:
+    if len(runs) == 1:
+        return () if runs[0].outcome in NO_EVIDENCE else runs
+    return tuple(run for run in runs if run.outcome not in NO_EVIDENCE)
+
+
+_ONCE: Final = {one: (one,) for one in Outcome}
+"""The outcomes of a task that was run once, which nearly all are: a large session has few."""
+
+
+def _right_of(runs: Sequence[RunRecord]) -> tuple[int, int]:
+    if len(runs) == 1:
+        return int(runs[0].outcome is Outcome.CORRECT), 1
+    return sum(run.outcome is Outcome.CORRECT for run in runs), len(runs)

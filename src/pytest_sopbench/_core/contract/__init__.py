@@ -1,0 +1,1 @@
+"""Rules on trajectories, and what came of each in a run."""

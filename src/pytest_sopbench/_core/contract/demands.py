@@ -1,0 +1,236 @@
+"""What a rule can demand of a trajectory: a small closed vocabulary.
+
+Steps count from 1, in the order in which the calls began. A call *succeeded* when the tool gave
+no error, and stands before another only if it had ended when the other began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
+from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before
+
+from .argument_source import ArgumentDemand, check_argument
+from .equal_values import Known
+from .ruling import Ruling, at, broken, held, not_called, not_exercised
+
+
+class DemandKind(StrEnum):
+    """The key under which a demand stands in a rule."""
+
+    REQUIRES = "requires"
+    FORBIDS = "forbids"
+    AT_MOST = "at_most"
+    BEFORE = "before"
+    AFTER_APPROVAL = "after_approval"
+    ARGUMENTS = "arguments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requires:
+    """All of these tools, and at least one of those, must be called and succeed."""
+
+    all_of: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forbids:
+    """None of these tools may be called, not even in vain."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtMost:
+    """How often each tool may succeed; to try again after an error is not to repeat."""
+
+    limits: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """Stages in their order: a tool may be called once every tool before it has ended with success.
+
+    The tools of one stage may come in any order among themselves.
+    """
+
+    stages: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterApproval:
+    """Tools that may only be called after an approval, of the named step unless it is empty."""
+
+    steps: Mapping[str, str]
+
+
+Demand: TypeAlias = Requires | Forbids | AtMost | Before | AfterApproval | ArgumentDemand
+
+KINDS: Mapping[type[Demand], DemandKind] = {
+    Requires: DemandKind.REQUIRES,
+    Forbids: DemandKind.FORBIDS,
+    AtMost: DemandKind.AT_MOST,
+    Before: DemandKind.BEFORE,
+    AfterApproval: DemandKind.AFTER_APPROVAL,
+    ArgumentDemand: DemandKind.ARGUMENTS,
+}
+
+
+def check_requires(demand: Requires, calls: Sequence[ToolCall]) -> Ruling:
+    """Held or broken, never not exercised: silence does not satisfy it."""
+    done = {tool: _success(tool, calls) for tool in (*demand.all_of, *demand.any_of)}
+    lacking = [tool for tool in demand.all_of if done[tool] is None]
+    if lacking:
+        return broken(_lacking(lacking[0], calls))
+    if demand.any_of and not any(done[tool] for tool in demand.any_of):
+        reasons = "; ".join(_lacking(tool, calls) for tool in demand.any_of)
+        return broken(f"at least one of {', '.join(demand.any_of)} must succeed: {reasons}")
+    return held(f"succeeded: {'; '.join(at(step, tool) for tool, step in done.items() if step)}")
+
+
+def check_forbids(demand: Forbids, calls: Sequence[ToolCall]) -> Ruling:
+    for step, call in enumerate(calls, start=1):
+        if call.name in demand.tools:
+            return broken(f"{at(step, call.name)}: the call is forbidden")
+    if not calls:
+        return not_exercised("no tool was called")
+    return held(f"{' and '.join(demand.tools)} not called")
+
+
+def check_at_most(demand: AtMost, calls: Sequence[ToolCall]) -> Ruling:
+    counted: list[str] = []
+    for tool, limit in demand.limits.items():
+        steps = [step for step, call in _calls_of(tool, calls) if call.succeeded]
+        if len(steps) > limit:
+            what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
+            return broken(f"{what}, at most {limit} allowed")
+        counted += [f"{tool} {len(steps)} of at most {limit}"] if steps else []
+    if not counted:
+        return not_exercised(not_called(demand.limits, calls, "called with success"))
+    return held(", ".join(counted))
+
+
+def check_before(demand: Before, calls: Sequence[ToolCall]) -> Ruling:
+    exercised: list[str] = []
+    earlier: tuple[str, ...] = demand.stages[0]
+    for stage in demand.stages[1:]:
+        for tool in stage:
+            for step, _ in _calls_of(tool, calls):
+                lacking = [one for one in earlier if not _had_succeeded(one, step, calls)]
+                if lacking:
+                    return broken(_out_of_order(step, tool, lacking[0], calls))
+                exercised.append(at(step, tool))
+        earlier = (*earlier, *stage)
+    if not exercised:
+        return not_exercised(not_called(earlier[len(demand.stages[0]) :], calls))
+    return held(f"in order: {'; '.join(exercised)}")
+
+
+def check_after_approval(demand: AfterApproval, trace: Trace) -> Ruling:
+    approved: list[str] = []
+    for step, call in enumerate(trace.calls, start=1):
+        if call.name not in demand.steps:
+            continue
+        wanted = demand.steps[call.name]
+        given = next(_approvals_before(step, call, wanted, trace.approvals), None)
+        if given is None:
+            what = f"no approval of {wanted}" if wanted else "no approval"
+            return broken(f"{at(step, call.name)}: {what} was recorded before it")
+        approved.append(f"{at(step, call.name)}, approved by {given.by}")
+    if not approved:
+        return not_exercised(not_called(demand.steps, trace.calls))
+    return held("; ".join(approved))
+
+
+def check_demand(demand: Demand, trace: Trace, known: Known) -> Ruling:
+    """Hold a run against one demand."""
+    match demand:
+        case Requires():
+            return check_requires(demand, trace.calls)
+        case Forbids():
+            return check_forbids(demand, trace.calls)
+        case AtMost():
+            return check_at_most(demand, trace.calls)
+        case Before():
+            return check_before(demand, trace.calls)
+        case AfterApproval():
+            return check_after_approval(demand, trace)
+        case _:
+            return check_argument(demand, trace.calls, known)
+
+
+def tools_of(demand: Demand) -> tuple[str, ...]:
+    """Return the tools that a demand names."""
+    match demand:
+        case Requires():
+            return (*demand.all_of, *demand.any_of)
+        case Forbids():
+            return demand.tools
+        case AtMost():
+            return tuple(demand.limits)
+        case Before():
+            return tuple(tool for stage in demand.stages for tool in stage)
+        case AfterApproval():
+            return tuple(demand.steps)
+        case _:
+            return (demand.tool,)
+
+
+def _calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:
+    return ((step, call) for step, call in enumerate(calls, start=1) if call.name == tool)
+
+
+def _success(tool: str, calls: Sequence[ToolCall]) -> int | None:
+    return next((step for step, call in _calls_of(tool, calls) if call.succeeded), None)
+
+
+def _lacking(tool: str, calls: Sequence[ToolCall]) -> str:
+    if not calls:
+        return f"no tool was called, {tool} is required"
+    failed = list(_calls_of(tool, calls))
+    if not failed:
+        return f"{tool} was never called"
+    step, call = failed[-1]
+    return f"{at(step, tool)}: the call failed, it must succeed: {call.error}"
+
+
+def _had_succeeded(tool: str, step: int, calls: Sequence[ToolCall]) -> bool:
+    """Whether a call of the tool had ended with success when the call at `step` began."""
+    ended = (calls[one] for one in ended_before(calls, step - 1))
+    return any(call.name == tool and call.succeeded for call in ended)
+
+
+def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall]) -> str:
+    start = f"{at(step, tool)}: called before {lacking} had succeeded"
+    begun = [one for one, _ in _calls_of(lacking, calls[: step - 1])]
+    running = [one for one in begun if not stands_before(calls, one - 1, step - 1)]
+    if running:
+        return f"{start}; {lacking}, step {running[-1]}, had not ended when it began"
+    if begun:
+        return f"{start}; {lacking} failed at step {begun[-1]}"
+    later = next(_calls_of(lacking, calls[step:]), None)
+    if later is None:
+        return f"{start}; {lacking} was never called"
+    return f"{start}; {lacking} was first called at step {step + later[0]}"
+
+
+def _approvals_before(
+    step: int, call: ToolCall, wanted: str, approvals: Sequence[Approval]
+) -> Iterator[Approval]:
+    return (
+        approval
+        for approval in approvals
+        if _recorded_before(approval, step, call) and wanted in {"", approval.step}
+    )
+
+
+def _recorded_before(approval: Approval, step: int, call: ToolCall) -> bool:
+    # Traces of before have times alone, and no clock tells apart what falls into one tick.
+    if approval.calls is None:
+        return approval.started <= call.started
+    return approval.calls < step

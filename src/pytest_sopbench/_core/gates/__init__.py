@@ -1,0 +1,1 @@
+"""Conditions on metrics and comparisons, and tasks with conditions of their own."""

@@ -1,0 +1,156 @@
+"""Gates on a comparison: at most so many tasks lost, so far a fall, no significant loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, SessionComparison, Tier
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.statistics.paired_tests import needed_for
+
+from .summary_gates import (
+    POOLED,
+    Doubts,
+    GateSpec,
+    GateState,
+    GateVerdict,
+    doubts_of,
+    is_of,
+    no_runs,
+    percent,
+)
+
+LOST: Final = "lost"
+DROP: Final = "drop"
+P: Final = "p"
+COMPARISON_GATES: Final = (LOST, DROP, P)
+"""The gates that need a baseline; the bound of `lost` is a number of tasks."""
+
+PAIRED_SHARE: Final = 0.8
+"""The share of the tasks that must be paired before a gate on a comparison says anything."""
+
+RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
+
+
+def evaluate_comparison(
+    specs: Sequence[GateSpec],
+    comparison: SessionComparison | None,
+    doubts: Doubts | None = None,
+) -> tuple[GateVerdict, ...]:
+    """Ask every gate of the groups that it is meant for, and of all tasks pooled.
+
+    A gate `p` holds where no task fell. Where one did, and fewer tasks changed than p can tell from
+    chance, it is inconclusive: the fall may be real.
+
+    Args:
+        specs: gates on a comparison and no others.
+        comparison: `None` where there is no baseline; then every gate is inconclusive.
+        doubts: of the current session; else those of the runs that were compared.
+
+    Raises:
+        KeyError: a gate is none of `COMPARISON_GATES`.
+        ValueError: the bound of a gate `p` is not in (0, 1].
+    """
+    groups = comparison.groups.items() if comparison is not None else ()
+    found = doubts or doubts_of((), {name: _counted(one) for name, one in groups})
+    return tuple(
+        _verdict(spec, one, where=where, doubts=found)
+        for spec in specs
+        for where, one in _asked_of(spec, comparison)
+    )
+
+
+def _asked_of(
+    spec: GateSpec, comparison: SessionComparison | None
+) -> Sequence[tuple[str, Comparison | None]]:
+    if comparison is None:
+        return [(spec.domain, None)]
+    if spec.domain:
+        own = [(name, one) for name, one in comparison.groups.items() if is_of(name, spec.domain)]
+        return own or [(spec.domain, None)]
+    if len(comparison.groups) == 1:
+        return [("", comparison.pooled)]
+    return [*comparison.groups.items(), (POOLED, comparison.pooled)]
+
+
+def _counted(comparison: Comparison) -> Summary:
+    return Summary(runs=sum(comparison.outcomes.values()), outcomes=comparison.outcomes)
+
+
+def _verdict(
+    spec: GateSpec, comparison: Comparison | None, *, where: str, doubts: Doubts
+) -> GateVerdict:
+    asked = _ASKED[spec.name].format(bound=_bound(spec))
+    if comparison is None:
+        why = "there is nothing to compare with"
+        return GateVerdict(
+            asked=asked, got="n/a", state=GateState.INCONCLUSIVE, where=where, why=why
+        )
+    got, held, why = _FOUND[spec.name](comparison, spec.value)
+    open_for = no_runs(_counted(comparison).runs) or doubts.of(where) or _doubt(comparison, spec)
+    if open_for:
+        state, why = GateState.INCONCLUSIVE, open_for
+    elif held:
+        state, why = GateState.HOLDS, ""
+    else:
+        state = GateState.FAILS
+    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why)
+
+
+def _bound(spec: GateSpec) -> str:
+    return percent(spec.value) if spec.name == DROP else f"{spec.value:g}"
+
+
+def _doubt(comparison: Comparison, spec: GateSpec) -> str:
+    """Say why a gate cannot be decided by what was compared, or nothing."""
+    if comparison.tier is Tier.NOT_COMPARABLE:
+        other_rules = comparison.why == OTHER_RULES
+        return RESCORE if other_rules else f"the baseline cannot be compared: {comparison.why}"
+    if comparison.doubt:
+        return comparison.doubt
+    paired, tasks = comparison.paired, comparison.tasks
+    if not paired or paired + 1e-9 < PAIRED_SHARE * tasks:
+        return f"only {paired} of {tasks} tasks can be compared"
+    return _too_few(comparison, spec.value) if spec.name == P else ""
+
+
+def _too_few(comparison: Comparison, bound: float) -> str:
+    """Say that a loss cannot be told from chance, whatever it is, where anything was lost."""
+    needed, changed = needed_for(bound), comparison.discordant
+    if not comparison.worse or changed >= needed:
+        return ""
+    return (
+        f"{comparison.worse} fell, {changed} of {comparison.paired} tasks changed, and "
+        f"p < {bound:g} takes {needed} that change (lost=0 needs none)"
+    )
+
+
+def _lost(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+    lost = len(comparison.lost)
+    return f"{lost}", lost <= bound, f"{lost - int(bound)} too many"
+
+
+def _drop(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+    change = comparison.changes["tsr"]
+    if change.before is None or change.after is None:
+        return "n/a", False, ""
+    drop = change.before - change.after
+    got = percent(drop) if drop >= 0 else f"a rise of {percent(-drop)}"
+    why = f"TSR {percent(change.before)} before, {percent(change.after)} now"
+    # A fall of one task in ten is 0.1 whatever the fractions leave in the last digit.
+    return got, drop <= bound + 1e-9, why
+
+
+def _p(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+    p = comparison.test.p
+    why = f"lost {len(comparison.lost)}, gained {len(comparison.gained)}"
+    return f"p = {p:.2g}", not (comparison.fell and p < bound), why
+
+
+_ASKED: Final = {
+    LOST: "lost tasks <= {bound}",
+    DROP: "drop of TSR <= {bound}",
+    P: "no loss at p < {bound}",
+}
+_FOUND: Final = {LOST: _lost, DROP: _drop, P: _p}

@@ -1,0 +1,70 @@
+"""The gates that nobody has to ask for: rules that must hold, and tasks that must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.records.record import RunRecord
+
+from .quarantine import EntriesReport
+from .summary_gates import GateState, GateVerdict
+
+_SHOWN = 3
+
+
+def must_verdicts(
+    records: Iterable[RunRecord], *, enforce: bool = False
+) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where a run broke a rule; no gate forgives that.
+
+    Args:
+        records: the runs that gates are asked of.
+        enforce: whether every rule must hold, and not only those of severity `must`.
+    """
+    broken = [
+        (record, found)
+        for record in records
+        if (found := breaches(record.rules, record.outcome, enforce=enforce))
+    ]
+    if not broken:
+        return ()
+    asked = f"runs that break a {'' if enforce else 'must '}rule <= 0"
+    names = [f"{one.domain}/{one.task} {found[0].id}" for one, found in broken]
+    return (_verdict(asked, names, GateState.FAILS),)
+
+
+def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where tests failed that no gate forgives.
+
+    Args:
+        failures: how many; `None` where the session was cut short, so that others might have.
+    """
+    asked = "tests that failed, which no gate forgives <= 0"
+    if failures is None:
+        why = "the session was cut short"
+        return (GateVerdict(asked=asked, got="n/a", state=GateState.INCONCLUSIVE, why=why),)
+    if not failures:
+        return ()
+    return (GateVerdict(asked=asked, got=str(failures), state=GateState.FAILS),)
+
+
+def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
+
+    Where a task that must pass was unavailable or never started, it is inconclusive.
+    """
+    broken, unsure = "tasks that must pass and did not <= 0", "tasks that must pass, unknown <= 0"
+    expired = "tasks whose entry is expired <= 0"
+    said = (
+        (broken, [str(one.entry.name) for one in report.broken], GateState.FAILS),
+        (expired, [str(one.name) for one in report.expired], GateState.FAILS),
+        (unsure, [str(one.entry.name) for one in report.unsure], GateState.INCONCLUSIVE),
+    )
+    return tuple(_verdict(*one) for one in said if one[1])
+
+
+def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    why = f"{', '.join(names[:_SHOWN])}{more}"
+    return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why)

@@ -1,0 +1,67 @@
+"""Gates as they are written on a command line, and in the header of a saved session."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .comparison_gates import COMPARISON_GATES, LOST, P
+from .summary_gates import GATE_NAMES, TSR, GateSpec
+
+NAMES: Final = (*GATE_NAMES, *COMPARISON_GATES)
+"""Every gate that can be asked for."""
+
+
+def read_gate(text: str) -> GateSpec:
+    """Read `[DOMAIN:]NAME=VALUE`.
+
+    Raises:
+        ValueError: it is written otherwise, or the value is none that the gate takes.
+    """
+    asked, sign, bound = text.partition("=")
+    domain, _, name = asked.rpartition(":")
+    if not sign or name not in NAMES:
+        msg = f"{text}: write [DOMAIN:]NAME=VALUE, NAME being one of {', '.join(NAMES)}"
+        raise ValueError(msg)
+    if name == LOST:
+        return GateSpec(name=name, value=_number(text, bound), domain=domain)
+    value = _rate(text, bound)
+    if name == P and not value:
+        msg = f"{text}: a probability above 0 expected, such as 0.05"
+        raise ValueError(msg)
+    return GateSpec(name=name, value=value, domain=domain)
+
+
+def read_fail_under(text: str) -> GateSpec:
+    """Read a bound on TSR.
+
+    Raises:
+        ValueError: it is no rate.
+    """
+    return GateSpec(name=TSR, value=_rate(text, text))
+
+
+def gate_text(spec: GateSpec) -> str:
+    """Write a gate so that `read_gate` reads it back."""
+    bound = f"{spec.value:.0f}" if spec.name == LOST else repr(spec.value)
+    return f"{spec.domain}:{spec.name}={bound}" if spec.domain else f"{spec.name}={bound}"
+
+
+def _rate(text: str, bound: str) -> float:
+    number = bound.removesuffix("%")
+    try:
+        rate = float(number) / (100 if number != bound else 1)
+    except ValueError:
+        rate = -1.0
+    if not 0 <= rate <= 1:
+        msg = f"{text}: a rate from 0 to 1 expected, such as 0.9 or 90%"
+        raise ValueError(msg)
+    return rate
+
+
+def _number(text: str, bound: str) -> float:
+    # The header of a session writes every bound as a float.
+    if not re.fullmatch(r"[0-9]+(\.0)?", bound):
+        msg = f"{text}: a number of tasks expected, such as 0 or 3"
+        raise ValueError(msg)
+    return float(bound)

@@ -1,0 +1,244 @@
+"""Conditions on summaries, decided without pytest.
+
+A gate asks a metric of one domain, or of every domain and of all runs pooled. It holds, it does
+not, or nobody can tell; the last is never a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.model.verdict import Outcome
+
+POOLED: Final = "all"
+"""Where a gate on the pooled total is asked, beside the names of domains."""
+
+TSR: Final = "tsr"
+ANY_RIGHT: Final = "pass_any"
+ALL_RIGHT: Final = "pass_all"
+TASK: Final = "task"
+UNAVAILABLE: Final = "unavailable"
+UNAVAILABLE_SHARE: Final = 0.05
+"""The share of unavailable runs above which gates say nothing, unless a gate sets another."""
+
+
+class GateState(StrEnum):
+    """What came of a gate; an inconclusive one is not a pass."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSpec:
+    """What a gate asks: a metric by name, a bound from 0 to 1, and of which domain.
+
+    An empty `domain` asks every selected domain and the pooled total.
+    """
+
+    name: str
+    value: float
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """One gate: what it asked, what it got, and what that means; `why` is empty when it holds."""
+
+    asked: str
+    got: str
+    state: GateState
+    where: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Metric:
+    label: str
+    counts: Callable[[Summary], tuple[int, int]]
+    """What is divided by what; counts, since a rate is not exact: 0.1 + 0.2 is not 0.3."""
+
+
+METRICS: Final[Mapping[str, _Metric]] = {
+    TSR: _Metric("TSR", lambda summary: (summary.correct, summary.runs)),
+    "ecr": _Metric("ECR", lambda summary: (summary.completed, summary.runs)),
+    "c_tsr": _Metric("C-TSR", lambda summary: (summary.correct, summary.completed)),
+    "tool_accuracy": _Metric(
+        "tool accuracy",
+        lambda summary: (summary.calls.calls - summary.calls.bad, summary.calls.calls),
+    ),
+    "contract": _Metric(
+        "contract rate", lambda summary: (summary.contract.held, summary.contract.runs)
+    ),
+    "grounded_tsr": _Metric(
+        "grounded TSR",
+        lambda summary: (
+            summary.grounded.grounded,
+            summary.runs if summary.grounded.required else 0,
+        ),
+    ),
+    ANY_RIGHT: _Metric(
+        "pass any", lambda summary: (summary.trials.any_passed, summary.trials.tasks)
+    ),
+    ALL_RIGHT: _Metric(
+        "pass all", lambda summary: (summary.trials.all_passed, summary.trials.tasks)
+    ),
+}
+"""The metrics that a gate may ask to be at least its bound."""
+
+GATE_NAMES: Final = (*METRICS, TASK, UNAVAILABLE)
+"""The gates that are asked of summaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Why gates cannot be decided, whatever the runs that there are came to.
+
+    One run that was never started leaves every gate of its session open, also those of other
+    domains: something has ended the session early. Too many unavailable runs leave open what is
+    asked of their domain, and of all runs together. `bounds` are the gates that say how many of
+    these are too many; of several the strictest counts.
+    """
+
+    bounds: Sequence[GateSpec]
+    summaries: Mapping[str, Summary]
+    never: int = 0
+    planned: int = 0
+
+    def of(self, where: str) -> str:
+        """Say why nothing can be decided of a group of runs, or nothing."""
+        if self.never:
+            return f"{self.never} of {self.planned} runs were never started"
+        of_all = where in {"", POOLED}
+        for name, one in self.summaries.items():
+            # A comparison may tell agents apart where the session has one, and the other way round.
+            if not (of_all or is_of(name, where) or is_of(where, name)):
+                continue
+            own = [gate for gate in self.bounds if not gate.domain or is_of(name, gate.domain)]
+            why = _too_many(one, min((gate.value for gate in own), default=UNAVAILABLE_SHARE))
+            if why:
+                return f"{name}: {why}" if where == POOLED else why
+        together = [gate.value for gate in self.bounds if not gate.domain]
+        if of_all and together:
+            return _too_many(sum(self.summaries.values(), EMPTY), min(together))
+        return ""
+
+
+def doubts_of(
+    specs: Sequence[GateSpec],
+    summaries: Mapping[str, Summary],
+    whole: Mapping[str, Summary] | None = None,
+) -> Doubts:
+    """Find out what gates cannot be decided by.
+
+    Args:
+        specs: the gates of the session.
+        summaries: of the runs that the gates are asked of, by domain.
+        whole: of all runs that were planned, where gates leave some of them out.
+    """
+    every = (summaries if whole is None else whole).values()
+    return Doubts(
+        bounds=[spec for spec in specs if spec.name == UNAVAILABLE],
+        summaries=summaries,
+        never=sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in every),
+        planned=sum(one.runs for one in every),
+    )
+
+
+def evaluate(
+    specs: Sequence[GateSpec],
+    summaries: Mapping[str, Summary],
+    doubts: Doubts | None = None,
+) -> tuple[GateVerdict, ...]:
+    """Ask every gate of the domains that it is meant for, and of the pooled total.
+
+    `unavailable` bounds what the others tolerate, and is no gate that can hold by itself: the
+    share of unavailable runs says nothing of the agent. Without `doubts` these are those of the
+    summaries.
+
+    Raises:
+        KeyError: a gate names a metric that is not known.
+    """
+    found = doubts or doubts_of(specs, summaries)
+    return tuple(
+        _verdict(spec, summary, where=where, doubts=found)
+        for spec in specs
+        for where, summary in _asked_of(spec, summaries)
+    )
+
+
+def has_gate(specs: Iterable[GateSpec]) -> bool:
+    """Tell whether there is a gate that can hold by itself, and not only what gates tolerate."""
+    return any(spec.name != UNAVAILABLE for spec in specs)
+
+
+def _asked_of(spec: GateSpec, summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Summary]]:
+    if spec.domain:
+        own = [(name, one) for name, one in summaries.items() if is_of(name, spec.domain)]
+        return own or [(spec.domain, EMPTY)]
+    if len(summaries) == 1:
+        return [("", one) for one in summaries.values()]
+    return [*summaries.items(), (POOLED, sum(summaries.values(), EMPTY))]
+
+
+def is_of(name: str, domain: str) -> bool:
+    """Tell whether a group of runs is of a domain."""
+    # Where several agents ran on a domain, each has a summary of its own, `DOMAIN (AGENT)`.
+    return name == domain or name.startswith(f"{domain} (")
+
+
+def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) -> GateVerdict:
+    asked, share, whole, least = _question(spec, summary)
+    of_tasks = spec.name == TASK and whole > 0
+    why = no_runs(summary.runs) or doubts.of(where) or ("" if whole else "nothing to divide")
+    if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
+        # Of one try nothing can be said but how often it was right, which TSR says.
+        why = "each task was run once (--sop-trials)"
+    if why:
+        state = GateState.INCONCLUSIVE
+    elif share + 1e-9 >= least * whole:
+        state = GateState.HOLDS
+    else:
+        state = GateState.FAILS
+        why = f"{whole - share} below" if of_tasks else f"{share} of {whole}"
+    got = percent(share / whole) if whole else "n/a"
+    if of_tasks:
+        got = f"{share} of {whole} tasks"
+    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why)
+
+
+def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
+    """Return what is asked, what is divided by what, and how much of it there must be."""
+    bound = percent(spec.value)
+    if spec.name == UNAVAILABLE:
+        share = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
+        return f"unavailable <= {bound}", share, summary.runs, 0.0
+    if spec.name == TASK:
+        trials = summary.trials
+        return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
+    metric = METRICS[spec.name]
+    return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+
+
+def no_runs(runs: int) -> str:
+    """Say that there is nothing to ask of, or nothing."""
+    return "" if runs else "no run was planned"
+
+
+def _too_many(summary: Summary, bound: float) -> str:
+    count = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
+    # 29 of 100 are not more than 0.29, whatever the fractions leave in the last digit.
+    if count <= bound * summary.runs + 1e-9:
+        return ""
+    share = percent(count / summary.runs)
+    return f"{share} of the runs were unavailable, more than {percent(bound)}"
+
+
+def percent(share: float) -> str:
+    """Write a share so that two that differ are not printed alike beside a bound."""
+    return f"{100 * share:.4g}%"

@@ -1,0 +1,1 @@
+"""Decide on a run: the answer, the outcome, the procedure."""

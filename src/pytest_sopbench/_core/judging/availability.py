@@ -1,0 +1,144 @@
+"""Tell whether an exception means that a provider could not be reached.
+
+Exceptions are known by their qualified names, along the MRO and along the chain of explicit causes,
+and by the status that they carry. No provider's package is imported for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, cast
+
+from pytest_sopbench._core.values.foreign import attempt, said
+
+UNAVAILABLE: Final = frozenset(
+    {
+        "pytest_sopbench.errors.Unavailable",
+        *(
+            f"{client}.{name}"
+            for client in ("openai", "anthropic")
+            for name in ("RateLimitError", "InternalServerError", "APIConnectionError")
+        ),
+        "botocore.exceptions.ConnectionError",
+        "botocore.exceptions.HTTPClientError",
+        *(
+            f"{client}.{name}"
+            for client in ("httpx", "httpx2")
+            for name in ("TimeoutException", "NetworkError", "ProxyError", "RemoteProtocolError")
+        ),
+        "requests.exceptions.ConnectionError",
+        "requests.exceptions.Timeout",
+        "requests.exceptions.ChunkedEncodingError",
+        "urllib3.exceptions.TimeoutError",
+        "urllib3.exceptions.ProtocolError",
+        "urllib3.exceptions.ProxyError",
+        "urllib3.exceptions.MaxRetryError",
+        "urllib3.exceptions.NewConnectionError",
+    }
+)
+"""Exceptions that always mean it, and whatever derives from them."""
+
+WITH_STATUS: Final = frozenset(
+    {
+        "openai.APIError",
+        "anthropic.APIError",
+        "botocore.exceptions.ClientError",
+        "httpx.HTTPStatusError",
+        "httpx2.HTTPStatusError",
+        "requests.exceptions.HTTPError",
+    }
+)
+"""Exceptions whose status or code decides."""
+
+_DEEPEST: Final = 50
+"""Groups inside each other that are looked into."""
+
+_REQUEST_TIMEOUT: Final = 408
+_TOO_MANY_REQUESTS: Final = 429
+_SERVER_ERRORS: Final = range(500, 600)
+
+_CODES: Final = frozenset(
+    {
+        # botocore's own lists of errors that it takes for throttling or for transient
+        "BandwidthLimitExceeded", "EC2ThrottledException", "InternalError", "InternalFailure",
+        "InternalServerError", "InternalServerException", "LimitExceededException",
+        "ModelNotReadyException", "ModelTimeoutException", "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled",
+        "RequestThrottledException", "RequestTimeout", "RequestTimeoutException",
+        "ServiceUnavailable", "ServiceUnavailableException", "SlowDown", "ThrottledException",
+        "Throttling", "ThrottlingException", "TooManyRequestsException",
+        "TransactionInProgressException", "internalServerException", "serviceUnavailableException",
+        "throttlingException", "modelTimeoutException",
+        # what OpenAI says inside a stream, where there is no status
+        "rate_limit_exceeded", "server_error",
+    }
+)  # fmt: skip
+
+
+def is_unavailable(
+    error: BaseException, names: frozenset[str] = frozenset(), depth: int = 0
+) -> bool:
+    """Whether the error, or one that it was raised from (`raise ... from`), means unavailability.
+
+    What was raised while such an error was handled is a fault of the handler. A group of errors
+    means it only if each of its members does, so that no bug hides among them.
+
+    Args:
+        error: what the agent raised.
+        names: qualified names of more exceptions, like `mypkg.errors.Overloaded`.
+        depth: in how many groups it stands; nobody looks into more than a few dozen.
+    """
+    known = UNAVAILABLE | names
+    return any(_means_it(one, known, names, depth) for one in chain(error))
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """Return the error and what it was raised from, each once."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__
+
+
+def _means_it(
+    error: BaseException, known: frozenset[str], names: frozenset[str], depth: int
+) -> bool:
+    own = {_qualified(kind) for kind in type(error).__mro__}
+    if not own.isdisjoint(known):
+        return True
+    if not own.isdisjoint(WITH_STATUS):
+        return _status_says_so(error)
+    if issubclass(type(error), BaseExceptionGroup) and depth < _DEEPEST:
+        members = cast("tuple[BaseException, ...]", said(error, "exceptions"))
+        return all(is_unavailable(member, names, depth + 1) for member in members)
+    return False
+
+
+def _qualified(kind: type) -> str:
+    # Of a builtin exception, people write the plain name.
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return attempt(lambda: f"{module}{kind.__qualname__}", "")
+
+
+def _status_says_so(error: BaseException) -> bool:
+    response = said(error, "response")
+    # A mapping for botocore, an object for the HTTP clients.
+    details, metadata = _part(response, "Error"), _part(response, "ResponseMetadata")
+    codes = (said(error, "code"), said(error, "type"), details.get("Code"))
+    statuses = (
+        said(error, "status_code"),
+        said(response, "status_code"),
+        metadata.get("HTTPStatusCode"),
+    )
+    return any(isinstance(code, str) and code in _CODES for code in codes) or any(
+        isinstance(status, int)
+        and (status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status in _SERVER_ERRORS)
+        for status in statuses
+    )
+
+
+def _part(response: object, name: str) -> Mapping[str, object]:
+    part = said(response, name)
+    return cast("Mapping[str, object]", part) if isinstance(part, Mapping) else {}

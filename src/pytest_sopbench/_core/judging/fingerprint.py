@@ -1,0 +1,73 @@
+"""Know whether two sessions were judged alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
+
+from pytest_sopbench._core.contract.rules import Rule
+from pytest_sopbench._core.model.task import OutputField, Rules
+
+VERSION = 2
+"""Counts up when the judge itself decides otherwise than before for the same rules."""
+
+
+def judging_hash(rules: Mapping[str, Rules]) -> str:
+    """Hash what decides whether an answer matches, or a contract holds.
+
+    That is types, aliases, tolerances, scoring, and the rules without the clauses they cite.
+
+    The known labels of a field are no part of it: they come from the rows, word reasons and
+    decide nothing, and a row that is added must not make a baseline incomparable.
+
+    Args:
+        rules: by the name of their domain; the order of domains and of fields means nothing.
+    """
+    material = {
+        "version": VERSION,
+        "domains": {
+            name: {
+                "scoring": one.scoring.value,
+                "fields": {field.name: _field(field) for field in one.fields},
+                "rules": {rule.id: _rule(rule) for rule in one.contract.rules}
+                if one.contract
+                else {},
+            }
+            for name, one in rules.items()
+        },
+    }
+    text = json.dumps(material, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _field(field: OutputField) -> dict[str, Any]:
+    return {
+        "type": field.type.value,
+        "aliases": dict(field.aliases),
+        "tolerance": field.tolerance,
+        "ordered": field.ordered,
+        "compare": field.compare.value,
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "demand": _spelled(rule.demand),
+        "severity": rule.severity.value,
+        "when": _spelled(rule.when),
+    }
+
+
+def _spelled(value: object) -> Any:
+    """Write a value of a rule with the name of its type, since `all` and `any` look alike."""
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {one.name: _spelled(getattr(value, one.name)) for one in fields(value)}
+        return {type(value).__name__: named}
+    if isinstance(value, Mapping):
+        return {name: _spelled(one) for name, one in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(one) for one in cast("Sequence[object]", value)]
+    return value

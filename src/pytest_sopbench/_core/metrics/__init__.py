@@ -1,0 +1,1 @@
+"""What many runs come to: counts that add, and the rates that derive from them."""

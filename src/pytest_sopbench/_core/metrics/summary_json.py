@@ -1,0 +1,137 @@
+"""A summary as the last line of a saved session holds it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.model.verdict import Outcome
+
+from .counts import (
+    Amount,
+    DisputedCounts,
+    FieldPairs,
+    GroundedCounts,
+    RunCounts,
+    ToolCounts,
+    UnneededCounts,
+)
+from .rule_counts import ContractTally, RuleTally
+from .summary import Summary
+from .total import MEAN_NAMES, Total
+
+_COUNTS = ("tasks", "runs", "completed", "correct")
+_RATES = MEAN_NAMES
+_PLAIN = ("only_published", "reruns", "without_calls")
+
+
+def summary_to_json(summary: Summary) -> dict[str, Any]:
+    """Return counts and rates; a rate with nothing to divide is `None`, JSON's `null`."""
+    return {
+        **{name: getattr(summary, name) for name in _COUNTS + _RATES},
+        "latency_median_s": summary.latency_median,
+        "latency_p95_s": summary.latency_p95,
+        "calls_per_run": summary.calls_per_run,
+        "outcomes": {outcome.value: n for outcome, n in summary.outcomes.items()},
+        "tools": {
+            name: {"calls": one.calls, "bad": one.bad, "failed": one.failed}
+            for name, one in summary.tools.items()
+        },
+        "usage": {
+            name: {"total": one.total, "known": one.known} for name, one in summary.usage.items()
+        },
+        "mismatched": dict(summary.mismatched),
+        "disputed": {
+            **_run_counts(summary.disputed.counts),
+            "reasons": dict(summary.disputed.reasons),
+        },
+        **{name: getattr(summary, name) for name in _PLAIN},
+        "trials": [[*kind, tasks] for kind, tasks in summary.trials_by.items()],
+        "rules": [asdict(one) for one in summary.rules],
+        "contract": asdict(summary.contract),
+        "grounded": asdict(summary.grounded),
+        "unneeded": asdict(summary.unneeded),
+        "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
+        "answers": _pairs(summary.answers),
+        "wrong_pairs": _pairs(summary.wrong_pairs),
+        "durations_s": list(summary.durations),
+    }
+
+
+def summary_from_json(data: Mapping[str, Any]) -> Summary:
+    """Read what `summary_to_json` wrote; rates are derived again.
+
+    Raises:
+        ValueError: a key is missing, or holds something else than it should.
+    """
+    try:
+        disputed = dict(data["disputed"])
+        reasons = disputed.pop("reasons")
+        return Summary(
+            runs=data["runs"],
+            tasks=data["tasks"],
+            outcomes={Outcome(name): n for name, n in data["outcomes"].items()},
+            tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
+            usage={name: Amount(**one) for name, one in data["usage"].items()},
+            mismatched=dict(data["mismatched"]),
+            disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
+            **{name: data[name] for name in _PLAIN},
+            # Sessions that were saved before there were trials have one of each task.
+            trials_by={(n, right): tasks for n, right, tasks in data.get("trials", ())},
+            rules=tuple(_rule_from(one) for one in data["rules"]),
+            contract=ContractTally(**data["contract"]),
+            grounded=GroundedCounts(**data["grounded"]),
+            unneeded=UnneededCounts(**data["unneeded"]),
+            by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
+            answers=_pairs_from(data["answers"]),
+            wrong_pairs=_pairs_from(data["wrong_pairs"]),
+            durations=tuple(data["durations_s"]),
+        )
+    except (KeyError, TypeError, AttributeError) as fault:
+        msg = f"a summary with missing or unknown keys: {fault}"
+        raise ValueError(msg) from fault
+
+
+def total_to_json(total: Total) -> dict[str, Any]:
+    """Return the means over domains, and the pooled counts and rates without tables."""
+    pooled = summary_to_json(total.pooled)
+    pooled["chance"] = total.chance
+    tallies = ("trials", "contract", "grounded", "unneeded")
+    kept = (*_COUNTS, *_RATES, "outcomes", "usage", *_PLAIN, *tallies)
+    return {
+        "domains": total.domains,
+        "mean": dict(total.means),
+        "pooled": {name: pooled[name] for name in kept},
+    }
+
+
+def _rule_from(data: Mapping[str, Any]) -> RuleTally:
+    severity = Severity(data["severity"])
+    rest = {name: value for name, value in data.items() if name != "severity"}
+    return RuleTally(severity=severity, **rest)
+
+
+def _run_counts(counts: RunCounts) -> dict[str, int]:
+    return {"runs": counts.runs, "completed": counts.completed, "correct": counts.correct}
+
+
+def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:
+    nested: dict[str, dict[str, dict[str, int]]] = {}
+    for name, table in pairs.items():
+        rows = nested.setdefault(name, {})
+        for (expected, actual), number in table.items():
+            rows.setdefault(expected, {})[actual] = number
+    return nested
+
+
+def _pairs_from(nested: Mapping[str, Any]) -> dict[str, dict[tuple[str, str], int]]:
+    return {
+        name: {
+            (expected, actual): number
+            for expected, given in rows.items()
+            for actual, number in given.items()
+        }
+        for name, rows in nested.items()
+    }

@@ -1,0 +1,175 @@
+"""Count runs as they arrive, keeping nothing of them but counts."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from pytest_sopbench._core.model.task import JsonValue, OutputField
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
+from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
+from pytest_sopbench._core.records.record import MASK, CallRecord, RunRecord
+
+from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
+from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels
+from .procedure_counts import ProcedureTally
+from .summary import USAGE_NAMES, Summary
+from .trials_tally import TrialTally
+
+_NAME_LIMIT = 60
+_REASON_LIMIT = 200
+
+
+class Tally:
+    """Counts runs, each in a few microseconds and some hundred bytes at most.
+
+    Args:
+        fields: the domain's output fields. With them spellings of one label are counted as one
+            and fields that ask for no certain value are left out; without them, as when only a
+            saved session is at hand, each spelling of an expected value is a label.
+    """
+
+    def __init__(self, fields: Sequence[OutputField] = ()) -> None:
+        self._fields = field_labels(fields) if fields else None
+        self._unknown = FieldLabels()
+        self._outcomes: Counter[Outcome] = Counter()
+        self._tools: dict[str, list[int]] = {}
+        self._by_expected: dict[str, list[int]] = {}
+        self._answers = PairCounter()
+        self._wrong_pairs = PairCounter()
+        self._mismatched: Counter[str] = Counter()
+        self._disputed = [0, 0, 0]
+        self._reasons: Counter[str] = Counter()
+        self._usage: dict[str, list[float]] = {}
+        self._durations = array("d")
+        self._without_calls = 0
+        self._procedure = ProcedureTally()
+        self._only_published = 0
+        self._reruns = 0
+        self._trials = TrialTally()
+
+    def add(self, record: RunRecord) -> None:
+        """Count one run; each key must come once, since the first verdict of a run counts."""
+        self._outcomes[record.outcome] += 1
+        self._trials.add(record)
+        self._only_published += record.only_published
+        self._add_expected(record)
+        if record.outcome in COMPLETED:
+            self._add_answer(record)
+        for call in record.calls:
+            self._add_call(call)
+        if record.duration_s is not None:
+            # Four digits say all that a duration can, and keep a saved summary short.
+            self._durations.append(float(f"{record.duration_s:.4g}"))
+            self._without_calls += not record.calls
+        self._procedure.add(record)
+        if record.usage != UNKNOWN_USAGE:
+            self._add_usage(record)
+
+    def add_rerun(self) -> None:
+        """Count that another plugin ran a finished run again, which changes no verdict."""
+        self._reruns += 1
+
+    def summary(self) -> Summary:
+        """Return what was counted so far."""
+        return Summary(
+            runs=self._outcomes.total(),
+            tasks=self._trials.tasks,
+            outcomes={one: self._outcomes[one] for one in Outcome if self._outcomes[one]},
+            tools={
+                name: ToolCounts(calls=calls, bad=bad, failed=failed)
+                for name, (calls, bad, failed) in sorted(self._tools.items())
+            },
+            by_expected={
+                label: _run_counts(counts) for label, counts in sorted(self._by_expected.items())
+            },
+            answers=self._answers.pairs(),
+            wrong_pairs=self._wrong_pairs.pairs(),
+            mismatched=dict(sorted(self._mismatched.items())),
+            disputed=DisputedCounts(
+                counts=_run_counts(self._disputed), reasons=dict(sorted(self._reasons.items()))
+            ),
+            only_published=self._only_published,
+            reruns=self._reruns,
+            trials_by=self._trials.counts(),
+            without_calls=self._without_calls,
+            rules=self._procedure.rules,
+            contract=self._procedure.contract,
+            grounded=self._procedure.grounded,
+            unneeded=self._procedure.unneeded,
+            durations=tuple(sorted(self._durations)),
+            usage={
+                name: Amount(total=total, known=int(known))
+                for name, (total, known) in sorted(self._usage.items())
+            },
+        )
+
+    def _labels(self, expected: Mapping[str, JsonValue]) -> Mapping[str, FieldLabels]:
+        return self._fields or dict.fromkeys(expected, self._unknown)
+
+    def _add_expected(self, record: RunRecord) -> None:
+        completed, correct = record.outcome in COMPLETED, record.outcome is Outcome.CORRECT
+        groups: list[list[int]] = []
+        label = answer_label(record.expected, self._labels(record.expected))
+        if label is not None:
+            groups.append(self._by_expected.setdefault(label, [0, 0, 0]))
+        if record.disagreement:
+            groups.append(self._disputed)
+            self._reasons[record.disagreement[:_REASON_LIMIT]] += 1
+        for group in groups:
+            group[0] += 1
+            group[1] += completed
+            group[2] += correct
+
+    def _add_answer(self, record: RunRecord) -> None:
+        wrong = {mismatch.field: mismatch for mismatch in record.mismatches}
+        for name, labels in self._labels(record.expected).items():
+            expected = record.expected.get(name, MASK)
+            if name not in wrong and labels.counted and expected != MASK:
+                label = labels.of(expected)
+                # The judge's word: what matches counts as the label, however it was spelled.
+                if len(label) <= LABEL_LIMIT:
+                    self._answers.add(name, label, label)
+        for name, mismatch in wrong.items():
+            self._mismatched[name] += 1
+            if mismatch.expected != MASK:
+                self._add_pair(name, mismatch.expected, mismatch.actual)
+
+    def _add_pair(self, name: str, expected: JsonValue, actual: JsonValue) -> None:
+        labels = self._fields.get(name, self._unknown) if self._fields else self._unknown
+        label, instead = labels.of(expected), labels.of(actual)[: LABEL_LIMIT + 1]
+        if len(label) > LABEL_LIMIT:
+            return
+        if labels.counted:
+            self._answers.add(name, label, instead)
+        if len(instead) <= LABEL_LIMIT:
+            self._wrong_pairs.add(name, label, instead)
+
+    def _add_call(self, call: CallRecord) -> None:
+        # An agent may invent names without end, and long ones.
+        counts = self._tools.setdefault(call.name[:_NAME_LIMIT], [0, 0, 0])
+        counts[0] += 1
+        counts[1] += call.bad
+        counts[2] += call.error is not None and not call.bad
+
+    def _add_usage(self, record: RunRecord) -> None:
+        for name in USAGE_NAMES:
+            value: float | None = getattr(record.usage, name)
+            if value is not None:
+                amount = self._usage.setdefault(name, [0, 0])
+                amount[0] = round(amount[0] + value, MONEY_DIGITS)
+                amount[1] += 1
+
+
+def summary_of(records: Iterable[RunRecord], fields: Sequence[OutputField] = ()) -> Summary:
+    """Count records at once; see `Tally` for what `fields` change."""
+    tally = Tally(fields)
+    for record in records:
+        tally.add(record)
+    return tally.summary()
+
+
+def _run_counts(counts: Sequence[int]) -> RunCounts:
+    runs, completed, correct = counts
+    return RunCounts(runs=runs, completed=completed, correct=correct)

@@ -1,0 +1,67 @@
+"""Several domains together: the mean over domains, and all runs pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from .counts import ratio
+from .summary import EMPTY, Summary
+
+MEAN_NAMES = (
+    "tsr",
+    "ecr",
+    "c_tsr",
+    "tool_accuracy",
+    "grounded_tsr",
+    "contract_rate",
+    "pass_any",
+    "pass_all",
+    "chance",
+)
+"""The rates of which a mean over domains is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Several domains together.
+
+    `means` are over the domains that have the rate at all; a rate that no domain has is `None`.
+    `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
+    domains.
+    `most_frequent` are the runs that always giving each domain's most frequent answer would
+    have right, or `None` where one domain cannot tell.
+    """
+
+    domains: int
+    means: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    pooled: Summary = EMPTY
+    most_frequent: int | None = None
+
+    @property
+    def chance(self) -> float | None:
+        """The pooled TSR of always giving each domain's most frequent answer."""
+        return None if self.most_frequent is None else ratio(self.most_frequent, self.pooled.runs)
+
+
+def total_of(summaries: Mapping[str, Summary]) -> Total:
+    """Put the summaries of domains together."""
+    values = tuple(summaries.values())
+    most = [summary.most_frequent for summary in values]
+    pooled = sum(values, EMPTY)
+    return Total(
+        domains=len(values),
+        means={name: _mean([getattr(one, name) for one in values]) for name in MEAN_NAMES},
+        pooled=without_labels(pooled),
+        most_frequent=sum(one for one in most if one is not None) if None not in most else None,
+    )
+
+
+def without_labels(summary: Summary) -> Summary:
+    """Return a summary without what means nothing across domains: labels, fields and rules."""
+    return replace(summary, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=())
+
+
+def _mean(rates: list[float | None]) -> float | None:
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) / len(known) if known else None

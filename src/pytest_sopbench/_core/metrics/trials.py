@@ -1,0 +1,202 @@
+"""What the trials of a task come to: at least one correct, all of them, or a part.
+
+With `trials` runs of a task of which `correct` are correct, k of them drawn at random hold at
+least one correct run with probability 1 - C(trials - correct, k) / C(trials, k), and correct runs
+only with probability C(correct, k) / C(trials, k). Both are unbiased over the trials made.
+
+Sources: M. Chen et al., Evaluating large language models trained on code (2021), for pass@k;
+S. Yao et al., tau-bench (2024), for pass^k.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import comb
+
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
+from pytest_sopbench._core.statistics.intervals import wilson
+
+NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
+"""Outcomes that say nothing of the agent: it was not asked, or its provider was away."""
+
+
+def pass_any(trials: int, correct: int, k: int) -> float:
+    """Return the chance that at least one of k trials is correct (pass@k).
+
+    Raises:
+        ValueError: not 0 <= correct <= trials, or not 1 <= k <= trials.
+    """
+    _refuse_impossible(trials, correct, k)
+    return 1 - comb(trials - correct, k) / comb(trials, k)
+
+
+def pass_all(trials: int, correct: int, k: int) -> float:
+    """Return the chance that all of k trials are correct (pass^k).
+
+    Raises:
+        ValueError: not 0 <= correct <= trials, or not 1 <= k <= trials.
+    """
+    _refuse_impossible(trials, correct, k)
+    return comb(correct, k) / comb(trials, k)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialBounds:
+    """95 % intervals over tasks; `None` without a task."""
+
+    tsr: Bounds | None
+    pass_any: Bounds | None
+    pass_all: Bounds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialCounts:
+    """How many tasks had so many trials, and so many of them correct.
+
+    `tasks_by` maps (trials, correct) to tasks. Runs that were unavailable or never started are
+    trials that are not correct, exactly as they are for TSR.
+    """
+
+    tasks_by: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+
+    @property
+    def tasks(self) -> int:
+        return sum(self.tasks_by.values())
+
+    @property
+    def least(self) -> int:
+        """Trials of the task that has fewest; 0 without a task."""
+        return min((trials for trials, _ in self.tasks_by), default=0)
+
+    @property
+    def most(self) -> int:
+        """Trials of the task that has most; 0 without a task."""
+        return max((trials for trials, _ in self.tasks_by), default=0)
+
+    @property
+    def any_passed(self) -> int:
+        """Tasks with at least one correct trial."""
+        return sum(tasks for (_, correct), tasks in self.tasks_by.items() if correct)
+
+    @property
+    def all_passed(self) -> int:
+        """Tasks whose trials are all correct."""
+        return sum(tasks for (n, correct), tasks in self.tasks_by.items() if correct == n)
+
+    def pass_any(self, k: int = 0) -> float | None:
+        """Return the mean of pass@k over the tasks; with k = 0 of all trials of each task.
+
+        `None` where there is no task, or one with fewer than k trials.
+        """
+        return self._mean(pass_any, k)
+
+    def pass_all(self, k: int = 0) -> float | None:
+        """Return the mean of pass^k over the tasks; with k = 0 of all trials of each task.
+
+        `None` where there is no task, or one with fewer than k trials.
+        """
+        return self._mean(pass_all, k)
+
+    def passed(self, rate: float) -> int:
+        """Count the tasks that passed at least this rate of their trials."""
+        # As counts, since a rate is not exact: 0.1 + 0.2 is not 0.3.
+        return sum(
+            tasks
+            for (trials, correct), tasks in self.tasks_by.items()
+            if correct + 1e-9 >= rate * trials
+        )
+
+    def bounds(self, *, seed: int = 0) -> TrialBounds:
+        """Return 95 % intervals of TSR, pass any and pass all by a bootstrap over tasks.
+
+        Where all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
+        interval over the tasks stands in for it.
+        """
+        found = bootstrap(self.tasks_by, _rates, seed=seed)
+        if not found:
+            return TrialBounds(tsr=None, pass_any=None, pass_all=None)
+        rates = _rates(self.tasks_by)
+        tsr, passed_any, passed_all = (
+            bounds if bounds and bounds[0] < bounds[1] else wilson(round(rate * n), n)
+            for bounds, rate, n in zip(found, rates, [self.tasks] * 3, strict=True)
+        )
+        return TrialBounds(tsr=tsr, pass_any=passed_any, pass_all=passed_all)
+
+    def _mean(self, chance: Callable[[int, int, int], float], k: int) -> float | None:
+        if not self.tasks_by or self.least < k:
+            return None
+        passed = (
+            tasks * chance(trials, correct, k or trials)
+            for (trials, correct), tasks in self.tasks_by.items()
+        )
+        return sum(passed) / self.tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTrials:
+    """One task with its trials; some may have been unavailable, or never started."""
+
+    domain: str
+    task: str
+    agent: str = ""
+    trials: int
+    correct: int
+    unavailable: int = 0
+    not_run: int = 0
+
+    @property
+    def rate(self) -> float:
+        return self.correct / self.trials
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether some trials are correct and others, in which the agent was asked, are not."""
+        return 0 < self.correct < self.trials - self.unavailable - self.not_run
+
+
+def disagreements(runs: Iterable[tuple[RunKey, Outcome]]) -> tuple[TaskTrials, ...]:
+    """Return the tasks whose trials disagree, in the order of their first run.
+
+    A trial that was unavailable or never started disagrees with nothing.
+    """
+    counts: dict[tuple[str, str, str], Counter[Outcome]] = {}
+    for key, outcome in runs:
+        counts.setdefault((key.domain, key.task, key.agent), Counter())[outcome] += 1
+    found = (
+        TaskTrials(
+            domain=domain,
+            task=task,
+            agent=agent,
+            trials=outcomes.total(),
+            correct=outcomes[Outcome.CORRECT],
+            unavailable=outcomes[Outcome.UNAVAILABLE],
+            not_run=outcomes[Outcome.NOT_RUN],
+        )
+        for (domain, task, agent), outcomes in counts.items()
+    )
+    return tuple(one for one in found if one.disagrees)
+
+
+def _rates(tasks_by: Mapping[tuple[int, int], int]) -> tuple[float, float, float]:
+    """Return TSR, pass any and pass all; there is at least one task."""
+    runs = right = tasks = any_passed = all_passed = 0
+    for (trials, correct), number in tasks_by.items():
+        tasks += number
+        runs += number * trials
+        right += number * correct
+        any_passed += number * (correct > 0)
+        all_passed += number * (correct == trials)
+    return right / runs, any_passed / tasks, all_passed / tasks
+
+
+def _refuse_impossible(trials: int, correct: int, k: int) -> None:
+    if not 0 <= correct <= trials:
+        msg = f"{correct} of {trials} trials cannot be correct"
+        raise ValueError(msg)
+    if not 1 <= k <= trials:
+        msg = f"k is a number of trials from 1 to {trials}, not {k}"
+        raise ValueError(msg)

@@ -1,0 +1,1 @@
+"""What things are: tasks, traces, trajectories, verdicts."""

@@ -1,0 +1,153 @@
+"""What is observed of one run: its tool calls, what it returned or raised, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from .task import JsonValue
+
+
+class FindingKind(StrEnum):
+    """What is wrong with the way a tool was called."""
+
+    UNKNOWN_TOOL = "unknown_tool"
+    MISSING_PARAMETER = "missing_parameter"
+    UNKNOWN_PARAMETER = "unknown_parameter"
+    INVALID_VALUE = "invalid_value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One departure of a tool call from its spec.
+
+    `copied` tells that the value was copied from the inputs or from an earlier result: then the
+    row breaks the spec, not the agent.
+    """
+
+    kind: FindingKind
+    parameter: str
+    message: str
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call of a tool, as seen at the toolbox; times in seconds from the start of the run.
+
+    `overlaps` counts the calls after this one that began before it ended. A trace has its calls
+    in the order in which they began, so this one number tells all of its order in time.
+    """
+
+    name: str
+    arguments: JsonValue
+    result: JsonValue = None
+    error: str | None = None
+    findings: tuple[Finding, ...] = ()
+    started: float = 0.0
+    duration: float = 0.0
+    overlaps: int = 0
+
+    @property
+    def succeeded(self) -> bool:
+        return self.error is None
+
+    @property
+    def bad(self) -> bool:
+        """Whether the call itself was wrong; a tool that failed on a good call is not bad."""
+        return any(not finding.copied for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """An approval that was recorded during a run; `started` in seconds from its start.
+
+    `calls` counts the calls that had begun when it was recorded; traces of before have none.
+    """
+
+    step: str
+    by: str
+    started: float = 0.0
+    calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a run consumed, where the agent told it; `None` is unknown, and never 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model_calls: int | None = None
+    cost_usd: float | None = None
+
+
+UNKNOWN_USAGE = Usage()
+"""The usage of a run that told nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What an agent raised: its qualified type, its message, and the user's frames as text."""
+
+    type: str
+    message: str
+    traceback: str = ""
+
+
+class ReturnedKind(StrEnum):
+    """What an agent's return value was, once every supported shape is unwrapped."""
+
+    MAPPING = "mapping"
+    TEXT = "text"
+    NOTHING = "nothing"
+    UNUSABLE = "unusable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What an agent returned, in words that JSON has.
+
+    `problem` says why an `UNUSABLE` value cannot be an answer; `declared_error` is what an
+    object with `success` false or a non-empty `error` said of itself.
+    """
+
+    kind: ReturnedKind
+    mapping: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    text: str = ""
+    problem: str = ""
+    declared_error: str | None = None
+    usage: Usage = UNKNOWN_USAGE
+    messages: tuple[JsonValue, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Ending(StrEnum):
+    """How the runner saw a run end."""
+
+    RETURNED = "returned"
+    RAISED = "raised"
+    UNAVAILABLE = "unavailable"
+    TIMED_OUT = "timed_out"
+    OVER_LIMIT = "over_limit"
+    PROCESS_DIED = "process_died"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Everything observed in one run; `duration` in seconds.
+
+    `returned` is there exactly when the ending is `RETURNED`. `output` is what the agent wrote
+    to stdout and stderr. `notes` tell what was changed so that the text could be encoded.
+    """
+
+    ending: Ending
+    returned: Returned | None = None
+    problem: Problem | None = None
+    calls: tuple[ToolCall, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    usage: Usage = UNKNOWN_USAGE
+    messages: tuple[JsonValue, ...] = ()
+    output: str = ""
+    duration: float = 0.0
+    notes: tuple[str, ...] = ()

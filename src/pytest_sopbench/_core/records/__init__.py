@@ -1,0 +1,1 @@
+"""The one shape of a finished run, and the lines in which it is written."""

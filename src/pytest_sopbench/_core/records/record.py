@@ -1,0 +1,283 @@
+"""The one shape of a finished run: what crosses xdist, what is on disk, what reports read.
+
+A record holds what a judge decided and what a reader needs to understand it, and nothing that
+only the process of the run could use. `to_line` and `from_line` are inverse; the line is ASCII.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.model.task import JsonValue, Rules, Task
+from pytest_sopbench._core.model.trace import (
+    UNKNOWN_USAGE,
+    Ending,
+    Finding,
+    Problem,
+    Returned,
+    ToolCall,
+    Trace,
+    Usage,
+)
+from pytest_sopbench._core.model.verdict import Answer, AnswerForm, Mismatch, Outcome, Verdict
+
+from .rule_line import kept_rule, rule_from_json, rule_to_json
+
+TEXT_LIMIT = 4_000
+"""Characters of the agent's text that a record keeps."""
+
+RESULT_LIMIT = 2_000
+"""Characters of one value that a record keeps; a longer one becomes its hash and size.
+
+It bounds tool results, arguments and answers alike: an agent may return megabytes.
+"""
+
+MASK = "***"
+"""What stands in every output for the value of a private column."""
+
+
+class RunKey(NamedTuple):
+    """What makes a run this run and no other: one agent on one task, once."""
+
+    domain: str
+    task: str
+    trial: int = 1
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord:
+    """One tool call of a record; `bad` is the judge's word, `findings` say why.
+
+    `overlaps` is that of the `ToolCall`; a line does not hold it where it is 0.
+    """
+
+    name: str
+    arguments: JsonValue
+    result: JsonValue = None
+    error: str | None = None
+    bad: bool = False
+    findings: tuple[str, ...] = ()
+    overlaps: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Whether a run made exactly the expected calls, or where it departs from them."""
+
+    held: bool
+    departure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One run as it is kept. A run is known by `key`: domain, task, trial and agent.
+
+    `rules` tell why only where they are broken. `trajectory` and `unneeded` are `None` where no
+    calls are expected of the task. `trace` is where its event log lies, from the session's
+    folder of traces, or empty where none is kept.
+    """
+
+    domain: str
+    task: str
+    trial: int = 1
+    agent: str = ""
+    task_hash: str = ""
+    outcome: Outcome
+    reason: str = ""
+    answer: Mapping[str, JsonValue] | None = None
+    answer_form: str = ""
+    expected: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    mismatches: tuple[Mismatch, ...] = ()
+    text: str = ""
+    calls: tuple[CallRecord, ...] = ()
+    usage: Usage = UNKNOWN_USAGE
+    duration_s: float | None = None
+    problem: Problem | None = None
+    disagreement: str = ""
+    only_published: bool = False
+    rules: tuple[RuleResult, ...] = ()
+    contract: RuleState | None = None
+    grounded: bool | None = None
+    trajectory: Held | None = None
+    unneeded: int | None = None
+    trace: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> RunKey:
+        return RunKey(self.domain, self.task, self.trial, self.agent)
+
+
+def record_of(
+    rules: Rules,
+    task: Task,
+    trace: Trace | None,
+    verdict: Verdict,
+    *,
+    trial: int = 1,
+    agent: str = "",
+) -> RunRecord:
+    """Keep a judged run. A run that left no trace, or died, has no duration, which is not 0."""
+    private = {output.name for output in rules.fields if output.private}
+    return RunRecord(
+        domain=task.domain,
+        task=task.id,
+        trial=trial,
+        agent=agent,
+        task_hash=task.hash,
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        answer=_answer(verdict.answer, private),
+        answer_form=verdict.answer.form.value if verdict.answer else "",
+        expected=_masked(task.expected, private),
+        mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
+        text="" if private else _text(trace.returned if trace else None),
+        calls=tuple(_call(call) for call in trace.calls) if trace else (),
+        usage=trace.usage if trace else UNKNOWN_USAGE,
+        duration_s=_duration(trace),
+        problem=trace.problem if trace else None,
+        disagreement=task.disagreement,
+        only_published=verdict.only_published,
+        rules=tuple(kept_rule(one) for one in verdict.rules),
+        contract=verdict.contract,
+        grounded=verdict.grounded,
+        trajectory=_held(verdict.departure),
+        unneeded=verdict.unneeded,
+        notes=trace.notes if trace else (),
+    )
+
+
+def to_line(record: RunRecord) -> str:
+    """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
+    return _ENCODER.encode({"type": "run", **_parts(record)})
+
+
+def _plain_part(part: object) -> dict[str, Any]:
+    if isinstance(part, RuleResult):
+        return rule_to_json(part)
+    parts = _parts(part)
+    if isinstance(part, CallRecord) and not part.overlaps:
+        del parts["overlaps"]
+    return parts
+
+
+# Twelve characters of JSON are the most that one of a text takes: two escapes of six.
+_SURELY_SHORT: Final = RESULT_LIMIT // 12 - 2
+_SORTING: Final = json.JSONEncoder(sort_keys=True)
+
+# Made once: `json.dumps` makes an encoder for each call that is told anything.
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
+)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    # Not `asdict`, which copies every value it meets: this is done once for each run.
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def from_line(line: str) -> RunRecord:
+    """Read what `to_line` wrote.
+
+    Raises:
+        ValueError: the line is not JSON, not of a run, or lacks a key.
+    """
+    data: dict[str, Any] = json.loads(line)
+    if data.pop("type", None) != "run":
+        msg = "not the line of a run"
+        raise ValueError(msg)
+    return record_from_json(data)
+
+
+def record_from_json(data: dict[str, Any]) -> RunRecord:
+    """Read what stands in a run's line besides its type; `data` is used up.
+
+    Raises:
+        ValueError: a key is missing or unknown, or holds something else than it should.
+    """
+    try:
+        data["outcome"] = Outcome(data["outcome"])
+        data["mismatches"] = tuple(Mismatch(**one) for one in data["mismatches"])
+        data["calls"] = tuple(_call_from(one) for one in data["calls"])
+        data["usage"] = Usage(**data["usage"])
+        data["problem"] = Problem(**data["problem"]) if data["problem"] else None
+        data["rules"] = tuple(rule_from_json(one) for one in data["rules"])
+        data["contract"] = RuleState(data["contract"]) if data["contract"] else None
+        data["trajectory"] = Held(**data["trajectory"]) if data["trajectory"] else None
+        data["notes"] = tuple(data["notes"])
+        return RunRecord(**data)
+    except (KeyError, TypeError) as fault:
+        msg = f"a run's line with missing or unknown keys: {fault}"
+        raise ValueError(msg) from fault
+
+
+def _call_from(data: dict[str, Any]) -> CallRecord:
+    data["findings"] = tuple(data["findings"])
+    return CallRecord(**data)
+
+
+def _held(departure: str | None) -> Held | None:
+    return None if departure is None else Held(held=not departure, departure=departure)
+
+
+def _duration(trace: Trace | None) -> float | None:
+    # A process that died took its clock with it.
+    if trace is None or trace.ending is Ending.PROCESS_DIED:
+        return None
+    return round(trace.duration, 6)
+
+
+def _answer(answer: Answer | None, private: set[str]) -> Mapping[str, JsonValue] | None:
+    if answer is None or answer.form is AnswerForm.NOT_FOUND:
+        return None
+    return {name: _cut(value) for name, value in _masked(answer.values, private).items()}
+
+
+def _mismatch(mismatch: Mismatch, private: set[str]) -> Mismatch:
+    if mismatch.field in private:
+        return replace(mismatch, expected=MASK, actual=MASK)
+    return replace(mismatch, actual=_cut(mismatch.actual))
+
+
+def _masked(values: Mapping[str, JsonValue], private: set[str]) -> Mapping[str, JsonValue]:
+    return {name: MASK if name in private else value for name, value in values.items()}
+
+
+def _text(returned: Returned | None) -> str:
+    if returned is None:
+        return ""
+    text = returned.text
+    # The answer stands at the end of what an agent says, so the end is what is worth keeping.
+    return text if len(text) <= TEXT_LIMIT else f"[...]{text[-TEXT_LIMIT:]}"
+
+
+def _call(call: ToolCall) -> CallRecord:
+    return CallRecord(
+        name=call.name,
+        arguments=_cut(call.arguments),
+        result=_cut(call.result),
+        error=call.error,
+        bad=call.bad,
+        findings=tuple(_finding(finding) for finding in call.findings),
+        overlaps=call.overlaps,
+    )
+
+
+def _finding(finding: Finding) -> str:
+    return f"{finding.message} (copied)" if finding.copied else finding.message
+
+
+def _cut(value: JsonValue) -> JsonValue:
+    if type(value) is str and len(value) <= _SURELY_SHORT:
+        return value
+    text = _SORTING.encode(value)
+    if len(text) <= RESULT_LIMIT:
+        return value
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}

@@ -1,0 +1,1 @@
+"""Intervals and tests, pure and by the standard library alone."""

@@ -1,0 +1,1 @@
+"""A trajectory held against expected calls and against approved snapshots."""

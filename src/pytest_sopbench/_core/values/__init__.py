@@ -1,0 +1,1 @@
+"""JSON values at the door: read, normalised, matched."""

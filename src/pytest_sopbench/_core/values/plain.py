@@ -1,0 +1,155 @@
+"""Say any Python value in the words that JSON has.
+
+Agents and tools hand over whatever they like; after this door there is only `JsonValue`, every
+text can be encoded, and no container is shared with its owner.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from typing import Final, TypeVar, cast
+
+from pytest_sopbench._core.model.task import JsonValue
+
+from .foreign import ITERABLES, OPAQUE, attempt, shown, type_name, unwrap
+
+T = TypeVar("T")
+
+DEPTH_LIMIT: Final = 100
+"""Containers inside one another; what lies deeper is cut."""
+
+SIZE_LIMIT: Final = 1_000_000
+"""Values inside one value; the rest is cut, since a few shared lists can unfold without end."""
+
+_DIGIT_BITS: Final = 13_000  # Python refuses to write longer integers in decimal
+_NOTES_LIMIT: Final = 20
+
+
+def plain(value: object, notes: list[str] | None = None) -> JsonValue:
+    """Return a copy of `value` in JSON's words; never raises, whatever the value does.
+
+    What could not be said as it was is told in `notes`, each kind once.
+    """
+    copier = _Copier([] if notes is None else notes)
+    try:
+        return copier.copy(value, 0)
+    except RecursionError:
+        # The caller itself stands so deep on the stack that there is no room for a walk.
+        copier.note("a value nested too deep was cut")
+        return "[nested too deep]"
+
+
+def encodable(text: str, notes: list[str] | None = None) -> str:
+    """Return `text` with lone surrogates as backslash escapes, so that UTF-8 can hold it."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        if notes is not None:
+            _note(notes, "a broken character was written as a backslash escape")
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
+
+
+def _note(notes: list[str], words: str) -> None:
+    if words not in notes and len(notes) < _NOTES_LIMIT:
+        notes.append(words)
+
+
+class _Copier:
+    """One walk through one value."""
+
+    __slots__ = ("_left", "_notes", "_open")
+
+    def __init__(self, notes: list[str]) -> None:
+        self._notes = notes
+        self._open: set[int] = set()
+        self._left = SIZE_LIMIT
+
+    def note(self, words: str) -> None:
+        _note(self._notes, words)
+
+    def copy(self, value: object, depth: int) -> JsonValue:
+        if type(value) is str:
+            return value if value.isascii() else encodable(value, self._notes)
+        if value is None or value is True or value is False:
+            return value
+        if type(value) is int or type(value) is float:
+            return self._number(value)
+        return self._inside(value, depth)
+
+    def _number(self, value: float) -> JsonValue:
+        if isinstance(value, int):
+            if value.bit_length() <= _DIGIT_BITS:
+                return value
+            self.note("an integer of thousands of digits was written as hexadecimal text")
+            return hex(value)
+        if math.isfinite(value):
+            return value
+        self.note("a number that is not finite was written as text")
+        return str(value)
+
+    def _inside(self, value: object, depth: int) -> JsonValue:
+        if depth >= DEPTH_LIMIT:
+            self.note(f"a value nested more than {DEPTH_LIMIT} deep was cut")
+            return "[nested too deep]"
+        here = id(value)
+        if here in self._open:
+            self.note("a value that contains itself was cut")
+            return "[contains itself]"
+        self._open.add(here)
+        try:
+            return self._container(value, depth + 1)
+        finally:
+            self._open.discard(here)
+
+    def _container(self, value: object, depth: int) -> JsonValue:
+        if type(value) is dict:
+            return self._mapping(cast("dict[object, object]", value), depth)
+        if type(value) not in ITERABLES:
+            return self._unusual(value, depth)
+        values = self._fitting(cast("Collection[object]", value))
+        copied = [self.copy(one, depth) for one in values]
+        if type(value) is list or type(value) is tuple:
+            return copied
+        # A set has no order of its own, and another process would have another one.
+        return sorted(copied, key=_as_text)
+
+    def _mapping(self, value: dict[object, object], depth: int) -> JsonValue:
+        copied: dict[str, JsonValue] = {}
+        for key, one in self._fitting(value.items()):
+            name = key if type(key) is str and key.isascii() else self._key(key, depth)
+            if name in copied:
+                self.note("two keys that are the same as text became one")
+            copied[name] = self.copy(one, depth)
+        return copied
+
+    def _key(self, key: object, depth: int) -> str:
+        if not isinstance(key, str):
+            self.note("a key that is not text was written as text")
+        copied = self.copy(key, depth)
+        return copied if isinstance(copied, str) else _as_text(copied)
+
+    def _fitting(self, values: Collection[T]) -> list[T]:
+        """Take a snapshot at once: another thread of the agent may still be writing."""
+        kept = list(values)
+        self._left -= len(kept)
+        if self._left >= 0:
+            return kept
+        self.note(f"only the first {SIZE_LIMIT:,} values were kept")
+        room, self._left = self._left + len(kept), 0
+        return kept[:room]
+
+    def _unusual(self, value: object, depth: int) -> JsonValue:
+        simpler = attempt(lambda: unwrap(value, SIZE_LIMIT), OPAQUE)
+        if simpler is OPAQUE:
+            self.note(f"a value of type {type_name(value)} was written as its repr")
+            return encodable(shown(value), self._notes)
+        return self.copy(simpler, depth)
+
+
+def _as_text(value: JsonValue) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,1 @@
+"""What the process that prints the summary keeps of every run."""

@@ -1,0 +1,299 @@
+"""The books of the session, kept where the summary is printed: every planned run, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.tally import Tally
+from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, from_line, record_of, to_line
+from pytest_sopbench._hooks.printing.explanation import explain_record
+from pytest_sopbench._hooks.runs.journals import finished_in_journals, journals_of
+from pytest_sopbench._hooks.runs.prefetch import Flights
+from pytest_sopbench._hooks.runs.reportable import safe_record
+from pytest_sopbench._hooks.session.builtin_ids import learn_ids
+from pytest_sopbench._hooks.session.consistency import check_alike
+from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._reports.notices.alarms import Special
+from pytest_sopbench._reports.terminal.misses import LIMIT
+from pytest_sopbench._running.observing.interrupt import Deferral
+from pytest_sopbench._sessions.file.reader import SavedSession
+
+from .early_abort import FirstRuns
+from .resume import Resumption
+from .saving import Saving
+from .worker_crashes import Crashes, give_back, leave_out
+
+BROUGHT = frozenset({"sop_plan", "sop_run", "sop_rerun"})
+
+
+class Ledger:
+    """Enters each run as its report arrives; what never arrives is entered at the end."""
+
+    def __init__(self, sop: SopSession, flights: Flights) -> None:
+        self._sop = sop
+        self._flights = flights
+        self._outcomes: dict[RunKey, Outcome] = {}
+        sop.plan.made = self._outcomes
+        self.crashes = Crashes(sop, self._outcomes)
+        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._interrupts = Deferral()
+        self._crashed: list[str] = []
+        self.resumption = Resumption(sop)
+        self._saving = Saving(sop, self.resumption)
+        self._closed: dict[str, Summary] | None = None
+        self._has_begun = False
+        self.groups: dict[tuple[str, str], Summary] = {}
+        self._first_runs = FirstRuns()
+        self.misses: list[RunRecord] = []
+        self.missed = 0
+        self.breaking: list[RunRecord] = []
+        self.special = Special()
+        self._tell_again: Callable[[RunRecord], None] | None = None
+
+    @property
+    def has_runs(self) -> bool:
+        plan = self._sop.plan
+        has_runs = self._outcomes or plan.builtin.keys or plan.tests.keys
+        # A fault of the set-up, before the first test, is no session that lacks runs.
+        lacks = not has_runs and self._has_begun and missing_runs(self._sop)
+        return bool(has_runs or lacks) and not self.resumption.refused
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What keeps the saved session from being this one, whole."""
+        return self._saving.problems
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong with the saved session."""
+        journals = (*self._flights.problems, *self.crashes.problems)
+        return (*self._saving.problems, *self._saving.log_problems, *journals)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        self._has_begun = True
+        with self._interrupts.installed():
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Most reports bring nothing for the books.
+        if not BROUGHT.isdisjoint(report.__dict__):
+            # A run that Ctrl-C caught between the books and the file would be in one of them only.
+            with self._interrupts:
+                self._take(report)
+        if report.when == "teardown":
+            self._first_runs.check()
+
+    def _take(self, report: pytest.TestReport) -> None:
+        # Taken off the report, because pytest keeps every report until the end.
+        plan: str | None = report.__dict__.pop("sop_plan", None)
+        line: str | None = report.__dict__.pop("sop_run", None)
+        events: str = report.__dict__.pop("sop_events", "")
+        taken_over: bool = report.__dict__.pop("sop_taken_over", False)
+        inherited: bool = report.__dict__.pop("sop_inherited", False)
+        if plan is not None:
+            self._learn(plan, getattr(report, "node", None))
+        if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
+            # Another plugin ran the item again; the first verdict counts.
+            self._tally(key.domain, key.agent).add_rerun()
+        if line is not None:
+            # In the process that made the run, its record need not be read back.
+            record: RunRecord = report.__dict__.pop("sop_record", None) or from_line(line)
+            if inherited and record.key in self._outcomes:
+                # Reported before its worker died; a second test of the task has asked for it.
+                return
+            self._enter(record, line, events, taken_over=taken_over)
+            if not taken_over:
+                self._first_runs.watch(record)
+
+    def learn(self, plan: str, node: Any) -> None:
+        """Take over the plan that a worker has sent at its end; see `_learn`."""
+        with self._interrupts:
+            self._learn(plan, node)
+
+    def _learn(self, plan: str, node: Any) -> None:
+        if plan:
+            check_alike(self._sop, self._sop.plan.add_json(plan), node)
+        # In the process that makes the runs the plan is known, and an empty one is sent.
+        self.resumption.check_plan()
+        self._enter_early_crashes()
+
+    def tell_again(self, told: Callable[[RunRecord], None]) -> None:
+        """Have something called for each run that was made although it had been made before."""
+        self._tell_again = told
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        key = self._sop.plan.key(nodeid)
+        if key is not None and key not in self._outcomes and self._sop.makes_runs:
+            self._saving.start(key)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Learn which built-in items the workers collected."""
+        learn_ids(self._sop, ids)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        """Enter the run that a worker was making when it died."""
+        with self._interrupts:
+            self._take_crash(crashitem, report, sched)
+
+    def _take_crash(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
+        key = self._sop.plan.key(crashitem)
+        if self.crashes.has_ended(crashitem, report):
+            leave_out(report)
+            return
+        if self.crashes.is_given_back(crashitem, key, report):
+            give_back(crashitem, report, sched)
+            return
+        if key is None:
+            # Which run it was, the plan of another worker will tell.
+            self._crashed.append(crashitem)
+            return
+        builtin = crashitem in self._sop.plan.builtin.keys
+        # The test of a project may have died by its own code, when its run had ended well.
+        stands = not builtin and self.crashes.had_finished(key, report)
+        if key not in self._outcomes and not stands:
+            record = self._without_report(key, Trace(ending=Ending.PROCESS_DIED))
+            self._enter(record)
+            if builtin:
+                setattr(report, "sop_miss", True)  # noqa: B010 - reports carry what plugins add
+                # xdist says which worker crashed, and nothing of the task.
+                report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
+
+    def _enter_early_crashes(self) -> None:
+        for crashitem in self._crashed:
+            key = self._sop.plan.key(crashitem)
+            if key is not None and key not in self._outcomes:
+                self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
+        self._crashed.clear()
+
+    def close(self) -> Mapping[str, Summary]:
+        """Enter what was planned and never seen, finish the file, and return the summaries."""
+        if self._closed is None:
+            # Entered as they are below, none of them would look missing any more.
+            self._sop.plan.missing = {**missing_runs(self._sop)}
+            planned = whole_plan(self._sop)
+            self._enter_unasked(planned)
+            unmade = self.crashes.unmade()
+            for key in planned:
+                if key not in self._outcomes:
+                    self._enter(self._without_report(key, unmade.get(key)))
+            self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
+            self._closed = {self._title(*group): one for group, one in self.groups.items()}
+            self._saving.finish(planned, self._closed)
+            if not self._saving.problems:
+                journals_of(self._sop).end()
+        return self._closed
+
+    def disagreeing(self, domain: str, agent: str) -> Sequence[TaskTrials]:
+        """Return the tasks of a closed group whose trials disagree."""
+        if not self.groups[domain, agent].trials_by:
+            return ()
+        # In the order of the plan, since that of arrival is another one each time.
+        return disagreements(
+            (key, self._outcomes[key])
+            for key in whole_plan(self._sop)
+            if (key.domain, key.agent) == (domain, agent)
+        )
+
+    def read_back(self) -> SavedSession | None:
+        """Read the finished session; `None` where it was not written, or is damaged since."""
+        return self._saving.read_back()
+
+    def _enter_unasked(self, planned: Container[RunKey]) -> None:
+        """Enter runs that ended, and whose tests were never run: they were made, and paid for."""
+        for done in self._flights.left_over:
+            if done.kept.record.key not in self._outcomes:
+                self._enter(done.kept.record, done.line, done.kept.events)
+                self.special.unasked += 1
+        for record, line in self.resumption.unasked():
+            if record.key not in self._outcomes and record.key in planned:
+                self._enter(record, line, taken_over=True)
+        for key, run in finished_in_journals(self._sop, self._flights.problems).items():
+            if key not in self._outcomes and key in planned:
+                self._enter(run.record, run.line, run.events)
+                self.special.unasked += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        if not self._sop.makes_runs:
+            return
+        if not self.has_runs and self._sop.options.shard is not None and self._sop.plan.specs:
+            # A shard without tasks is a part like the others, when they are put together.
+            self._saving.begin()
+            self.close()
+        elif self.has_runs:
+            self.close()
+
+    def _enter(
+        self,
+        record: RunRecord,
+        line: str | None = None,
+        events: str = "",
+        *,
+        taken_over: bool = False,
+    ) -> None:
+        """Count a run and write it, once."""
+        tally = self._tally(record.domain, record.agent)
+        if record.key in self._outcomes:
+            # Made again by a worker that took over from a dead one; the first verdict counts.
+            tally.add_rerun()
+            if self._tell_again is not None and not taken_over:
+                self._tell_again(record)
+            return
+        self.resumption.watch(record, taken_over=taken_over)
+        self._outcomes[record.key] = record.outcome
+        tally.add(record)
+        self._saving.add_events(record.key, events)
+        self._saving.add(line or to_line(record))
+        if not taken_over:
+            # What an agent of an earlier process left behind has gone with it.
+            self.special.watch(record)
+        if record.outcome is not Outcome.CORRECT:
+            self._miss(record)
+        if record.rules and TaskName(record.domain, record.task) not in self._sop.quarantined:
+            enforce = self._sop.options.contract == "enforce"
+            if breaches(record.rules, record.outcome, enforce=enforce):
+                self.breaking.append(record)
+        self._sop.config.hook.pytest_sop_run_finished(run=record)
+
+    def _tally(self, domain: str, agent: str) -> Tally:
+        if (domain, agent) not in self._tallies:
+            fields = self._sop.find_active(domain).domain.fields
+            self._tallies[domain, agent] = Tally(fields)
+        return self._tallies[domain, agent]
+
+    def _miss(self, record: RunRecord) -> None:
+        if TaskName(record.domain, record.task) in self._sop.quarantined:
+            return
+        if record.outcome is Outcome.NOT_RUN:
+            # Counted in the summary; a list of what never started would bury what went wrong.
+            return
+        self.missed += 1
+        if len(self.misses) < LIMIT:
+            self.misses.append(record)
+
+    def _without_report(self, key: RunKey, trace: Trace | None) -> RunRecord:
+        active = self._sop.find_active(key.domain)
+        task = active.domain.tasks[active.places[key.task]]
+        verdict = judge(active.rules, task, trace)
+        record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
+        return safe_record(self._sop, active, record)
+
+    def _title(self, domain: str, agent: str) -> str:
+        agents = {one for name, one in self._tallies if name == domain}
+        return domain if len(agents) == 1 else f"{domain} ({agent})"

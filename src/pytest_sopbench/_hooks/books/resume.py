@@ -1,0 +1,286 @@
+"""Takes an earlier session over, in the process that keeps the books, or refuses to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+import pytest
+
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
+from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._sessions.commands.resume import (
+    ANYWAY,
+    RECORDED,
+    Resumable,
+    domain_differences,
+    git_differences,
+    header_differences,
+    read_resumable,
+    some_names,
+)
+from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.git import git_state
+from pytest_sopbench.errors import SessionFileError
+
+from .resumed_session import ResumedSession
+
+START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
+SAY_ANYWAY: Final = "with --sop-resume-anyway it is taken over all the same, and recorded"
+
+
+class Resumption:
+    """What `--sop-resume` comes to; without the option it takes nothing over, and says nothing."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._taken = taken_over_of(sop)
+        self._left: Resumable | None = None
+        self._checked: set[str] = set()
+        self._anyway: dict[str, None] = {}
+        self._changed: set[RunKey] = set()
+        self._written: frozenset[str] = frozenset()
+        self.refused = False
+        self._took: set[RunKey] = set()
+        self.retried = 0
+        self.without_log = 0
+        self._resumed: ResumedSession | None = None
+
+    def prepare(self) -> None:
+        """Read the session that is resumed, and compare what is known of this one so far.
+
+        Raises:
+            pytest.UsageError: it cannot be read, or differs in what was run, or how.
+        """
+        options = self._sop.options.resume
+        if options is None:
+            return
+        try:
+            self._resumed = ResumedSession(self._sop, options.session)
+            self._left = read_resumable(self._resumed.path, options.retry)
+        except SessionFileError as error:
+            msg = f"--sop-resume={options.session}: {error}\n{START_ANEW}"
+            raise pytest.UsageError(msg) from None
+        self._taken.session = self._left.saved.path
+        self._taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
+        then = self._left.saved.header
+        self._carry_on(then)
+        self._compare_headers(then)
+        self._accept(git_differences(then.git, git_state(self._sop.config.rootpath)))
+        for active in self._sop.actives:
+            self._check_domain(active)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        self.check_plan()
+
+    @pytest.hookimpl(trylast=True, optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        self.check_plan()
+
+    def pytest_report_header(self) -> list[str]:
+        if self._left is None:
+            return []
+        runs = counted(len(self._taken.lines), "finished run")
+        damage = [f"sop: {one}" for one in self._left.problems]
+        return [f"sop: resumes {self._name}, which has {runs}", *damage]
+
+    def check_plan(self) -> None:
+        """Compare with what the tests ask for, as far as that is known.
+
+        Raises:
+            pytest.UsageError: the runs are of something else, or some would be lost.
+        """
+        planned = self._sop.plan.planned
+        if self._left is None or not planned:
+            return
+        self._compare_headers(self._left.saved.header)
+        for name in dict.fromkeys(key.domain for key in planned):
+            self._check_domain(self._sop.find_active(name))
+        unplanned = [key for key in self._left.finished if key not in planned]
+        if unplanned and self._is_last:
+            runs = counted(len(unplanned), "finished run")
+            self._refuse(
+                f"it has {runs} that this session does not plan ({some_names(unplanned)}), and "
+                "this session takes its place",
+                "select the same tasks, or resume it by its own name: "
+                f"--sop-resume={self._left.saved.path.stem}",
+            )
+
+    def takes(self, key: RunKey) -> bool:
+        """Tell whether a run may be taken over, so that nothing need be said of its start."""
+        return key in self._taken.lines
+
+    def took(self, key: RunKey) -> bool:
+        """Tell whether a run that was entered had been made before, and paid for."""
+        return key in self._took
+
+    def lines(self, session: Path) -> Sequence[str]:
+        """Return the lines to open a session with, whose logs are brought there as well.
+
+        Raises:
+            SessionFileError: the disk did not take a log.
+        """
+        if self._left is None:
+            return ()
+        keys = self._keys()
+        if self._taken.session is not None:
+            bring_logs(self._taken.session, session, keys)
+        lines = [self._taken.lines[key] for key in keys]
+        self._written = frozenset(lines)
+        self._record(len(lines))
+        return lines
+
+    def logs(self, session: Path) -> TraceFolder:
+        """Open the folder of a session's event logs; those of runs taken over stay.
+
+        Raises:
+            SessionFileError: what lies there cannot be removed.
+        """
+        return TraceFolder(session, taken=self._keys())
+
+    def is_written(self, line: str) -> bool:
+        """Tell whether the file was opened with this line in it."""
+        return line in self._written
+
+    def watch(self, record: RunRecord, *, taken_over: bool) -> None:
+        """Count a run as it is entered."""
+        key = record.key
+        if taken_over:
+            self._took.add(key)
+        elif record.outcome is not Outcome.NOT_RUN and self._left is not None:
+            self.retried += key in self._left.again
+            self.without_log += key in self._taken.lines and key not in self._changed
+
+    def unasked(self) -> Iterator[tuple[RunRecord, str]]:
+        """Yield the runs that may be taken over, for those whose items were never run."""
+        if self._left is not None:
+            for key, line in self._taken.lines.items():
+                yield self._left.finished[key], line
+
+    def summary_lines(self) -> Iterator[str]:
+        """Say how much of this session was made before."""
+        if self._left is None:
+            return
+        retried = f" ({self.retried} retried)" if self.retried else ""
+        runs = counted(len(self._sop.plan.planned), "run")
+        yield f"resumed {len(self._took)} of {runs} from {self._name}{retried}"
+        if self.without_log:
+            again = counted(self.without_log, "run was", "runs were")
+            yield f"note   {again} made again: no event log was kept, or not whole;"
+            yield "       sop_traces = all keeps them"
+        for difference in self._anyway:
+            yield f"note   taken over in spite of: {difference}"
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        if self._resumed is not None:
+            self._resumed.give_back()
+
+    @property
+    def session(self) -> Path | None:
+        """The file of the session that is resumed."""
+        return self._resumed.path if self._resumed is not None else None
+
+    @property
+    def _name(self) -> str:
+        return self._resumed.name if self._resumed is not None else ""
+
+    @property
+    def _is_last(self) -> bool:
+        """Whether this session takes the place of the one that is resumed."""
+        return self._resumed is not None and self._resumed.is_last
+
+    def _keys(self) -> list[RunKey]:
+        """Return the runs to open the file with, in the order of the plan.
+
+        Where this session takes the other's place, what no test has asked for so far comes along.
+        """
+        lines, planned = self._taken.lines, self._sop.plan.planned
+        keys = [key for key in planned if key in lines]
+        return [*keys, *(key for key in lines if key not in planned)] if self._is_last else keys
+
+    def _compare_headers(self, then: SessionHeader) -> None:
+        options, agent = self._sop.options, self._sop.agent_shown
+        is_fixture = then.agent.startswith("fixture ") and not self._sop.plan.fixture
+        if is_fixture or then.agent == self._sop.agent_label:
+            # Which fixture stands for the agent is known late, and to workers first.
+            agent = then.agent
+        now = SessionHeader(
+            plugin=then.plugin,
+            agent=agent,
+            agent_args={name: options.redaction.text(one) for name, one in options.agent_args},
+            options={"scoring": options.scoring.value},
+            started="",
+            judging="",
+        )
+        for difference in header_differences(then, now):
+            self._refuse(difference, f"give what the session was given, or {START_ANEW}")
+
+    def _check_domain(self, active: ActiveDomain) -> None:
+        name = active.domain.name
+        then = self._left.saved.header.domains.get(name) if self._left is not None else None
+        if then is None or name in self._checked:
+            return
+        self._checked.add(name)
+        judging = judging_hash({name: active.rules})
+        for difference in domain_differences(name, then, active.domain.hashes, judging):
+            self._refuse(difference, START_ANEW)
+        changed = list(self._changed_tasks(active))
+        if changed:
+            said = f"the rows of {some_names(changed)} have changed"
+            self._accept([said], "with --sop-resume-anyway these tasks are run anew")
+            self._changed.update(changed)
+            for key in changed:
+                del self._taken.lines[key]
+
+    def _changed_tasks(self, active: ActiveDomain) -> Iterator[RunKey]:
+        places = {task: place for place, task in enumerate(active.domain.task_ids)}
+        for key, record in self._left.finished.items() if self._left is not None else ():
+            place = places.get(key.task) if key.domain == active.domain.name else None
+            if place is not None and active.domain.tasks[place].hash != record.task_hash:
+                yield key
+
+    def _accept(
+        self, differences: Sequence[str] | Iterator[str], otherwise: str = SAY_ANYWAY
+    ) -> None:
+        """Go on in spite of differences where that is asked for, and keep them in mind."""
+        options = self._sop.options.resume
+        for difference in differences:
+            if options is None or not options.anyway:
+                self._refuse(difference, f"{otherwise}; {START_ANEW}")
+            self._anyway[difference] = None
+
+    def _refuse(self, difference: str, hint: str) -> NoReturn:
+        # Nothing may be written then: the file of the other session would go.
+        self.refused = True
+        msg = f"--sop-resume={self._name}: {difference}\n{hint}"
+        raise pytest.UsageError(msg)
+
+    def _carry_on(self, then: SessionHeader) -> None:
+        """Keep what the resumed session had itself accepted."""
+        before = then.options.get(ANYWAY)
+        if isinstance(before, list):
+            self._anyway.update(dict.fromkeys(map(str, before)))
+
+    def _record(self, runs: int) -> None:
+        """Have the header tell which sessions this one goes back to, the last one last."""
+        if self._left is None:
+            return
+        then = self._left.saved.header
+        before = then.options.get(RECORDED)
+        one: JsonValue = {
+            "session": self._left.saved.path.stem if self._is_last else self._name,
+            "started": then.started,
+            "runs": runs,
+        }
+        self._sop.recorded[RECORDED] = [*(before if isinstance(before, list) else ()), one]
+        if self._anyway:
+            self._sop.recorded[ANYWAY] = list(self._anyway)

@@ -1,0 +1,253 @@
+"""The saved session, written while the session runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.shards import Share, share_of
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._hooks.runs.journals import journals_of
+from pytest_sopbench._hooks.session.partial import named_tasks, taken_away, whole_plan
+from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._sessions.commands.last_time import has_summary
+from pytest_sopbench._sessions.file.event_logs import TraceFolder
+from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
+from pytest_sopbench._sessions.file.planned import FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.file.reader import SavedSession, read_session
+from pytest_sopbench._sessions.file.start import start_to_line
+from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.folder.paths import LAST, session_path
+from pytest_sopbench._sessions.folder.pointer import last_path, point_at
+from pytest_sopbench._sessions.folder.pruning import prune
+from pytest_sopbench._sessions.git import git_state
+from pytest_sopbench.errors import SessionFileError
+
+from .resume import Resumption
+
+
+class Saving:
+    """Writes each run as it is entered; a disk that refuses ends the saving, never the session."""
+
+    def __init__(self, sop: SopSession, resumption: Resumption) -> None:
+        self._sop = sop
+        self._resumption = resumption
+        self._writer: SessionWriter | None = None
+        self._header: SessionHeader | None = None
+        self._traces: TraceFolder | None = None
+        self.problems: tuple[str, ...] = ()
+        self.log_problems: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return journals_of(self._sop).session
+
+    def start(self, key: RunKey) -> None:
+        """Write that a run begins, so that a process that dies in it leaves its name."""
+        if not self._resumption.takes(key):
+            self.add(start_to_line(key))
+
+    def add(self, line: str) -> None:
+        """Append a line; the first one opens the file."""
+        if self.problems:
+            return
+        writer = self._open()
+        try:
+            if writer is not None and not self._resumption.is_written(line):
+                writer.append(line)
+        except SessionFileError as error:
+            self.problems = (str(error),)
+
+    def _open(self) -> SessionWriter | None:
+        try:
+            if self._writer is None:
+                kept = kept_path(self._sop)
+                lines = self._resumption.lines(self.path)
+                header = self._header = session_header(self._sop)
+                self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
+                self._open_traces()
+        except SessionFileError as error:
+            self.problems = (str(error),)
+        return self._writer
+
+    def add_events(self, key: RunKey, log: str) -> None:
+        """Keep the event log of a run before its line is added; an empty one is none."""
+        # A session that is resumed takes over what has a line, and its log with it.
+        if not log or self.problems or self._open() is None or self.log_problems:
+            return
+        try:
+            if self._traces is not None:
+                self._traces.write(key, log)
+        except SessionFileError as error:
+            self.log_problems = (str(error),)
+
+    def _open_traces(self) -> None:
+        try:
+            self._traces = self._resumption.logs(self.path)
+        except SessionFileError as error:
+            self.log_problems = (str(error),)
+
+    def begin(self) -> None:
+        """Open the file of a session that has no runs to write into it."""
+        self._open()
+
+    def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
+        """Put the lines into the order of the plan, and close the file."""
+        if self._writer is None or self._header is None or self.problems:
+            return
+        # Workers may have told since which tasks a plugin took away, and which tests failed.
+        now = session_header(self._sop, self._header)
+        try:
+            self._writer.finish(order, summaries, now)
+            if self._traces is not None and self._writer.kept is not None:
+                self._traces.copy(self._writer.kept)
+        except SessionFileError as error:
+            self.problems = (str(error),)
+        # Also where a copy could not be kept: the session itself is there.
+        if has_summary(self.path):
+            self._point()
+
+    def _point(self) -> None:
+        """Be the last session, and let the oldest go."""
+        try:
+            point_at(self.path)
+        except SessionFileError as error:
+            self.problems += (str(error),)
+        keep = self._sop.options.keep_sessions
+        if keep is not None:
+            prune(self.path.parent, keep)
+
+    def read_back(self) -> SavedSession | None:
+        """Read the finished session, or return `None` where it is not there, or not this one."""
+        if self.problems:
+            return None
+        try:
+            found = read_session(self.path)
+        except SessionFileError as error:
+            self.problems = (str(error),)
+            return None
+        if found.header.identity != journals_of(self._sop).identity:
+            self.problems = (f"{self.path}: another session lies in its place",)
+            return None
+        if found.doubts:
+            # Nobody but this session writes the file, so what decides is not what it wrote.
+            self.problems = found.problems
+            return None
+        return found
+
+
+def kept_path(sop: SopSession) -> Path | None:
+    """Return where `--sop-save` wants the session, or `None`.
+
+    Raises:
+        SessionFileError: the value is neither a name nor a path.
+    """
+    if sop.options.save is None:
+        return None
+    path = session_path(sop.options.save, sop.options.sessions_dir)
+    if path == last_path(sop.options.sessions_dir):
+        msg = f"{LAST!r} is always the session that ended last"
+        raise SessionFileError(msg, hint="choose another name to keep this one under")
+    return sop.config.invocation_params.dir / path
+
+
+def session_header(sop: SopSession, before: SessionHeader | None = None) -> SessionHeader:
+    """Say what this session runs, and how it judges; `before` is what was said at its start."""
+    planned: dict[str, list[RunKey]] = {}
+    for key in whole_plan(sop):
+        planned.setdefault(key.domain, []).append(key)
+    # A shard may have no task of a domain, which it has a part of nevertheless.
+    others = sop.plan.specs if sop.options.shard is not None else ()
+    names = dict.fromkeys([*planned, *others])
+    actives = {name: sop.find_active(name) for name in names}
+    return SessionHeader(
+        plugin=version("pytest-sopbench"),
+        agent=sop.agent_shown,
+        agent_args={
+            name: sop.options.redaction.text(value) for name, value in sop.options.agent_args
+        },
+        options=_options(sop),
+        git=git_state(sop.config.rootpath) if before is None else before.git,
+        identity=journals_of(sop).identity,
+        started=before.started if before else datetime.now(UTC).isoformat(timespec="seconds"),
+        judging=judging_hash({name: active.rules for name, active in actives.items()}),
+        domains={
+            name: _domain_header(sop, active, planned.get(name, ()))
+            for name, active in actives.items()
+        },
+    )
+
+
+def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]) -> DomainHeader:
+    """Describe a domain, given its planned runs."""
+    whole = planned_tasks(_trials(keys))
+    agents = dict.fromkeys(key.agent for key in keys)
+    return DomainHeader(
+        **active.domain.hashes,
+        judging=judging_hash({active.domain.name: active.rules}),
+        planned=whole.planned,
+        trials=whole.trials,
+        some_trials=whole.some_trials,
+        # That all are of the session's agent goes without saying.
+        agents={
+            agent: planned_tasks(_trials(key for key in keys if key.agent == agent))
+            for agent in agents
+            if agents.keys() != {sop.agent_label}
+        },
+        share=_share(sop, active),
+    )
+
+
+def _share(sop: SopSession, active: ActiveDomain) -> Share | None:
+    """Return what merging needs to see that shards are the whole; `None` where this is none."""
+    shard = sop.options.shard
+    if shard is None:
+        return None
+    ids = active.domain.task_ids
+    return share_of((ids[place] for place in active.pool), shard.number, shard.count)
+
+
+def _trials(keys: Iterable[RunKey]) -> Mapping[str, Sequence[int]]:
+    """Return the planned trials of each task."""
+    tasks: dict[str, list[int]] = {}
+    for key in keys:
+        tasks.setdefault(key.task, []).append(key.trial)
+    return tasks
+
+
+def _options(sop: SopSession) -> Mapping[str, JsonValue]:
+    # By an allow-list: what is not named here may be secret, or only of this machine.
+    options = sop.options
+    return {
+        "selection": [*options.selection, *named_tasks(sop)],
+        "trials": options.trials,
+        "gates": [gate_text(gate) for gate in options.gates],
+        "max_calls": options.max_calls,
+        "concurrency": options.concurrency,
+        "timeout": options.timeout,
+        "retries": options.retries,
+        "scoring": options.scoring.value,
+        "contract": options.contract,
+        FAILURES: sop.failures,
+        **_beside(sop),
+    }
+
+
+def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
+    """Return what `sopbench gate` needs to decide as the session itself did; empty is left out."""
+    options = sop.options
+    # A later session takes the name of the last one for its own.
+    baseline = options.compare if options.compare != LAST else None
+    said: Mapping[str, JsonValue] = {
+        # Also of a session without gates, and of a shard: gates may be asked of the file later.
+        NOT_EVALUATED: taken_away(sop),
+        "compare": baseline,
+        **sop.recorded,
+    }
+    return {name: value for name, value in said.items() if value}

@@ -1,0 +1,1 @@
+"""Whether the session passes, and with which status it ends."""

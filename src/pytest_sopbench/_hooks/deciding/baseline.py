@@ -1,0 +1,138 @@
+"""The session that this one is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._hooks.session.partial import taken_away
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.writable import check_writable
+from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.file.planned import planned_records, shard_of
+from pytest_sopbench._sessions.file.reader import SavedSession, read_session
+from pytest_sopbench._sessions.file.store import copy_whole
+from pytest_sopbench._sessions.folder.paths import session_path
+from pytest_sopbench._sessions.folder.pointer import followed, last_path
+from pytest_sopbench.errors import SessionFileError
+
+
+class Baseline:
+    """Reads the baseline before the first run, and compares with it after the last."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._saved: SavedSession | None = None
+        self.remarks: tuple[str, ...] = ()
+        # Whether this session was kept as the baseline that was missing.
+        self.is_made = False
+        # Whether it was to be kept, and the disk did not take it.
+        self.is_unwritten = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is none yet, and this session is to become it."""
+        return self._sop.options.compare is not None and self._saved is None
+
+    def read(self) -> None:
+        """Read what `--sop-compare` names.
+
+        Raises:
+            pytest.UsageError: there is no such session, or it is none to compare with.
+        """
+        value = self._sop.options.compare
+        self._check_beside()
+        if value is None:
+            return
+        try:
+            path = self._path(value)
+            if path.exists():
+                self._saved = read_session(path)
+        except SessionFileError as error:
+            msg = f"--sop-compare={value}: {error}"
+            raise pytest.UsageError(msg) from None
+        if self._saved is not None and path == last_path(self._sop.options.sessions_dir):
+            # A later session takes that name for its own.
+            self._sop.recorded["compare"] = self._saved.path.stem
+        if self._saved is None and not self._sop.options.compare_create:
+            shown = self._sop.shown(path)
+            msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
+            raise pytest.UsageError(msg)
+        if self._saved is None:
+            check_writable(self._sop, "--sop-compare-create", path)
+        if self._saved is not None and shard_of(self._saved) is not None:
+            msg = (
+                f"--sop-compare={value}: a shard is a part of the tasks, and no baseline\n"
+                "put the shards together with sopbench merge first"
+            )
+            raise pytest.UsageError(msg)
+
+    def _check_beside(self) -> None:
+        """Refuse options that say nothing with, or without, a baseline."""
+        options = self._sop.options
+        typed = bool(self._sop.config.getoption("sop_gate"))
+        asked = [one for one in options.gates if one.name in COMPARISON_GATES]
+        if options.compare is not None and options.shard is not None:
+            msg = (
+                "--sop-shard: a part of the tasks cannot be compared\n"
+                "leave --sop-compare out; after sopbench merge, compare with sopbench compare"
+            )
+            raise pytest.UsageError(msg)
+        if options.compare is None and options.compare_create:
+            msg = "--sop-compare-create: which one? give --sop-compare=NAME or a path beside it"
+            raise pytest.UsageError(msg)
+        if options.compare is None and typed and asked:
+            msg = (
+                f"--sop-gate={gate_text(asked[0])}: there is nothing to compare with\n"
+                "give --sop-compare=NAME or a path beside it"
+            )
+            raise pytest.UsageError(msg)
+
+    def compare(self, current: SavedSession) -> SessionComparison | None:
+        """Compare a finished session with the baseline; `None` where there is none."""
+        if self._saved is None:
+            return None
+        fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
+        return compare_saved(self._saved, current, fields=fields)
+
+    def create(self, current: SavedSession, refused: str = "") -> None:
+        """Keep a session as the baseline that was missing, if all of it was run and it may be.
+
+        `refused` says why it may not, or nothing.
+        """
+        value = self._sop.options.compare
+        if value is None or not self.is_missing:
+            return
+        path = self._path(value)
+        shown = self._sop.shown(path)
+        unrun = sum(one.outcome is Outcome.NOT_RUN for one in planned_records(current))
+        unrun_text = f"{unrun} runs were never started" if unrun else ""
+        why = taken_away(self._sop) or unrun_text or refused
+        if why:
+            self.remarks = (f"{shown} is not written: {why}",)
+            return
+        try:
+            if not path.exists() or not followed(path).samefile(current.path):
+                copy_whole(current.path, path)
+        except OSError as fault:
+            self.is_unwritten = True
+            self.remarks = (f"{shown} cannot be written: {fault.strerror or fault}",)
+        else:
+            self.is_made = True
+            self.remarks = (f"this session is the baseline now: {shown}",)
+
+    def _path(self, value: str) -> Path:
+        path = session_path(value, self._sop.options.sessions_dir)
+        return self._sop.config.invocation_params.dir / path
+
+
+def _how_to_make(value: str) -> str:
+    return (
+        f"make a baseline where all is well: run with --sop-save={value},\n"
+        "or with --sop-compare-create beside this option"
+    )

@@ -1,0 +1,168 @@
+"""How a session ends: as it should, or as the next one, and `sopbench gate`, will say it did.
+
+From the moment that the plugin wakes to the end of the process a mark lies beside the session's
+file, and the ways out of the process are guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._hooks.process.exit_guard import ExitGuard
+from pytest_sopbench._hooks.runs.journals import journals_of
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._sessions.folder.mark import Mark, mark_path
+from pytest_sopbench._sessions.folder.unended import marked_unended
+from pytest_sopbench.errors import SessionFileError
+
+
+class Ending:
+    """Marks the session, guards the process, and has the last word on the exit status."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._guard = ExitGuard(sop.config, self._status, self._end)
+        self._session: pytest.Session | None = None
+        self._has_finished = False
+        self._mark: Mark | None = None
+        self._allow_exec: Callable[[], None] = lambda: None
+        self._unsaved: Callable[[], object] = tuple
+        self.unmarked = ""
+        self._before: dict[str, str] = {}
+        self._unended: list[Path] = []
+        self._owed: Callable[[], object] = tuple
+
+    def begin(self) -> None:
+        """Mark the session and guard the process, before code of the project is imported.
+
+        Raises:
+            pytest.UsageError: nothing can be saved, and what the session is asked to do needs it.
+        """
+        if not self._sop.makes_runs:
+            return
+        session = journals_of(self._sop).session
+        try:
+            self._mark = Mark(session)
+        except SessionFileError as error:
+            self.unmarked = str(error)
+            if needs_file(self._sop):
+                raise pytest.UsageError(self.unmarked) from None
+        self._look_back()
+        self._guard.stand()
+        # Also code that the set-up imports would be the end of the session.
+        self._allow_exec = self._guard.refuse_exec()
+
+    def end_set_up(self, resumed: Path | None) -> None:
+        """Let conftests and plugins start pytest anew, as some do before anything runs.
+
+        Args:
+            resumed: the session that this one takes over, of which nothing need be told.
+        """
+        self._allow_exec()
+        if resumed is not None:
+            self._before.pop(resumed.stem, None)
+        # Not before, since the resumption asks which sessions never ended.
+        for mark in self._unended:
+            with suppress(OSError):
+                mark.unlink()
+
+    def watch(self, unsaved: Callable[[], object], owed: Callable[[], object]) -> None:
+        """Ask, when all is over, what could not be written.
+
+        Args:
+            unsaved: what is wrong with the saved session.
+            owed: what else was asked for, and is not there.
+        """
+        self._unsaved, self._owed = unsaved, owed
+
+    def pytest_report_header(self) -> list[str]:
+        return [f"sop: {line}" for line in self._told()]
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        # With -q there is no header, and a session may turn out to be one after it.
+        told = self._told()
+        if self._unsaved() and needs_file(self._sop):
+            told.append("the session could not be saved, which fails it")
+        return [f"note   {line}" for line in told]
+
+    def _told(self) -> list[str]:
+        told = [*self._before.values()]
+        self._before.clear()
+        return told
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        end = self._guard.refuse_exec()
+        try:
+            return (yield)
+        finally:
+            end()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield
+        self._session = session
+        if self.lacks and session.exitstatus == pytest.ExitCode.OK:
+            # What was asked for is not there, whatever the runs came to.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._has_finished = True
+        return result
+
+    def fail(self) -> None:
+        """Let the session have failed, also for what ends the process from here on."""
+        if self._session is not None:
+            self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def lacks(self) -> bool:
+        """Whether something that was asked for is not there."""
+        return bool(self._owed() or (self._unsaved() and needs_file(self._sop)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        last_word: Any = config.pluginmanager.get_plugin("sop-exit-calls")
+        if last_word is not None:
+            # Threads that were left behind, and what was registered with atexit, are still to come.
+            last_word.calls.append(self._end)
+            return
+        self._end()
+        self._guard.step_down()
+
+    def _status(self) -> int | None:
+        if self._session is None or not self._has_finished:
+            return None
+        return int(self._session.exitstatus)
+
+    def _end(self) -> None:
+        """Take the mark off, unless the session's file is not what it should be."""
+        if self._mark is None:
+            return
+        if self._unsaved():
+            self._mark.leave()
+        else:
+            self._mark.take_off()
+
+    def _look_back(self) -> None:
+        """Tell of sessions that never ended."""
+        for session in marked_unended(self._sop.options.sessions_dir):
+            left = f"; go on with --sop-resume={session.stem}" if session.is_file() else ""
+            told = f"the session {session.stem} before this one did not end{left}"
+            self._before[session.stem] = told
+            self._unended.append(mark_path(session))
+
+
+def needs_file(sop: SopSession) -> bool:
+    """Tell whether a session is worth nothing without its file."""
+    options = sop.options
+    asked: tuple[Any, ...] = (options.gates, options.save, options.shard, options.compare)
+    return any(asked)

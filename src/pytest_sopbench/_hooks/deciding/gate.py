@@ -1,0 +1,307 @@
+"""Whether the session passes, decided once all runs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+
+import pytest
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
+from pytest_sopbench._core.gates.mandatory import entry_verdicts, must_verdicts
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.gates.summary_gates import (
+    GateState,
+    GateVerdict,
+    doubts_of,
+    evaluate,
+    has_gate,
+)
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.worker_crashes import is_again
+from pytest_sopbench._hooks.items.transport import BREACH
+from pytest_sopbench._hooks.items.without_runs import (
+    NOTHING_ASKED,
+    check_asked,
+    fails_without_runs,
+    is_empty_shard,
+)
+from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.partial import missing_runs, taken_away, whole_plan
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.strictness import is_ci
+from pytest_sopbench._sessions.file.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.file.reader import SavedSession
+
+from .baseline import Baseline
+from .quarantine import Entries
+
+CUT_SHORT = "the session was cut short"
+NOT_MADE = "not one test of a task was run, which fails the session"
+NOT_SAVED = "the saved session that decides was not written, which fails"
+
+
+class Gate:
+    """Decides between the session's misses and its exit status."""
+
+    def __init__(self, sop: SopSession, ledger: Ledger) -> None:
+        self._sop = sop
+        self._ledger = ledger
+        self.baseline = Baseline(sop)
+        self.entries = Entries(sop)
+        self._missed = 0
+        self._forgiven = 0
+        # What stands when the loop never comes to its end, by -x or Ctrl-C.
+        self.verdicts: tuple[GateVerdict, ...] = ()
+        self.not_evaluated = CUT_SHORT
+        # Failures beside the misses, which a gate that holds does not forgive.
+        self.others = 0
+        # All failed tests of which the runs do not tell, whether there is a gate or not.
+        self._failed = 0
+        self.is_decided = False
+        # Whether it failed as it was decided; what others do to the exit status changes nothing.
+        self.fails = False
+        self._has_failures = False
+        self._has_reports = False
+        self.saved: SavedSession | None = None
+        self.comparison: SessionComparison | None = None
+        # What gates are asked of where a task that may fail was run, else nothing.
+        self.without: Mapping[str, Summary] | None = None
+
+    def prepare(self) -> None:
+        """Read what decides beside the runs, before the first of them.
+
+        Raises:
+            pytest.UsageError: the baseline or the tasks file cannot be used.
+        """
+        self.baseline.read()
+        self.entries.read()
+        self._sop.recorded.update(self.entries.named())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        # Before xdist starts its workers, where the command line names the domains.
+        self.entries.check()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self) -> None:
+        self.entries.check()
+        # Before anything is run; what workers of xdist have collected is known at their end.
+        if not has_workers(self._sop.config) and self._sop.makes_runs:
+            check_asked(self._sop)
+
+    @pytest.hookimpl
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self._failed += report.failed
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        # The controller of xdist collects nothing itself.
+        self.entries.check()
+
+    @property
+    def is_set(self) -> bool:
+        return has_gate(self._sop.options.gates)
+
+    @property
+    def forgives(self) -> bool:
+        """Whether a miss is counted as one, and not as a failure."""
+        return self.is_set or self._sop.options.shard is not None
+
+    @property
+    def _is_read_back(self) -> bool:
+        """Whether the finished session is needed to decide, and not its summaries alone."""
+        return self._sop.options.compare is not None or self.entries.is_set
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What came of the baseline, beside the comparison, and of the saved session."""
+        unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
+        if not self.is_set and (away := taken_away(self._sop)):
+            fails = ", which fails the session" if missing_runs(self._sop) else ""
+            # Without a gate, what options of pytest take away is nobody's loss.
+            unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
+        unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
+        return (*self.baseline.remarks, *unsaid)
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether tasks were planned, and a plugin or conftest had none of their tests run."""
+        return bool(self._sop.plan.planned) and not self._has_reports
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Which domains a user's tests are of, the first report of a worker tells.
+        self.entries.check()
+        if not self._has_reports:
+            self._has_reports = self._sop.plan.key(report.nodeid) is not None
+        if not report.failed or hasattr(report, "wasxfail"):
+            # pytest counts no failure that a plugin has marked as expected; to forgive it would
+            # forgive another one.
+            return
+        if self._may_fail(report):
+            self._forgiven += 1
+            return
+        self._has_failures = True
+        if is_miss(report):
+            self._missed += 1
+        elif not getattr(report, BREACH, False):
+            # Of broken rules the runs tell, to whoever asks a gate of the saved session.
+            self._failed += 1
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
+        if report.passed:
+            return None
+        if self._may_fail(report):
+            return "may fail", "q", ("MAY FAIL", {"yellow": True})
+        if self.forgives and is_miss(report):
+            return "missed", "m", ("MISSED", {"yellow": True})
+        # A crash that another run is to blame for: its test is run again, and reported then.
+        return ("", "", "") if is_again(report) else None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        try:
+            result = yield
+        except session.Failed as stop:
+            self.not_evaluated = f"the session was cut short: {stop}"
+            self._look_back()
+            self._create_baseline(self.not_evaluated)
+            raise
+        except (KeyboardInterrupt, pytest.exit.Exception) as stop:
+            self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
+            self._look_back()
+            self._create_baseline(self.not_evaluated)
+            raise
+        self.is_decided = True
+        # Not `session.exitstatus`, which other plugins overwrite.
+        if self._sop.makes_runs and self._ledger.has_runs:
+            self._sop.failures = self._failed
+            self._look_back()
+            session.testsfailed += self._decide(session.testsfailed) + self.is_mute
+        elif self._sop.makes_runs:
+            check_asked(self._sop)
+            self.not_evaluated = taken_away(self._sop) or NOTHING_ASKED
+            session.testsfailed += fails_without_runs(session, self._sop)
+        self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, object, object]:
+        result = yield
+        # A matrix of shards may have more jobs than tasks. Set last: syrupy adds to the status.
+        empty = exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
+        if empty and is_empty_shard(self._sop):
+            session.exitstatus = pytest.ExitCode.OK
+        return result
+
+    @property
+    def owes(self) -> bool:
+        """Whether a session that was cut short is no pass: it failed, or nobody knows."""
+        return self._is_relied_on or self._has_failures or self.entries.report.fails
+
+    @property
+    def _is_relied_on(self) -> bool:
+        """Whether a gate that is not evaluated fails the session."""
+        return self.is_set and (self._sop.options.types_gate or is_ci())
+
+    def _may_fail(self, report: pytest.TestReport) -> bool:
+        """Tell whether a test failed, and its task may fail today; its set-up may not."""
+        if not report.failed or report.when in {"setup", "teardown"}:
+            return False
+        return self.entries.may_fail(self._sop.plan.key(report.nodeid))
+
+    def _look_back(self) -> None:
+        """Read the finished session where more is asked of it than its summaries tell."""
+        runs = self._sop.makes_runs and self._ledger.has_runs
+        if not runs or not (self._is_read_back or self._sop.options.reports):
+            return
+        self._ledger.close()
+        self.saved = self._ledger.read_back()
+        if self.saved is None:
+            return
+        self.comparison = self.baseline.compare(self.saved)
+        records = planned_records(self.saved)
+        self.entries.hold_against(records)
+        apart = self.entries.quarantined & {TaskName(one.domain, one.task) for one in records}
+        if apart:
+            self.without = summaries_of(self.saved, without=apart)
+
+    def _decide(self, failed: int) -> int:
+        """Return what to add to the number of failed tests."""
+        # What nothing asked for has not passed, whatever gates and entries say.
+        lacks = bool(missing_runs(self._sop))
+        if self._sop.options.shard is not None:
+            # A gate is asked of all tasks or of none; until then a miss is no failure.
+            self.not_evaluated = "a shard is a part of the tasks"
+            return lacks - self._missed - self._forgiven
+        if self._is_read_back and self.saved is None:
+            self.not_evaluated = NOT_SAVED
+            return 1
+        # What an entry asks must hold, whatever gates ask of its task.
+        status = self.entries.report.fails + lacks - self._forgiven
+        self.others = failed - self._missed - self._forgiven if self.is_set else 0
+        self.not_evaluated = taken_away(self._sop) if self.is_set else ""
+        if self.not_evaluated:
+            return status + self._leave_open()
+        self.verdicts = (*self._asked(), *entry_verdicts(self.entries.report))
+        if not self.is_set:
+            return status
+        if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
+            return -self._missed - self._forgiven
+        return 1 - self._forgiven
+
+    def _leave_open(self) -> bool:
+        """Say what follows where no gate is evaluated, and tell whether that fails the session."""
+        self._create_baseline()
+        if self._missed:
+            self.not_evaluated += f"; {self._missed} missed, which fails the session"
+        elif self._is_relied_on:
+            self.not_evaluated += ", which fails the session"
+        return self._is_relied_on
+
+    def _asked(self) -> Sequence[GateVerdict]:
+        """Ask every gate; without a baseline that was to be made, none is asked of it."""
+        gates = self._sop.options.gates
+        of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
+        of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
+        enforce = self._sop.options.contract == "enforce"
+        whole = self._ledger.close()
+        summaries = whole if self.without is None else self.without
+        doubts = doubts_of(gates, summaries, whole)
+        asked = (
+            *evaluate(of_summary, summaries, doubts),
+            *(must_verdicts(self._breaking(), enforce=enforce) if gates else ()),
+        )
+        holds = all(one.state is GateState.HOLDS for one in asked)
+        self._create_baseline(
+            "a gate does not hold"
+            if not holds
+            else "the tasks file fails the session"
+            if self.entries.report.fails
+            else ""
+        )
+        if self.baseline.is_made:
+            of_comparison = []
+        return (*asked, *evaluate_comparison(of_comparison, self.comparison, doubts))
+
+    def _breaking(self) -> Sequence[RunRecord]:
+        """Return the runs that broke a rule in the order of the plan, as the saved session does."""
+        places = {key: place for place, key in enumerate(whole_plan(self._sop))}
+        found = self._ledger.breaking
+        return sorted(found, key=lambda one: places.get(one.key, len(places)))
+
+    def _create_baseline(self, refused: str = "") -> None:
+        if self.saved is not None:
+            self.baseline.create(self.saved, refused)
+
+
+def is_miss(report: pytest.TestReport) -> bool:
+    """Tell whether a built-in test failed by its verdict, and by nothing else."""
+    # A plugin that runs a failed item again has given the first report another outcome.
+    return report.failed and getattr(report, "sop_miss", False)

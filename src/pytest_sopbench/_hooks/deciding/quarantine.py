@@ -1,0 +1,101 @@
+"""Tasks of which the project says that they must pass, or may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.gates.quarantine import (
+    NO_ENTRIES,
+    EntriesReport,
+    TaskEntries,
+    TaskName,
+    report_entries,
+)
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
+from pytest_sopbench.errors import SopbenchError
+
+
+class Entries:
+    """The tasks file of the project, and what a session shows of it."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._entries: TaskEntries = NO_ENTRIES
+        self._checked: set[str] = set()
+        # One day for the whole session, also where it runs past midnight.
+        self._today = datetime.now(UTC).astimezone().date()
+        self.report = EntriesReport()
+
+    @property
+    def path(self) -> Path:
+        return self._sop.options.tasks_file
+
+    @property
+    def shown(self) -> str:
+        """The tasks file, as the user would type it."""
+        return self._sop.shown(self.path)
+
+    @property
+    def quarantined(self) -> frozenset[TaskName]:
+        """The tasks that may fail today."""
+        return self._sop.quarantined
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self._entries.entries)
+
+    def read(self) -> None:
+        """Read the file, if there is one.
+
+        Raises:
+            pytest.UsageError: it cannot be used.
+        """
+        if not self.path.exists() and not self._sop.options.names_tasks_file:
+            return
+        try:
+            self._entries = read_tasks_file(self.path)
+        except SopbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+        self._sop.quarantined = self._entries.quarantined(self._today)
+
+    def check(self) -> None:
+        """Stop at an entry of a task that a domain in use does not have.
+
+        Raises:
+            pytest.UsageError: there is one.
+        """
+        actives = self._sop.actives
+        if len(actives) == len(self._checked):
+            # Domains are only added; this is asked at each report.
+            return
+        fresh = [one for one in actives if one.domain.name not in self._checked]
+        self._checked.update(one.domain.name for one in fresh)
+        known = {one.domain.name: frozenset(one.domain.task_ids) for one in fresh}
+        try:
+            check_tasks(self.path, self._entries, known)
+        except SopbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    def may_fail(self, key: RunKey | None) -> bool:
+        """Tell whether the runs of a task may fail today."""
+        return key is not None and TaskName(key.domain, key.task) in self.quarantined
+
+    def hold_against(self, records: Sequence[RunRecord]) -> None:
+        """Find out what the runs of a session show of the entries."""
+        self.report = report_entries(records, self._entries, self._today)
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the tasks by what is said of them, as the header of a session keeps them."""
+        expired = [one.name for one in self._entries.expired(self._today)]
+        kinds = {
+            "quarantined": self.quarantined,
+            "must_pass": self._entries.must_pass,
+            "expired": expired,
+        }
+        return {kind: sorted(map(str, names)) for kind, names in kinds.items() if names}

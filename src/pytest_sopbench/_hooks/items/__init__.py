@@ -1,0 +1,1 @@
+"""Pytest items: collected, set up, reported."""

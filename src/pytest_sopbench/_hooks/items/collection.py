@@ -1,0 +1,198 @@
+"""The rows of a domain as pytest items: the built-in test.
+
+The collector is a `pytest.Module`, because other plugins' module-scoped fixtures need one; it is
+backed by the data file, because editors and `--lf` need a real path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._hooks.runs.agents import check_agent_given, overriding_fixture
+from pytest_sopbench._hooks.runs.run import Run
+from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
+from pytest_sopbench._hooks.session.node_ids import item_name
+from pytest_sopbench._hooks.session.partial import is_narrowed
+from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.settings.marks import marked_agent
+from pytest_sopbench._loading.domain.load import DATA_FILES
+
+from .failures import ContractBroken, TaskFailed
+from .packages import PackageAboveData, package_above_data
+
+
+def check_task(sop_run: Run) -> None:
+    """Be the body of every built-in test: the run's answer is correct."""
+    __tracebackhide__ = True
+    if sop_run.breaches:
+        raise ContractBroken(sop_run.explain())
+    if not sop_run.verdict.correct:
+        raise TaskFailed(sop_run.explain())
+
+
+class SopDomain(pytest.Module):
+    """The data file of a domain, whose items are its selected tasks, once for each trial."""
+
+    def __init__(self, *, sop: SopSession, active: ActiveDomain, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sop = sop
+        self.active = active
+        self.collected = False
+        self.add_marker(pytest.mark.sop(domain=active.domain.name))
+
+    # There is no Python module behind it; pytest's own text files with doctests do the same.
+    obj = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+
+    def collect(self) -> Iterator[pytest.Item]:
+        self.collected = True
+        if not self.config.option.collectonly:
+            check_agent_given(self.sop, self)
+        make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+        fixtureinfo: object = None
+        for ref in self.active.refs(self.sop.agent_label, self.sop.options.trials):
+            name = item_name(ref.key)
+            item = make(self, name=name, callobj=check_task, fixtureinfo=fixtureinfo)
+            # All items have the same body, so what it asks for is found out once.
+            fixtureinfo = getattr(item, "_fixtureinfo", None)
+            item.stash[REF] = ref
+            item.stash[BUILTIN] = True
+            if ref.selected:
+                self.sop.plan.builtin.selected[ref.key] = None
+            yield item
+
+
+class SopItem(pytest.Function):
+    """The built-in test of one trial of a task."""
+
+    @property
+    def ref(self) -> TaskRef:
+        return self.stash[REF]
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        key = self.ref.key
+        name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
+        return self.path, self.ref.line - 1, f"{key.domain}[{name}]"
+
+    def repr_failure(
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,  # noqa: ARG002 - the signature is pytest's
+    ) -> Any:
+        if isinstance(excinfo.value, ContractBroken | TaskFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo)
+
+
+class Collection:
+    """Collects the domains' data files, and keeps the plan."""
+
+    def __init__(self, sop: SopSession, runs: Runs) -> None:
+        self._sop = sop
+        self._runs = runs
+
+    @cached_property
+    def _above(self) -> frozenset[Path]:
+        """The folders above the domains' data files."""
+        domains = self._sop.domains if self._sop.has_domains else ()
+        return frozenset(above for one in domains for above in one.domain.data_file.parents)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_directory(
+        self, path: Path, parent: pytest.Collector
+    ) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
+        node = yield
+        if type(node) is pytest.Package and path in self._above:
+            return package_above_data(path, parent)
+        return node
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        for node in item.listchain():
+            if isinstance(node, PackageAboveData):
+                node.enter(needed=not isinstance(item, SopItem))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SopDomain | None:
+        # A folder that is searched for tests may hold domains; only a data file that was named,
+        # by the user or by the zero-file run, is collected.
+        if file_path.name not in DATA_FILES or not parent.session.isinitpath(file_path):
+            return None
+        for active in self._sop.domains if self._sop.has_domains else ():
+            if active.domain.data_file == file_path:
+                return self._collector(active, parent)
+        return None
+
+    def _collector(self, active: ActiveDomain, parent: pytest.Collector) -> SopDomain:
+        place: dict[str, Any] = {}
+        if active.nodeid.startswith("sop:"):
+            # Else the id would be empty outside rootdir, and two domains would share it.
+            place["nodeid"] = active.nodeid
+        make: Callable[..., SopDomain] = SopDomain.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+        return make(parent, path=active.domain.data_file, sop=self._sop, active=active, **place)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        if isinstance(collector, SopDomain) and report.passed and not collector.collected:
+            # `--lf` skips files without failures by path, and `sop:NAME` is not a path.
+            items: list[pytest.Item | pytest.Collector] = [*collector.collect()]
+            report.result = items
+        return report
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and isinstance(ref := callspec.params.get("sop_task"), TaskRef):
+            item.stash[REF] = ref
+        if REF in item.stash:
+            self._sop.plan.has_tasks = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Deselect what the `--sop-*` options do not select.
+
+        Not collecting it would make snapshots of those tasks look unused.
+        """
+        kept: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            ref = item.stash.get(REF, None)
+            (kept if ref is None or ref.selected else others).append(item)
+        if others:
+            config.hook.pytest_deselected(items=others)
+            items[:] = kept
+
+    @pytest.hookimpl
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note which selected runs another plugin takes away, and says so."""
+        # Of pytest's own options all know; they may take away a hundred thousand.
+        for item in items if not is_narrowed(self._sop.config) else ():
+            ref = item.stash.get(REF, None)
+            if ref is not None and ref.selected and asks_for_run(item):
+                self._sop.plan.deselected[ref.key] = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # First, since the terminal asks in this hook what is planned.
+        plan = self._sop.plan
+        # Asked once for each domain, since it is the same for nearly all items.
+        asked: set[ActiveDomain] = set()
+        for item in session.items:
+            ref = item.stash.get(REF, None)
+            if ref is None or not asks_for_run(item):
+                continue
+            if not plan.fixture and marked_agent(item) is None and ref.domain not in asked:
+                asked.add(ref.domain)
+                plan.fixture = overriding_fixture(item)
+            part = plan.builtin if item.stash.get(BUILTIN, False) else plan.tests
+            part.keys[item.nodeid] = ref.key
+            self._runs.expect(ref.key)

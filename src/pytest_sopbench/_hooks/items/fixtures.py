@@ -1,0 +1,89 @@
+"""What the fixtures of `plugin.py` give; imported when a test asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._hooks.runs.agents import NO_AGENT
+from pytest_sopbench._hooks.runs.run import Run
+from pytest_sopbench._hooks.runs.run_cache import RUNS
+from pytest_sopbench._hooks.session.session import REF, SESSION, ActiveDomain, TaskRef
+from pytest_sopbench._hooks.settings.marks import marked_agent
+from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench.errors import SopbenchError
+
+
+def domain(request: pytest.FixtureRequest) -> Domain:
+    given: ActiveDomain | None = getattr(request, "param", None)
+    with _no_traceback_of_ours():
+        return (given or _ref(request).domain).domain
+
+
+def task(request: pytest.FixtureRequest) -> Task:
+    with _no_traceback_of_ours():
+        return _ref(request).task
+
+
+def agent(request: pytest.FixtureRequest) -> object:
+    runs = request.config.stash[RUNS]
+    spec = request.config.stash[SESSION].options.agent
+    if spec is None:
+        raise pytest.UsageError(NO_AGENT)
+    return runs.agents.resolve(spec)
+
+
+def tools(request: pytest.FixtureRequest, task: Task) -> Iterator[Tools]:
+    with _no_traceback_of_ours():
+        toolbox = request.config.stash[RUNS].open_toolbox(_ref(request).domain, task)
+    try:
+        yield toolbox.tools
+    finally:
+        toolbox.close()
+
+
+def run(request: pytest.FixtureRequest, task: Task) -> Run:
+    runs = request.config.stash[RUNS]
+    spec = marked_agent(request.node)
+    with _no_traceback_of_ours():
+        chosen: object = runs.agents.resolve(spec) if spec else request.getfixturevalue("sop_agent")
+        return runs.run(_ref(request), task, chosen, request.node)
+
+
+def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
+    """Return the run of an item, where a project has replaced no fixture of ours."""
+    runs = item.config.stash[RUNS]
+    spec = marked_agent(item) or item.config.stash[SESSION].options.agent
+    if spec is None:
+        raise pytest.UsageError(NO_AGENT)
+    try:
+        return runs.run(ref, ref.task, runs.agents.resolve(spec), item)
+    except (SopbenchError, pytest.UsageError) as error:
+        message = str(error)
+    pytest.fail(message, pytrace=False)
+
+
+@contextmanager
+def _no_traceback_of_ours() -> Generator[None]:
+    """A fault of the user's set-up that only a run can show is told in words."""
+    try:
+        yield
+    except (SopbenchError, pytest.UsageError) as error:
+        message = str(error)
+    else:
+        return
+    pytest.fail(message, pytrace=False)
+
+
+def _ref(request: pytest.FixtureRequest) -> TaskRef:
+    ref: TaskRef | None = request.node.stash.get(REF, None)
+    if ref is None:
+        msg = (
+            f"{request.node.nodeid}: it asks for a SOP fixture while it runs\n"
+            "make the fixture a parameter of the test, so that the test gets its tasks"
+        )
+        raise pytest.UsageError(msg)
+    return ref

@@ -1,0 +1,92 @@
+"""A user's test that asks for a SOP fixture becomes one item for each selected task and trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_sopbench._hooks.runs.agents import check_agent_given
+from pytest_sopbench._hooks.runs.run_cache import RUNS
+from pytest_sopbench._hooks.session.node_ids import parameter_id
+from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._hooks.settings.marks import (
+    check_mark,
+    marked_agent,
+    marked_domains,
+    marked_trials,
+)
+from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy
+
+from .activation import activate
+
+ASKS_FOR_TASK = "sop_task"
+ASKS_FOR_AGENT = frozenset({"sop_agent", "sop_run"})
+ASKS_FOR_TOOLS = frozenset({"sop_tools", "sop_run"})
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Give the test its tasks.
+
+    Raises:
+        pytest.UsageError: it has no domain or no agent; pytest's own empty parametrization would
+            skip the test and exit with 0.
+    """
+    sop = activate(metafunc.config)
+    definition = metafunc.definition
+    for mark in definition.iter_markers("sop"):
+        check_mark(mark, definition.nodeid)
+    if FIXTURE in metafunc.fixturenames:
+        check_syrupy(metafunc.config, definition.nodeid)
+    asks_for_agent = not ASKS_FOR_AGENT.isdisjoint(metafunc.fixturenames)
+    if asks_for_agent and marked_agent(definition) is None:
+        check_agent_given(sop, definition)
+    if {ASKS_FOR_TASK, "sop_domain"}.isdisjoint(metafunc.fixturenames):
+        return
+    domains = _domains(sop, definition)
+    _prepare(metafunc, sop, domains)
+    if ASKS_FOR_TASK in metafunc.fixturenames:
+        _by_task(metafunc, sop, domains)
+    else:
+        metafunc.parametrize(
+            "sop_domain",
+            [_param(active, active.domain.name, active) for active in domains],
+            indirect=True,
+        )
+
+
+def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]:
+    named = marked_domains(definition)
+    try:
+        return sop.find(named) if named else sop.domains
+    except pytest.UsageError as error:
+        msg = f"{definition.nodeid}: {error}"
+        raise pytest.UsageError(msg) from None
+
+
+def _prepare(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
+    """Stop now at what would else fail in every test, one by one."""
+    runs = metafunc.config.stash[RUNS]
+    names = metafunc.fixturenames
+    spec = (marked_agent(metafunc.definition) or sop.options.agent) if "sop_run" in names else None
+    runs.prepare(domains if not ASKS_FOR_TOOLS.isdisjoint(names) else (), spec)
+
+
+def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
+    agent = marked_agent(metafunc.definition) or sop.agent_label
+    trials = marked_trials(metafunc.definition) or sop.options.trials
+    refs = [ref for active in domains for ref in active.refs(agent, trials)]
+    if "sop_run" in metafunc.fixturenames:
+        sop.plan.tests.selected.update((ref.key, None) for ref in refs if ref.selected)
+    if not refs:
+        msg = f"{metafunc.definition.nodeid}: the --sop-* options select no task"
+        raise pytest.UsageError(msg)
+    metafunc.parametrize(
+        ASKS_FOR_TASK,
+        [_param(ref, parameter_id(ref.key), ref.domain) for ref in refs],
+        indirect=True,
+    )
+
+
+def _param(value: object, name: str, active: ActiveDomain) -> object:
+    return pytest.param(value, id=name, marks=pytest.mark.sop(domain=active.domain.name))

@@ -1,0 +1,1 @@
+"""What a session prints and writes beside the saved session."""

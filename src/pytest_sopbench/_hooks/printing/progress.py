@@ -1,0 +1,138 @@
+"""Shows how far the session has come: one live line on a terminal, a line now and then in CI."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.runs.prefetch import Flights
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._reports.notices.progress import Progress, progress_line
+
+LIVE_SECONDS: Final = 0.2
+"""Between two states of the live line."""
+
+LOG_SECONDS: Final = 30.0
+"""Between two lines where lines stay."""
+
+
+class ProgressHooks:
+    """Counts what is recorded, and shows it; quiet under `-q`."""
+
+    def __init__(
+        self, sop: SopSession, flights: Flights, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sop = sop
+        self._flights = flights
+        self._clock = clock
+        self._began = self._shown = clock()
+        self._recorded = self._correct = 0
+        self._slowest = 0.0
+        self._terminal: Any = None
+        self._is_live = False
+        flights.watch(self._tick)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        self._terminal = self._sop.config.pluginmanager.get_plugin("terminalreporter")
+        self._is_live = self._may_be_live()
+        self._began = self._shown = self._clock()
+        try:
+            return (yield)
+        finally:
+            self._clear()
+
+    @pytest.hookimpl
+    def pytest_sop_run_finished(self, run: RunRecord) -> None:
+        self._recorded += 1
+        self._correct += run.outcome is Outcome.CORRECT
+        self._slowest = max(self._slowest, run.duration_s or 0.0)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Generator[None, Any, Any]:
+        """Print no letter of a run where a line counts them."""
+        result = yield
+        if self._is_live and result and self._sop.plan.key(report.nodeid) is not None:
+            category, _, _ = result
+            return category, "", ""
+        return result
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self) -> None:
+        self._tick(waiting=False)
+
+    def _may_be_live(self) -> bool:
+        """Tell whether all that is printed meanwhile is ours."""
+        terminal, options = self._terminal, self._sop.options
+        return bool(
+            options.typed_domains
+            and not self._sop.plan.tests.keys
+            and terminal is not None
+            and terminal.verbosity == 0
+            and _is_tty(terminal)
+            and os.environ.get("TERM") != "dumb"
+        )
+
+    def _tick(self, *, waiting: bool = True) -> None:
+        """Show where the session stands, if it is time; `waiting`: while an item runs."""
+        every = LIVE_SECONDS if self._is_live else LOG_SECONDS
+        now = self._clock()
+        if now - self._shown < every or self._terminal is None or self._terminal.verbosity < 0:
+            return
+        self._shown = now
+        capture: Any = self._sop.config.pluginmanager.get_plugin("capturemanager")
+        if not waiting or capture is None:
+            self._show(now)
+            return
+        # While an item runs, what is written to the terminal is taken for its output.
+        with capture.global_and_fixture_disabled():
+            self._show(now)
+
+    def _show(self, now: float) -> None:
+        width: int = self._terminal._tw.fullwidth - 1  # noqa: SLF001 - pytest has no public way
+        line = progress_line(self._progress(now), width)
+        if self._is_live:
+            self._terminal.rewrite(line, erase=True)
+        else:
+            self._terminal.ensure_newline()
+            if self._terminal._tw.width_of_current_line:  # noqa: SLF001 - pytest has no public way
+                # Under xdist the letters of tests stand there, which pytest does not know of.
+                self._terminal.write_line("")
+            self._terminal.write_line(line)
+
+    def _clear(self) -> None:
+        if self._is_live:
+            self._terminal.rewrite("", erase=True)
+            self._is_live = False
+
+    def _progress(self, now: float) -> Progress:
+        plan = self._sop.plan
+        planned = len(plan.planned if plan.tests.keys else plan.builtin.keys)
+        standing = self._flights.standing()
+        done, slowest, in_flight = self._recorded, 0.0, None
+        if standing is not None:
+            done = max(self._recorded, standing.ended)
+            in_flight = len(standing.running)
+            slowest = standing.running[0][1] if standing.running else 0.0
+        return Progress(
+            planned=planned,
+            done=done,
+            recorded=self._recorded,
+            correct=self._correct,
+            # In workers, nobody here knows.
+            in_flight=in_flight,
+            slowest=max(slowest, self._slowest),
+            elapsed=now - self._began,
+        )
+
+
+def _is_tty(terminal: Any) -> bool:
+    # Up to pytest 8.4 it is a property.
+    isatty: Any = terminal.isatty
+    return bool(isatty() if callable(isatty) else isatty)

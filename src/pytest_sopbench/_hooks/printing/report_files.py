@@ -1,0 +1,80 @@
+"""`--sop-report`: a page on the session, written when it is over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.writable import check_writable
+from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
+from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
+from pytest_sopbench._sessions.file.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.file.reader import SavedSession
+
+GITHUB: Final = "github"
+"""Instead of a path: the summary of a step of GitHub Actions."""
+
+STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
+
+
+def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) -> None:
+    """Refuse a report that could not be written, before a model is paid for.
+
+    Raises:
+        pytest.UsageError: there is no step summary, or no folder for the page.
+    """
+    for target in sop.options.reports:
+        if target == GITHUB and not environment.get(STEP_SUMMARY):
+            msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
+            raise pytest.UsageError(msg)
+        folder = _path(sop, target).parent
+        if target != GITHUB and not folder.is_dir():
+            msg = f"--sop-report=md={target}: there is no folder {sop.shown(folder)}"
+            raise pytest.UsageError(msg)
+        check_writable(sop, f"--sop-report=md={target}", _path(sop, target))
+
+
+def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str, ...]:
+    """Write every page that was asked for; return what went wrong."""
+    if not sop.options.reports:
+        return ()
+    not_evaluated = gate.not_evaluated if gate.is_set else ""
+    page = markdown(
+        SessionPage(
+            agent=sop.agent_shown,
+            records=planned_records(saved),
+            summaries=summaries_of(saved),
+            gates=gate.verdicts,
+            not_evaluated=not_evaluated,
+            remarks=(*remarks_of(saved), *gate.remarks),
+            facts=facts_of(saved),
+            comparison=gate.comparison,
+            may_fail=gate.entries.quarantined,
+            failures=gate.others,
+        )
+    )
+    page = sop.options.redaction.text(page)
+    return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))
+
+
+def _written(sop: SopSession, target: str, page: str) -> str:
+    path = _path(sop, target)
+    try:
+        # A step may write several pages into its summary.
+        with path.open("a" if target == GITHUB else "w", encoding="utf-8", newline="\n") as file:
+            file.write(page)
+    except OSError as fault:
+        return f"{path}: cannot be written: {fault.strerror or fault}"
+    return ""
+
+
+def _path(sop: SopSession, target: str) -> Path:
+    if target == GITHUB:
+        return Path(os.environ.get(STEP_SUMMARY, ""))
+    return sop.config.invocation_params.dir / Path(target).expanduser()

@@ -1,0 +1,190 @@
+"""What the terminal shows of a SOP session: a header line, the misses, the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+
+import pytest
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.summary_gates import GateState
+from pytest_sopbench._core.hiding.secrets import SHORTEST
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
+from pytest_sopbench._reports.notices.alarms import special_lines
+from pytest_sopbench._reports.terminal.comparison import session_comparison_lines, short_comparison
+from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
+from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
+from pytest_sopbench._reports.terminal.misses import miss_lines
+from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
+from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._reports.text.numbers import counted
+
+from .forecast import forecast_of_options, forecast_of_plan
+from .report_files import write_reports
+
+COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
+
+
+class SummaryHooks:
+    """Prints; what it prints is made by `_reports`."""
+
+    def __init__(self, sop: SopSession, ledger: Ledger, gate: Gate) -> None:
+        self._sop = sop
+        self._ledger = ledger
+        self._gate = gate
+        # The pages that were asked for, and are not there.
+        self.unwritten: tuple[str, ...] = ()
+
+    def pytest_report_header(self) -> list[str]:
+        return [one_line(line) for line in header_lines(self._sop)]
+
+    def pytest_report_collectionfinish(self) -> list[str]:
+        config = self._sop.config
+        if config.option.verbose < 0 or not self._sop.makes_runs:
+            return []
+        return list(forecast_of_plan(self._sop))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, None, None]:
+        """Print below all that pytest prints: it has a line for each failure."""
+        yield
+        if self._sop.makes_runs and self._ledger.has_runs:
+            self._print(terminalreporter)
+        elif self._sop.makes_runs and self._gate.is_set:
+            terminalreporter.ensure_newline()
+            for line in self._lines_without_runs():
+                terminalreporter.write_line(line, yellow=True)
+
+    def _lines_without_runs(self) -> Iterator[str]:
+        """Yield why no gate was asked, in a session in which no test asks for a run."""
+        if self._sop.options.types_gate:
+            yield from not_evaluated_lines(self._gate.not_evaluated)
+        elif self._sop.options.shard is None:
+            yield NOT_ASKED
+
+    def _print(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.ensure_newline()
+        for line in self._blocks(terminalreporter.verbosity):
+            terminalreporter.write_line(one_line(line))
+        for line, markup in self._gate_lines():
+            terminalreporter.write_line(one_line(line), **{markup: True})
+        for line in self._added_lines():
+            terminalreporter.write_line(line)
+        for line in self._more_lines():
+            terminalreporter.write_line(one_line(line))
+
+    def _gate_lines(self) -> Iterator[tuple[str, str]]:
+        for verdict in self._gate.verdicts:
+            for line in gate_lines(verdict):
+                yield line, COLOURS[verdict.state]
+        if self._gate.others:
+            failures = counted(self._gate.others, "other failure")
+            yield f"       {failures}, which no gate forgives", "red"
+        if self._gate.is_set and self._gate.not_evaluated:
+            for line in not_evaluated_lines(self._gate.not_evaluated):
+                yield line, "yellow"
+        for remark in self._gate.remarks:
+            yield f"       {remark}", "yellow"
+
+    def _blocks(self, verbosity: int) -> Iterator[str]:
+        if self._gate.forgives and verbosity >= 0:
+            yield from self._misses()
+        summaries = self._ledger.close()
+        for (domain, agent), summary in self._ledger.groups.items():
+            shown = self._shown(agent)
+            yield from domain_lines(
+                domain,
+                shown,
+                summary,
+                verbosity=verbosity,
+                scoring=self._sop.options.scoring,
+                disagreeing=self._ledger.disagreeing(domain, agent),
+            )
+        if len({domain for domain, _ in self._ledger.groups}) > 1:
+            total = total_of(summaries)
+            agents = dict.fromkeys(self._shown(agent) for _, agent in self._ledger.groups)
+            yield from total_lines(", ".join(agents), total, verbosity=verbosity)
+        if self._sop.options.selection:
+            yield from selection_lines(self._sop, list(summaries))
+        yield from without_lines(self._gate.without or {}, len(self._gate.entries.quarantined))
+        yield from entry_lines(self._gate.entries.report, file=self._gate.entries.shown)
+        if self._gate.comparison is not None:
+            yield from self._comparison(self._gate.comparison, verbosity)
+
+    def _misses(self) -> Iterator[str]:
+        """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""
+        shown: frozenset[RunKey] = frozenset()
+        if self._gate.saved is not None and self._gate.comparison is not None:
+            pooled = self._gate.comparison.pooled
+            lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
+            yield from lost_lines(lost, pooled.name)
+            shown = keys_of(lost)
+        others = [one for one in self._ledger.misses if one.key not in shown]
+        yield from miss_lines(others, self._ledger.missed - len(shown))
+
+    def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
+        if verbosity < 0:
+            yield f"vs {comparison.pooled.name}: {short_comparison(comparison.pooled)}"
+        else:
+            yield from session_comparison_lines(comparison)
+
+    def _shown(self, agent: str) -> str:
+        return self._sop.agent_shown if agent == self._sop.agent_label else agent
+
+    def _added_lines(self) -> Iterator[str]:
+        """What other plugins add, which may have colours of its own."""
+        added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
+        for lines in added:
+            yield from lines or ()
+
+    def _more_lines(self) -> Iterator[str]:
+        """What must not go unsaid."""
+        yield from self._ledger.resumption.summary_lines()
+        yield from special_lines(self._ledger.special)
+        yield from open_lines(self._sop.options.hidden.open_arguments)
+        if self._gate.saved is not None:
+            self.unwritten = write_reports(self._sop, self._gate, self._gate.saved)
+            for problem in self.unwritten:
+                yield f"not written: {problem}"
+        for problem in self._ledger.problems:
+            yield f"not saved: {problem}"
+
+
+def open_lines(names: Sequence[str]) -> Iterator[str]:
+    """Say which arguments of the agent are not masked, though they come from variables."""
+    if names:
+        held = f"fewer than {SHORTEST} characters, and is not masked"
+        yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
+
+
+def selection_lines(sop: SopSession, names: Sequence[str]) -> Iterator[str]:
+    """Say of how many tasks the summary speaks, where options left some out."""
+    for active in (one for one in sop.actives if one.domain.name in names):
+        count, every = len(active.positions), len(active.domain.task_ids)
+        yield f"select {count} of {every} tasks of {active.domain.name}"
+    yield f"       by {' '.join(sop.options.selection)}"
+
+
+def header_lines(sop: SopSession) -> Iterator[str]:
+    """Say what is about to run, before the first run."""
+    if not (sop.options.typed_domains or sop.options.named):
+        return
+    for active in sop.domains:
+        count, every = len(active.positions), len(active.domain.task_ids)
+        part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
+        yield f"sop: {active.domain.name}, {part}, agent {sop.agent_label}"
+        if active.domain.warnings:
+            told = counted(len(active.domain.warnings), "warning")
+            yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
+    if has_workers(sop.config) and sop.makes_runs:
+        # The controller of xdist collects nothing.
+        yield from forecast_of_options(sop)

@@ -1,0 +1,1 @@
+"""The process itself: output, debuggers, imports, and ways to end it."""

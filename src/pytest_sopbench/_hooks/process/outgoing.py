@@ -1,0 +1,142 @@
+"""The way out: every text of a session passes here before anybody else sees it.
+
+Reports are masked where they are made, so that JUnit, other plugins and the controller of xdist
+are given nothing else; the terminal's writer is the last door, for all that is no report, such as
+warnings. No text is judged after it: what is judged never comes from here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Final, cast
+
+import pytest
+
+from pytest_sopbench._core.hiding.harmless import LineStart, harmless, without_commands
+from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED, Redaction
+
+from .hidden import REDACTION
+
+OURS: Final = "sop."
+"""Begins the names of properties that make a run this run."""
+
+STYLE: Final = "style"
+"""What pytest calls the way in which it shows a traceback: a word of its own, and no text."""
+
+_DEPTH: Final = 30
+_WRITER: Final = pytest.StashKey[bool]()
+
+
+def masked_error(config: pytest.Config, error: pytest.UsageError) -> pytest.UsageError:
+    """Return a usage error that may be printed."""
+    redaction = config.stash.get(REDACTION, NOTHING_REDACTED)
+    return pytest.UsageError(*(harmless(redaction.text(str(one))) for one in error.args))
+
+
+class Outgoing:
+    """Takes secrets and commands out of reports, and out of what the terminal is given."""
+
+    def __init__(self, config: pytest.Config, redaction: Redaction) -> None:
+        self._config = config
+        self._redaction = redaction
+
+    def text(self, text: str) -> str:
+        """Return lines that may be printed."""
+        return harmless(self._redaction.cut_text(text), colours="kept")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        self._clean(report)
+        report.user_properties[:] = [self._property(*one) for one in report.user_properties]
+        return report
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self,
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        self._clean(report)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        self.guard_terminal()
+        self.guard_log_file()
+
+    def guard_terminal(self) -> None:
+        """Have all that is written to the terminal pass here; a second time changes nothing."""
+        plugins = self._config.pluginmanager
+        if _WRITER in self._config.stash or not plugins.hasplugin("terminalreporter"):
+            return
+        self._config.stash[_WRITER] = True
+        # Typed as the writer's own class, which pytest does not export.
+        writer = cast("Any", self._config.get_terminal_writer())
+        writer.write = self._guarded(writer.write)
+
+    def guard_log_file(self) -> None:
+        """Have what `--log-file` keeps pass here; pytest writes it without asking anybody."""
+        plugin = self._config.pluginmanager.get_plugin("logging-plugin")
+        handler = getattr(plugin, "log_file_handler", None)
+        if isinstance(handler, logging.Handler):
+            formatted = handler.format
+
+            def guarded_format(record: logging.LogRecord) -> str:
+                return self.text(formatted(record))
+
+            cast("Any", handler).format = guarded_format
+
+    def _guarded(self, write: Callable[..., None]) -> Callable[..., None]:
+        start = LineStart()
+
+        def guarded_write(msg: str, *args: object, **markup: object) -> None:
+            write(start.without_commands(self._redaction.text(msg)), *args, **markup)
+
+        return guarded_write
+
+    def _clean(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.longrepr is not None:
+            report.longrepr = self._inside(report.longrepr, 0)
+        if isinstance(report, pytest.TestReport) and hasattr(report, "wasxfail"):
+            # pytest's own word for the reason of an expected failure.
+            report.wasxfail = self.text(report.wasxfail)
+        if report.sections and (self._redaction.masks_texts or report.failed):
+            # What the agent wrote, as pytest captured it; its colours and cursors are its own.
+            report.sections[:] = [
+                (name, without_commands(self._redaction.text(text)))
+                for name, text in report.sections
+            ]
+
+    def _property(self, name: str, value: object) -> tuple[str, object]:
+        if isinstance(value, str) and not name.startswith(OURS):
+            return name, self.text(value)
+        return name, value
+
+    def _inside(self, part: Any, depth: int) -> Any:
+        """Return a part of what pytest shows of a failure; its own objects are changed in place."""
+        if isinstance(part, str):
+            return self.text(part)
+        if part is None or isinstance(part, int | float) or depth > _DEPTH:
+            return part
+        if isinstance(part, list | tuple):
+            return self._sequence(cast("Sequence[Any]", part), depth)
+        if type(part).__module__.startswith("_pytest.") and hasattr(part, "__dict__"):
+            self._change(cast("object", part), depth)
+            return part
+        # Of another plugin; all that is known of it is that it can be shown.
+        shown = str(part)
+        return part if self.text(shown) == shown else self.text(shown)
+
+    def _change(self, part: object, depth: int) -> None:
+        for name, one in tuple(vars(part).items()):
+            if name != STYLE:
+                # Also where pytest has made it frozen: nobody else has seen it yet.
+                object.__setattr__(part, name, self._inside(one, depth + 1))
+
+    def _sequence(self, parts: Sequence[Any], depth: int) -> Any:
+        if isinstance(parts, list) and parts and all(isinstance(one, str) for one in parts):
+            # The lines of one text, so that a secret of several lines is seen as a whole.
+            return self.text("\n".join(parts)).split("\n")
+        inside = [self._inside(one, depth + 1) for one in parts]
+        return tuple(inside) if isinstance(parts, tuple) else inside

@@ -1,0 +1,1 @@
+"""Runs, from the test that asks for one to the process that makes it."""

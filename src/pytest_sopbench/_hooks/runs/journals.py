@@ -1,0 +1,75 @@
+"""Where the journals of a session lie, for the process that keeps the books."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
+from pytest_sopbench._sessions.journal.journal import (
+    FinishedRun,
+    clear_journals,
+    journals_folder,
+    read_journals,
+)
+from pytest_sopbench._sessions.journal.leftovers import mark_journals
+from pytest_sopbench.errors import SessionFileError
+
+JOURNALS: Final = "sop_journals"
+"""What a worker on the same machine is told: the folder of the journals."""
+
+_JOURNALS = pytest.StashKey["Journals"]()
+
+
+class Journals:
+    """The folder of the journals, beside the file that this session and no other writes.
+
+    `identity` is of this session: journals that it stands beside belong to no other.
+    """
+
+    def __init__(self, sessions_dir: Path) -> None:
+        self.identity = secrets.token_hex(8)
+        name = own_name(datetime.now(UTC), self.identity)
+        self.session = sessions_dir / f"{name}{SUFFIX}"
+        self.folder = journals_folder(self.session)
+        self.begun = False
+
+    def begin(self) -> None:
+        """Make the folder, once."""
+        if not self.begun:
+            self.begun = True
+            mark_journals(self.folder, self.identity)
+
+    def end(self) -> None:
+        """Remove the journals of a session whose file is whole."""
+        if self.begun:
+            clear_journals(self.folder)
+
+
+def journals_of(sop: SopSession) -> Journals:
+    """Return the journals of a session, which are the same for all that ask."""
+    stash = sop.config.stash
+    if _JOURNALS not in stash:
+        stash[_JOURNALS] = Journals(sop.options.sessions_dir)
+    return stash[_JOURNALS]
+
+
+def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey, FinishedRun]:
+    """Return the runs that ended, as the journals have them; what cannot be read is a problem."""
+    journals = journals_of(sop)
+    if not journals.begun:
+        return {}
+    try:
+        found = read_journals(journals.folder)
+    except SessionFileError as error:
+        problems.append(str(error))
+        return {}
+    problems += found.problems
+    return found.finished

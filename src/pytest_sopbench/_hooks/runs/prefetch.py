@@ -1,0 +1,295 @@
+"""Has the runs made that items ask for, and begins those of the items that come next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.judging.availability import is_unavailable
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.records.record import RunKey, to_line
+from pytest_sopbench._hooks.process.debugging import Debugging
+from pytest_sopbench._hooks.process.output_routing import output_apart
+from pytest_sopbench._hooks.session.pace import pace_of
+from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
+from pytest_sopbench._running.engine.engine import Engine
+from pytest_sopbench._running.engine.job import Job
+from pytest_sopbench._running.engine.pending import Limits
+from pytest_sopbench._running.engine.queues import Standing
+from pytest_sopbench._running.observing.capture import show_from_now_on
+from pytest_sopbench._running.observing.interrupt import standing_watch
+from pytest_sopbench._sessions.journal.deaths import Estate
+from pytest_sopbench._sessions.journal.journal import MAIN, Journal, journal_path
+from pytest_sopbench.errors import SessionFileError
+
+from .journals import JOURNALS, journals_of
+from .reportable import is_unmasked, judge_and_keep
+from .requests import Ask, Done, Makings
+from .resumed_runs import taken_over_of
+from .upcoming_items import Upcoming, may_run_ahead
+
+CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
+
+
+class Flights:
+    """The engine of one process, from the first item to the last."""
+
+    def __init__(self, sop: SopSession, makings: Makings) -> None:
+        self._sop = sop
+        self._makings = makings
+        self._taken = taken_over_of(sop)
+        self.pace = pace_of(sop.config, sop.options)
+        self._asks: dict[RunKey, Ask] = {}
+        self._foreseen: set[RunKey] = set()
+        self._done: dict[RunKey, Done] = {}
+        self._engine: Engine[RunKey] | None = None
+        self._upcoming: Upcoming | None = None
+        self._journal: Journal | None = None
+        self._estate: Estate | None = None
+        self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
+        self._told: Callable[[Done], None] | None = None
+        self._is_held_back = False
+        # What ends while runs are held back may hold them back in turn.
+        self._holding = RLock()
+        self.problems: list[str] = []
+
+    def watch(self, look: Callable[[], None]) -> None:
+        """Have something called now and then while an item waits for its run."""
+        self._looks.append(look)
+
+    def tell(self, told: Callable[[Done], None]) -> None:
+        """Have something called as each run ends, in the thread that made it."""
+        self._told = told
+
+    def hold_back(self) -> None:
+        """Begin no more runs before their tests come; those that are in flight go on.
+
+        It may be called from any thread.
+        """
+        with self._holding:
+            self._is_held_back = True
+            for key in self._engine.cancel_queued() if self._engine is not None else ():
+                self._asks.pop(key, None)
+                self._foreseen.discard(key)
+
+    def is_begun(self, key: RunKey) -> bool:
+        """Tell whether a run is in flight or was made, once runs are held back."""
+        begun = key in self._asks or key in self._done or self._makings.is_known(key)
+        return begun or self._taken.needs_nothing(key)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Have the engine ready while items run: runs see the context from before the first."""
+        if not self._sop.makes_runs:
+            return (yield)
+        with ExitStack() as stack:
+            stack.enter_context(masking(self._sop.options.redaction.text))
+            self._engine = Engine(
+                self.pace.limit,
+                Limits(timeout=self.pace.timeout, retries=self._sop.options.retries),
+                listener=self,
+            )
+            stack.callback(self._engine.stop)
+            apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
+            stack.enter_context(apart)
+            if self.pace.ahead:
+                self._upcoming = Upcoming(session)
+                self._open_journal(stack)
+            return (yield)
+
+    @pytest.hookimpl
+    def pytest_enter_pdb(self) -> None:
+        """Let a debugger that opens in an agent be seen, and take its time."""
+        show_from_now_on()
+        if self._engine is not None:
+            self._engine.lift_timeout()
+
+    @property
+    def left_over(self) -> Iterator[Done]:
+        """Runs that ended, and that no item has asked for."""
+        return iter(self._done.values())
+
+    def standing(self) -> Standing[RunKey] | None:
+        """Tell what is in flight, once the first item is run."""
+        return self._engine.standing() if self._engine is not None else None
+
+    def make(self, ask: Ask, item: pytest.Item) -> Done:
+        """Return the run that is asked for, made now or before.
+
+        Raises:
+            KeyboardInterrupt: the user has interrupted.
+            pytest.UsageError: the domain's tools or the agent cannot be used.
+            SopbenchError: the run's toolbox cannot be opened.
+        """
+        engine = self._engine
+        if engine is None:
+            msg = f"{item.nodeid}: it asks for a run outside of the loop in which tests run"
+            raise pytest.UsageError(msg)
+        key = ask.ref.key
+        self._foreseen.discard(key)
+        if key not in self._asks and (left := self._done.pop(key, None) or self._left(ask)):
+            return left
+        self._asks.setdefault(key, ask)
+        engine.ensure(key, self._ahead(ask, item), self._job)
+        trace = self._wait(engine, ask, item)
+        if trace is None and self._is_held_back:
+            # Held back while its test was waiting already: it is made all the same.
+            with self._holding:
+                self._asks[key] = ask
+            engine.ensure(key, (), self._job)
+            trace = self._wait(engine, ask, item)
+        if trace is None:
+            # Whoever ended the waiting did so before the run could begin.
+            return self._judged(ask, None)
+        engine.forget(key)
+        del self._asks[key]
+        return self._done.pop(key)
+
+    def let_go(self, key: RunKey) -> None:
+        """Expect no more that an item asks for a run; what came of it counts all the same."""
+        self._foreseen.discard(key)
+
+    def started(self, key: RunKey) -> None:
+        """Write down that a run begins."""
+        if self._journal is not None:
+            self._write(partial(self._journal.start, key))
+
+    def ended(self, key: RunKey, trace: Trace) -> None:
+        """Judge a run, and write it down, before anybody goes on with it."""
+        done = self._judged(self._asks[key], trace)
+        self._done[key] = done
+        if self._told is not None:
+            self._told(done)
+        if self._journal is not None:
+            may_lie = self._estate is not None and is_unmasked(self._sop, done.ask.ref, trace)
+            kept = trace if may_lie else None
+            self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
+
+    def _wait(self, engine: Engine[RunKey], ask: Ask, item: pytest.Item) -> Trace | None:
+        key = ask.ref.key
+
+        def look() -> None:
+            # A worker is sent items while it waits, and their runs have room beside this one.
+            with self._holding:
+                for upcoming in self._ahead(ask, item):
+                    engine.submit(self._job(upcoming))
+            for one in self._looks:
+                one()
+
+        try:
+            return engine.wait(key, look)
+        except BaseException as error:
+            if not self._is_timed_out(error):
+                raise
+        return engine.abandon(key, CUT_BY_PLUGIN)
+
+    def _is_timed_out(self, error: BaseException) -> bool:
+        # pytest-timeout fails the item from a signal, in the middle of whatever it waits for.
+        plugins = self._sop.config.pluginmanager
+        return isinstance(error, pytest.fail.Exception) and plugins.hasplugin("timeout")
+
+    def _ahead(self, ask: Ask, item: pytest.Item) -> Iterator[RunKey]:
+        """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
+        if self._upcoming is None:
+            return
+        following = self._upcoming.after(item)
+        while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
+            other = next(following, None)
+            if other is None:
+                return
+            ref = other.stash.get(REF, None)
+            if ref is None or not self._is_foreseeable(ref, other, ask, item):
+                continue
+            foreseen = Ask(ref, ref.task, ask.agent)
+            self._foreseen.add(ref.key)
+            left = self._left(foreseen)
+            if left is not None:
+                self._done[ref.key] = left
+                continue
+            self._asks[ref.key] = foreseen
+            yield ref.key
+
+    def _is_foreseeable(
+        self, ref: TaskRef, other: pytest.Item, ask: Ask, item: pytest.Item
+    ) -> bool:
+        key = ref.key
+        known = key in self._asks or key in self._done or self._makings.is_known(key)
+        return (
+            not known
+            and key.agent == ask.ref.key.agent
+            and "sop_run" in getattr(other, "fixturenames", ())
+            and may_run_ahead(other, item)
+            and not self._taken.has(ref)
+        )
+
+    def _job(self, key: RunKey) -> Job[RunKey]:
+        ask = self._asks[key]
+        return Job(
+            key=key,
+            caller=self._makings.caller(ask.agent),
+            domain=ask.ref.domain.domain,
+            task=ask.task,
+            open_toolbox=self._makings.toolbox(ask.ref.domain, ask.task),
+            unavailable=partial(self._is_unavailable, key),
+            timed_out=self._is_timed_out,
+            alone=self._estate is not None and key in self._estate.suspects,
+        )
+
+    def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
+        self._makings.raised(key, error)
+        return is_unavailable(error, self._sop.options.unavailable)
+
+    def _judged(self, ask: Ask, trace: Trace | None) -> Done:
+        verdict, kept = judge_and_keep(self._sop, ask.ref, ask.task, trace)
+        seen = trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,))
+        return Done(ask, seen, verdict, kept, to_line(kept.record))
+
+    def _left(self, ask: Ask) -> Done | None:
+        """Return a run that an earlier session finished, or that a dead worker has left."""
+        if (taken := self._taken.find(ask)) is not None:
+            return taken
+        if self._estate is None:
+            return None
+        try:
+            self._estate.look()
+        except SessionFileError as error:
+            self.problems.append(str(error))
+        key = ask.ref.key
+        run = self._estate.finished.get(key)
+        trace = Trace(ending=Ending.PROCESS_DIED) if key in self._estate.condemned else None
+        if trace is None and (run is None or run.trace is None):
+            return None
+        done = self._judged(ask, trace or (run.trace if run else None))
+        return replace(done, kept=replace(done.kept, inherited=True))
+
+    def _open_journal(self, stack: ExitStack) -> None:
+        given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})
+        try:
+            if not given:
+                journals = journals_of(self._sop)
+                journals.begin()
+                self._journal = Journal(journal_path(journals.folder, MAIN))
+            elif JOURNALS in given:
+                folder = Path(given[JOURNALS])
+                self._journal = Journal(journal_path(folder, given["workerid"]))
+                self._estate = Estate(folder)
+        except SessionFileError as error:
+            self.problems.append(str(error))
+        if self._journal is not None:
+            stack.callback(self._journal.close)
+
+    def _write(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except SessionFileError as error:
+            # A disk that refuses ends the journal, never a run.
+            self._journal = None
+            self.problems.append(str(error))

@@ -1,0 +1,78 @@
+"""What leaves the process of a run: its line, and its event log where one is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._core.records.event_log import event_log
+from pytest_sopbench._core.records.record import RunRecord, record_of
+from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._sessions.file.event_logs import trace_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRun:
+    """A run without what must not leave its process; `events` is empty where no log is kept.
+
+    `taken_over` tells that it was made by an earlier session, `inherited` that a worker made it
+    which has died since, and may have reported it.
+    """
+
+    record: RunRecord
+    events: str = ""
+    taken_over: bool = False
+    inherited: bool = False
+
+
+def keep_run(
+    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None, verdict: Verdict
+) -> KeptRun:
+    """Make of a judged run what may be sent, written and printed; one not made leaves no log."""
+    active = ref.domain
+    redaction = sop.options.redaction.of(active.domain.private_columns)
+    wanted = trace is not None and _is_wanted(sop, verdict)
+    # Before anything is cut: a part of a secret is no longer known for one.
+    trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
+    record = redaction.record(
+        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent)
+    )
+    if trace is None or not wanted:
+        return KeptRun(record=record)
+    return KeptRun(
+        record=replace(record, trace=trace_name(ref.key)),
+        events=event_log(ref.key, active.rules, trace, verdict, redaction),
+    )
+
+
+def judge_and_keep(
+    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None
+) -> tuple[Verdict, KeptRun]:
+    """Judge a run by what was observed, and make of it what may be sent, written and printed."""
+    with masking(sop.options.redaction.text):
+        verdict = judge(ref.domain.rules, task, trace)
+    return verdict, keep_run(sop, ref, task, trace, verdict)
+
+
+def is_unmasked(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
+    """Tell whether a trace may lie on the disk as it is, since nothing in it must be masked."""
+    redaction = sop.options.redaction
+    if ref.domain.domain.private_columns:
+        # In free text a private answer cannot be told from the rest.
+        return False
+    return not redaction.masks_texts or redaction.trace(trace) == trace
+
+
+def safe_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:
+    """Take out of a record what `sop_redact` names, and the domain's private columns."""
+    return sop.options.redaction.of(active.domain.private_columns).record(record)
+
+
+def _is_wanted(sop: SopSession, verdict: Verdict) -> bool:
+    if sop.options.traces == "failed":
+        return not verdict.correct or any(rule.broken for rule in verdict.rules)
+    return sop.options.traces == "all"

@@ -1,0 +1,46 @@
+"""What a run is made of, and what comes of it, between those who ask and those who make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._hooks.session.session import ActiveDomain, TaskRef
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.tools.toolbox import Toolbox
+
+from .reportable import KeptRun
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a run is to be made of."""
+
+    ref: TaskRef
+    task: Task
+    agent: object
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that was made and judged; `line` is its record as it is sent and kept."""
+
+    ask: Ask
+    trace: Trace
+    verdict: Verdict
+    kept: KeptRun
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Makings:
+    """What is needed to make runs, and belongs to those who ask for them."""
+
+    caller: Callable[[object], AgentCaller]
+    toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
+    is_known: Callable[[RunKey], bool]
+    raised: Callable[[RunKey, BaseException], None]

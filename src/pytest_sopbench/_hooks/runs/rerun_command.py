@@ -1,0 +1,60 @@
+"""The one line that makes exactly this run again."""
+
+from __future__ import annotations
+
+import shlex
+
+from pytest_sopbench._hooks.session.node_ids import item_name
+from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+
+
+def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
+    """Write a command that a shell takes as it is.
+
+    Args:
+        sop: the session.
+        ref: the run.
+        test: the node id of the user's test that asked for it; empty for the built-in test.
+    """
+    words = ["pytest"]
+    options, trial = sop.options, ref.key.trial
+    if test:
+        words.append(test)
+        words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
+    elif trial > 1 or not ref.key.task.isprintable():
+        # `--sop-domain` names tasks, and a task has all of its trials. Where its id cannot be
+        # seen, its item is called by what can.
+        words.append(f"{_place(sop, ref)}::{item_name(ref.key)}")
+    else:
+        words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
+    if options.trials > 1:
+        words.append(f"--sop-trials={trial}")
+    if options.agent:
+        words.append(f"--sop-agent={options.agent}")
+    words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(text: str) -> str:
+    """Quote a word for a shell; what cannot be seen on a line is written as an escape."""
+    if text.isprintable():
+        return shlex.quote(text)
+    return f"$'{''.join(map(_escaped, text))}'"
+
+
+def _escaped(sign: str) -> str:
+    if sign in "\\'":
+        return f"\\{sign}"
+    if sign.isprintable():
+        return sign
+    # By its bytes: a code point is written in digits that not every shell knows, and a digit
+    # behind an octal number of three cannot be taken for a part of it.
+    return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
+
+
+def _place(sop: SopSession, ref: TaskRef) -> str:
+    """Return what stands before `::` in an id that pytest finds from the current directory."""
+    active = ref.domain
+    if active.spec == active.domain.name:
+        return f"sop:{active.domain.name}"
+    return sop.shown(active.domain.data_file)

@@ -1,0 +1,1 @@
+"""What one process knows of the session: domains, tasks, plan."""

@@ -1,0 +1,26 @@
+"""Which runs the built-in items of a session ask for, where only their ids are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_sopbench._core.records.record import RunKey
+
+from .node_ids import item_name, may_be_row
+from .session import SopSession
+
+
+def learn_ids(sop: SopSession, ids: Sequence[str]) -> None:
+    """Enter into the plan what workers of xdist collected; ids are computed, never parsed."""
+    plan = sop.plan
+    if plan.builtin.keys or not (sop.has_domains and any(map(may_be_row, ids))):
+        return
+    known: dict[str, RunKey] = {}
+    for active in sop.domains:
+        for ref in active.refs(sop.agent_label, sop.options.trials):
+            if ref.selected:
+                known[f"{active.nodeid}::{item_name(ref.key)}"] = ref.key
+    found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
+    if found:
+        plan.builtin.keys.update(found)
+        plan.builtin.selected.update(dict.fromkeys(known.values()))

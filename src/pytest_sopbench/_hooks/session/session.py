@@ -1,0 +1,242 @@
+"""What one process knows of the SOP session: options, domains, agents and the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.model.task import Domain, JsonValue, Rules, Task
+from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._hooks.settings.options import Options
+from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._loading.domain.task_rows import TaskRows
+from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench.errors import SopbenchError
+
+from .consistency import contents_of
+from .node_ids import domain_id
+from .plan import Plan
+from .selection import choose, select
+
+SESSION = pytest.StashKey["SopSession"]()
+REF = pytest.StashKey["TaskRef"]()
+BUILTIN = pytest.StashKey[bool]()
+"""Stands on the items of a domain's data file, and on no item of the user."""
+
+IN_PROJECT = frozenset({Origin.PROJECT, Origin.PATH})
+NO_DOMAIN = (
+    "no domain: give --sop-domain NAME on the command line, set sop_domain in the configuration, "
+    "or mark the test with @pytest.mark.sop(domain=...)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRef:
+    """One run that an item asks for, its task by position, so that no item holds a row."""
+
+    domain: ActiveDomain
+    position: int
+    key: RunKey
+
+    @property
+    def line(self) -> int:
+        """The line of the data file on which the task's row starts, from 1."""
+        rows = self.domain.domain.tasks
+        # Without building the task, where it is not built yet.
+        return (
+            rows.line_at(self.position) if isinstance(rows, TaskRows) else rows[self.position].line
+        )
+
+    @property
+    def task(self) -> Task:
+        return self.domain.domain.tasks[self.position]
+
+    @property
+    def selected(self) -> bool:
+        return self.position in self.domain.selected
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveDomain:
+    """A domain in use: as loaded, how it is judged, and which of its tasks are selected.
+
+    `spec` is the value of `--sop-domain` that finds it again, `nodeid` the id of its collector.
+    `pool` are the positions of the tasks that shards share out, `positions` the selected ones.
+    """
+
+    domain: Domain
+    rules: Rules
+    spec: str
+    nodeid: str
+    trusted: bool
+    pool: tuple[int, ...]
+    positions: tuple[int, ...]
+
+    @cached_property
+    def selected(self) -> frozenset[int]:
+        """The positions of the tasks that the options select."""
+        return frozenset(self.positions)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The position of each task by its id."""
+        return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
+
+    @cached_property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the domain's tools."""
+        return tuple(spec.name for spec in self.domain.tool_specs)
+
+    def refs(self, agent: str, trials: int) -> Sequence[TaskRef]:
+        """Return every task, selected or not: pytest and other plugins must see the others go.
+
+        The first trials of all tasks come before the second ones: whatever ends a session early,
+        a budget, `-x` or Ctrl-C, it has tried as many tasks as it could, and not a few of them
+        again and again. Runs that are made at the same time are of different tasks then.
+        """
+        name = self.domain.name
+        return [
+            TaskRef(self, position, RunKey(name, task_id, trial, agent))
+            for trial in range(1, trials + 1)
+            for position, task_id in enumerate(self.domain.task_ids)
+        ]
+
+
+class SopSession:
+    """The SOP side of one pytest session, in one process."""
+
+    def __init__(self, config: pytest.Config, options: Options) -> None:
+        self.config = config
+        self.options = options
+        self.plan = Plan()
+        # What the saved session's header has beside the options, by name.
+        self.recorded: dict[str, JsonValue] = {}
+        self.quarantined: frozenset[TaskName] = frozenset()
+        # Tests that failed and are no misses; unknown until the session comes to its end.
+        self.failures: int | None = None
+        self._active: dict[str, ActiveDomain] = {}
+
+    @cached_property
+    def where(self) -> SearchPaths:
+        return SearchPaths(
+            rootdir=self.config.rootpath,
+            invocation_dir=self.config.invocation_params.dir,
+            sop_paths=self.options.paths,
+            trusted=self.options.trusted,
+        )
+
+    @cached_property
+    def domains(self) -> tuple[ActiveDomain, ...]:
+        """The domains that the options or the project's configuration name.
+
+        Raises:
+            pytest.UsageError: there is none, or one cannot be used.
+        """
+        return self.find(self.options.domains)
+
+    @property
+    def has_domains(self) -> bool:
+        """Whether the command line or the configuration names a domain."""
+        return bool(self.options.domains)
+
+    @property
+    def agent_label(self) -> str:
+        """What runs of the session's agent are filed under, known before anything is collected."""
+        return self.options.agent or "sop_agent"
+
+    @property
+    def agent_shown(self) -> str:
+        """What the session's agent is called: a fixture of the project's may stand for it."""
+        return self.plan.fixture or self.agent_label
+
+    @property
+    def makes_runs(self) -> bool:
+        """Whether items are run, and not only listed, planned or collected."""
+        options = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
+        return not any(self.config.getoption(name, False) for name in options)
+
+    def find(self, values: Sequence[str]) -> tuple[ActiveDomain, ...]:
+        """Load the domains that these values of `--sop-domain` name, each once.
+
+        Raises:
+            pytest.UsageError: there is none, or one cannot be used.
+        """
+        if not values:
+            raise pytest.UsageError(NO_DOMAIN)
+        try:
+            found = find_domains(values, self.where)
+            named: dict[str, set[str] | None] = {}
+            for one in found:
+                _name_tasks(named, one)
+            places = {one.name: one for one in found}
+            return tuple(self._load(one, named[name]) for name, one in places.items())
+        except SopbenchError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @property
+    def actives(self) -> tuple[ActiveDomain, ...]:
+        """The domains that were loaded so far."""
+        return tuple(self._active.values())
+
+    def find_active(self, name: str) -> ActiveDomain:
+        """Return a domain in use by its name, loading it where only a worker has done so."""
+        if name not in self._active:
+            self.find((self.plan.specs.get(name, name),))
+        return self._active[name]
+
+    def shown(self, path: Path) -> str:
+        """Write a path as the user would type it."""
+        here = self.config.invocation_params.dir
+        return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+    def _load(self, found: FoundDomain, named: set[str] | None) -> ActiveDomain:
+        known = self._active.get(found.name)
+        if known is not None and known.domain.folder == found.folder and named is None:
+            return known
+        domain = load_domain(found.folder, name=found.name)
+        unknown = (named or set()) - set(domain.task_ids)
+        if unknown:
+            msg = f"domain {found.name}: it has no task {min(unknown)!r}"
+            raise SopbenchError(msg, hint=f"sopbench list {found.name} counts its tasks")
+        pool = choose(domain, self.options, frozenset(named or ()))
+        active = ActiveDomain(
+            domain=domain,
+            rules=self._rules(domain),
+            spec=self._spec(found),
+            nodeid=domain_id(domain, self.config.rootpath, in_project=found.origin in IN_PROJECT),
+            trusted=found.trusted,
+            pool=pool,
+            positions=select(domain, self.options, pool),
+        )
+        self._active[found.name] = active
+        self.plan.specs[found.name] = active.spec
+        self.plan.contents[found.name] = contents_of(active)
+        return active
+
+    def _rules(self, domain: Domain) -> Rules:
+        return Rules(
+            fields=domain.fields,
+            scoring=self.options.scoring,
+            sop=domain.sop,
+            contract=None if self.options.contract == "off" else domain.contract,
+            expected_calls=domain.expected_calls,
+        )
+
+    def _spec(self, found: FoundDomain) -> str:
+        if found.origin is not Origin.PATH:
+            return found.name
+        path = self.shown(found.folder)
+        return path if "/" in path else f"./{path}"
+
+
+def _name_tasks(named: dict[str, set[str] | None], found: FoundDomain) -> None:
+    """Remember which tasks were asked for by name; a domain named alone asks for all."""
+    if found.task is None:
+        named[found.name] = None
+    elif (tasks := named.setdefault(found.name, set())) is not None:
+        tasks.add(found.task)

@@ -1,0 +1,1 @@
+"""Options, ini values and marks, read once."""

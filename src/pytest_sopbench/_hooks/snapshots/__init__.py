@@ -1,0 +1,1 @@
+"""The fixture `sop_snapshot`, and what a session says of snapshots."""

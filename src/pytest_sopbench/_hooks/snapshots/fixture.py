@@ -1,0 +1,203 @@
+"""The fixture `sop_snapshot`: the trajectories that were approved for the task of a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.model.trajectory import Trajectory
+from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
+from pytest_sopbench._hooks.runs.rerun_command import shell_word
+from pytest_sopbench._hooks.runs.run import Run
+from pytest_sopbench._hooks.runs.run_cache import RUN
+from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
+from pytest_sopbench._reports.failure.snapshot_diff import diff_lines, missing_lines
+from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder, file_text, parsed
+from pytest_sopbench.errors import SnapshotFileError
+
+if TYPE_CHECKING:
+    from syrupy.assertion import SnapshotAssertion
+    from syrupy.session import SnapshotSession
+
+FIXTURE = "sop_snapshot"
+SNAPSHOT = pytest.StashKey["SopSnapshot"]()
+FILE = pytest.StashKey[Path]()
+"""Where the snapshot of an item lies, for syrupy, which asks many times."""
+COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
+"""Where syrupy counts in this process."""
+PLUGIN = "syrupy"
+
+
+class SopSnapshot:
+    """What a trajectory is compared with: `assert sop_run.trajectory == sop_snapshot`.
+
+    It reads what was approved and decides; syrupy writes where that is asked for, and counts.
+    Only the first trial of a task is compared and approved.
+    """
+
+    __hash__ = None  # type: ignore[assignment]  # as any value that only compares
+
+    def __init__(self, sop: SopSession, item: pytest.Item, run: Run) -> None:
+        self._rules = sop.options.snapshot_rules
+        self._key = item.stash[REF].key
+        self._redaction = sop.options.redaction.of(item.stash[REF].domain.domain.private_columns)
+        folder = SnapshotFolder(sop.options.snapshots_dir)
+        self._file = item.stash[FILE] = folder.file(self._key.domain, self._key.task)
+        self._run = run
+        self._assertion: Any = None  # the one of `count_with`
+        # Made when it is printed: an update compares thousands of runs, and prints nothing.
+        self._explain: Callable[[], list[str]] = list
+        self.compared = False
+
+    def __repr__(self) -> str:
+        return f"<snapshot of {self._title}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trajectory):
+            msg = f"a snapshot is compared with a trajectory, such as sop_run.trajectory: {other!r}"
+            raise TypeError(msg)
+        self.compared = True
+        if self._key.trial > 1:
+            # What was approved is the first trial's; the others say how far it can be relied on.
+            return True
+        made = self._rules.normalised(self._redacted(other))
+        text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
+        found = self._assertion.extension.found = self._found()
+        approved = self._held_text(made, text, found)
+        if self._run.refusal:
+            self._assertion.update_snapshots = False
+            self._assertion.update_new_snapshots_only = False
+        same: bool = self._assertion == (approved or text)
+        if same:
+            # Nothing will be printed, and what it holds would be held for every test.
+            self._explain = list
+        return same
+
+    def count_with(self, assertion: SnapshotAssertion) -> None:
+        """Take the assertion of syrupy that writes and counts; it asks the item for its file."""
+        self._assertion = assertion
+
+    @property
+    def exists(self) -> bool:
+        return self._file.exists()
+
+    @property
+    def lines(self) -> list[str]:
+        """What the last comparison says where it failed; the first line says the most."""
+        with masking(self._redaction.text):
+            return [harmless(self._redaction.text(line)) for line in self._explain()]
+
+    @property
+    def _title(self) -> str:
+        return one_line(self._named)
+
+    @property
+    def _named(self) -> str:
+        return f"{self._key.domain}/{self._key.task}"
+
+    def _redacted(self, trajectory: Trajectory) -> Trajectory:
+        redaction = self._redaction
+        if not redaction.masks:
+            return trajectory
+        return Trajectory(
+            calls=tuple(
+                replace(
+                    call,
+                    name=redaction.text(call.name),
+                    arguments=redaction.value(call.arguments),
+                )
+                for call in trajectory
+            )
+        )
+
+    def _found(self) -> str | SnapshotFileError | None:
+        try:
+            return file_text(self._file)
+        except SnapshotFileError as error:
+            return error
+
+    def _held_text(
+        self, made: Trajectory, text: str, found: str | SnapshotFileError | None
+    ) -> str | None:
+        """Return what is approved, as it stands in its file, where the run keeps to it."""
+        if found is None:
+            self._explain = partial(missing_lines, self._title, made, approve=self._approve)
+            return None
+        if found == text:
+            return text
+        try:
+            if isinstance(found, SnapshotFileError):
+                raise found
+            snapshot = parsed(self._file, self._key.task, found)
+        except SnapshotFileError as error:
+            said = [*str(error).split("\n"), self._approve]
+            self._explain = lambda: said
+            return None
+        comparison = compare(made, snapshot, self._rules)
+        if comparison.held:
+            return found
+        self._explain = partial(diff_lines, self._title, comparison, approve=self._approve)
+        return None
+
+    @property
+    def _approve(self) -> str:
+        if self._run.refusal:
+            return f"this run cannot be approved: {self._run.refusal}"
+        return f"to approve it: sopbench approve last {shell_word(self._named)} --reason TEXT"
+
+
+def sop_snapshot(request: pytest.FixtureRequest, run: Run) -> SopSnapshot:
+    from .syrupy_extension import assertion_of  # noqa: PLC0415 - syrupy is an extra
+
+    item, stash = request.node, request.config.stash
+    if COUNTED not in stash:
+        # From one item for all: for each of thousands it costs as much as the comparison.
+        stash[COUNTED] = request.getfixturevalue("snapshot").session
+    made = item.stash[SNAPSHOT] = SopSnapshot(stash[SESSION], item, run)
+    made.count_with(assertion_of(item, stash[COUNTED]))
+    return made
+
+
+def check_syrupy(config: pytest.Config, where: str) -> None:
+    """Refuse a test that asks for snapshots in a session without syrupy.
+
+    Raises:
+        pytest.UsageError: it is not installed, or switched off.
+    """
+    if config.pluginmanager.hasplugin(PLUGIN):
+        return
+    if find_spec(PLUGIN) is None:
+        why = "which is not installed\npip install 'pytest-sopbench[snapshot]'"
+    else:
+        why = (
+            "which is switched off in this session, by -p no:syrupy or an environment variable\n"
+            "let pytest load it, or deselect the test"
+        )
+    msg = f"{where}: the fixture {FIXTURE} needs the plugin syrupy, {why}"
+    raise pytest.UsageError(msg)
+
+
+def not_approved(item: pytest.Item) -> str:
+    """Say why the run of an item was not approved where that was asked for, or nothing."""
+    option: Any = item.config.option
+    if item.stash[REF].key.trial > 1:
+        return ""
+    run, snapshot = item.stash.get(RUN, None), item.stash.get(SNAPSHOT, None)
+    if not (option.update_snapshots or getattr(option, "update_new_snapshots_only", False)):
+        return ""
+    if run is None or snapshot is None:
+        return "it was not run"
+    if not option.update_snapshots and snapshot.exists:
+        return ""
+    if run.refusal:
+        return run.refusal
+    return "" if snapshot.compared else "its test ended before the comparison"

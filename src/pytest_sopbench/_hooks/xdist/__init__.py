@@ -1,0 +1,1 @@
+"""Several workers: who makes which run, and who died."""

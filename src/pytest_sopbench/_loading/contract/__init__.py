@@ -1,0 +1,1 @@
+"""The contract of a domain, read from its metadata."""

@@ -1,0 +1,136 @@
+"""The output fields of a domain: declared, or inferred from their whole column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_sopbench._core.judging.field_types import colliding_labels, infer_field, known_labels
+from pytest_sopbench._core.judging.field_values import value_key
+from pytest_sopbench._core.model.task import FieldType, JsonValue, OutputField
+from pytest_sopbench._core.values.normalise import fold, is_empty
+from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
+from pytest_sopbench._loading.files.table import Table
+from pytest_sopbench._loading.metadata.read import Described
+from pytest_sopbench._loading.metadata.schema import OutputShape
+from pytest_sopbench.errors import LoadingError
+
+from .expected_answers import check_expected
+
+_SHOWN = 5
+"""Pairs of labels that are warned of one by one."""
+
+
+def output_fields(described: Described, table: Table) -> tuple[OutputField, ...]:
+    """One field per output column, in the order of `output_columns`.
+
+    Raises:
+        LoadingError: `outputs` speaks of a field that is none, or contradicts itself.
+        RowError: an expected answer is not what `outputs` declares.
+    """
+    metadata = described.metadata
+    for name in metadata.outputs:
+        if name not in metadata.output_columns:
+            raise LoadingError(
+                described.path,
+                f"key 'outputs.{name}': no output column has this name",
+                hint=did_you_mean(name, metadata.output_columns)
+                or f"output columns: {listed(metadata.output_columns)}",
+            )
+    fields = tuple(
+        _field(described, name, table.cells(name), metadata.outputs.get(name))
+        for name in metadata.output_columns
+    )
+    for field in fields:
+        check_expected(field, table)
+    return fields
+
+
+def label_warnings(fields: Sequence[OutputField], table: Table) -> tuple[str, ...]:
+    """A warning for each two labels that no comparison can tell apart."""
+    found: list[str] = []
+    for field in fields:
+        pairs = colliding_labels(field, table.cells(field.name))
+        place = f"{table.path.name}, column {field.name!r}"
+        found += [f"{place}: {a!r} and {b!r} count as the same answer" for a, b in pairs[:_SHOWN]]
+        if len(pairs) > _SHOWN:
+            found.append(f"{place}: and so do {len(pairs) - _SHOWN} more pairs")
+    return tuple(found)
+
+
+def _field(
+    described: Described, name: str, cells: Sequence[JsonValue], shape: OutputShape | None
+) -> OutputField:
+    private = name in described.metadata.private_columns
+    inferred = replace(infer_field(name, cells), private=private)
+    if shape is None:
+        return inferred
+    kind = shape.type or (FieldType.ENUM if shape.values else inferred.type)
+    field = replace(
+        inferred,
+        type=kind,
+        values=_values(shape, kind, cells),
+        aliases=dict(shape.aliases),
+        tolerance=shape.tolerance,
+        ordered=shape.ordered,
+        compare=shape.compare,
+        declared=shape.type is not None or bool(shape.values),
+    )
+    _check(described, field, shape)
+    _check_aliases(described, field, shape, cells)
+    return field
+
+
+def _values(shape: OutputShape, kind: FieldType, cells: Sequence[JsonValue]) -> tuple[str, ...]:
+    if shape.values:
+        return tuple(shape.values)
+    if kind not in (FieldType.ENUM, FieldType.BOOLEAN):
+        return ()
+    return _labels(shape, cells)
+
+
+def _labels(shape: OutputShape, cells: Sequence[JsonValue]) -> tuple[str, ...]:
+    """The labels of a column, in which an alias counts as what it stands for."""
+    label_of = {fold(alias): label for alias, label in shape.aliases.items()}
+    texts = (cell for cell in cells if isinstance(cell, str) and not is_empty(cell))
+    return known_labels(label_of.get(fold(text), text) for text in texts)
+
+
+def _check(described: Described, field: OutputField, shape: OutputShape) -> None:
+    key = f"key 'outputs.{field.name}"
+    if shape.values and field.type is not FieldType.ENUM:
+        raise LoadingError(
+            described.path,
+            f"{key}.values': values are for the type 'enum', and the type is {field.type.value!r}",
+            hint="remove one of them",
+        )
+    if shape.tolerance and field.type not in (FieldType.NUMBER, FieldType.INTEGER):
+        raise LoadingError(
+            described.path,
+            f"{key}.tolerance': a tolerance is for numbers, and the type is {field.type.value!r}",
+            hint="remove it, or declare the type 'number'",
+        )
+
+
+def _check_aliases(
+    described: Described, field: OutputField, shape: OutputShape, cells: Sequence[JsonValue]
+) -> None:
+    if field.type not in (FieldType.ENUM, FieldType.BOOLEAN, FieldType.TEXT):
+        return
+    known = field.values or _labels(shape, cells)
+    key = f"key 'outputs.{field.name}"
+    plain = replace(field, aliases={})
+    keys = {value_key(plain, value) for value in known}
+    for alias, label in shape.aliases.items():
+        if keys and value_key(plain, label) not in keys:
+            raise LoadingError(
+                described.path,
+                f"{key}.aliases': {alias!r} stands for {label!r}, which is no known value",
+                hint=did_you_mean(label, known) or f"values: {listed(known)}",
+            )
+        if alias in shape.values:
+            raise LoadingError(
+                described.path,
+                f"{key}.aliases': {alias!r} is a value of its own",
+                hint="take it off 'values' or off 'aliases'",
+            )

@@ -1,0 +1,162 @@
+"""What the cells of a column say: numbers, truth values, lists, or text.
+
+A cell is kept as it is written until the type of its whole column says otherwise: `007`, `1.0`
+and `None` in a column of names stay what they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import warnings
+from collections.abc import Iterable
+from enum import StrEnum
+
+from pytest_sopbench._core.model.task import JsonValue
+
+from .document import is_too_deep
+from .suggestions import shown
+
+
+class ColumnType(StrEnum):
+    """How the cells of an input or of a tool result are read.
+
+    An empty cell is null in each of them but `written`, which is what JSON says already.
+    """
+
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    WRITTEN = "written"
+
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_LOOSE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*")
+_DIGITS = 300
+_INFERRED_BOOLEANS = {"true": True, "false": False}
+_BOOLEANS = _INFERRED_BOOLEANS | {"yes": True, "no": False, "1": True, "0": False}
+
+
+class CellError(ValueError):
+    """A cell is not what its column is declared to be."""
+
+
+def infer_type(cells: Iterable[JsonValue]) -> ColumnType:
+    """The type that every cell of a column has; empty cells have no say.
+
+    All cells JSON numbers: number. All `true` or `false`, in any case: boolean. All lists or
+    objects, in JSON or as Python writes them: list. Else, and where all are empty: text.
+    """
+    texts = {cell for cell in cells if isinstance(cell, str) and cell}
+    if not texts:
+        return ColumnType.TEXT
+    if all(_is_number(text) for text in texts):
+        return ColumnType.NUMBER
+    if all(text.lower() in _INFERRED_BOOLEANS for text in texts):
+        return ColumnType.BOOLEAN
+    if all(_is_literal(text) for text in texts):
+        return ColumnType.LIST
+    return ColumnType.TEXT
+
+
+def convert(cell: JsonValue, column_type: ColumnType) -> JsonValue:
+    """The value of a cell; what is no text stays as it is.
+
+    Raises:
+        CellError: the cell is not of the type; cannot happen with an inferred type.
+    """
+    if not isinstance(cell, str) or column_type is ColumnType.WRITTEN:
+        return cell
+    if not cell:
+        return None
+    if column_type is ColumnType.NUMBER:
+        return _number(cell)
+    if column_type is ColumnType.BOOLEAN:
+        return _boolean(cell)
+    if column_type is ColumnType.LIST:
+        return parse_literal(cell)
+    return cell
+
+
+def parse_literal(text: str) -> JsonValue:
+    """The list or object that a text writes down, in JSON or as Python prints it.
+
+    Raises:
+        CellError: it is neither, or holds something that JSON has no word for.
+    """
+    if text.lstrip()[:1] not in {"[", "{"}:
+        msg = f"{shown(text)} is neither a list nor an object"
+        raise CellError(msg)
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        value = _python_literal(text)
+    if not isinstance(value, list | dict) or is_too_deep(text, value) or not _is_json(value):
+        msg = f"{shown(text)} is neither a list nor an object that JSON can write"
+        raise CellError(msg)
+    return value
+
+
+def _python_literal(text: str) -> JsonValue:
+    try:
+        with warnings.catch_warnings():
+            # A backslash in somebody's data is no business of whoever runs the tests.
+            warnings.simplefilter("ignore")
+            value: JsonValue = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as fault:
+        msg = f"{shown(text)} is neither a list nor an object"
+        raise CellError(msg) from fault
+    return value
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        parse_literal(text)
+    except CellError:
+        return False
+    return True
+
+
+def _is_number(text: str) -> bool:
+    return (
+        len(text) <= _DIGITS and _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+    )
+
+
+def _number(text: str) -> JsonValue:
+    if len(text) > _DIGITS or not _LOOSE_NUMBER.fullmatch(text):
+        msg = f"{shown(text)} is not a number"
+        raise CellError(msg)
+    if text.strip().lstrip("+-").isdigit():
+        return int(text)
+    number = float(text)
+    if not math.isfinite(number):
+        msg = f"{shown(text)} is too large a number"
+        raise CellError(msg)
+    return number
+
+
+def _boolean(text: str) -> bool:
+    known = _BOOLEANS.get(text.strip().lower())
+    if known is None:
+        msg = f"{shown(text)} is neither true nor false"
+        raise CellError(msg)
+    return known
+
+
+def _is_json(value: object) -> bool:
+    """Whether JSON has words for a value that came out of a literal."""
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return _same_shape(value, json.loads(text))
+
+
+def _same_shape(value: object, read: object) -> bool:
+    # Tuples and keys that are numbers survive a dump, as something else.
+    return value == read and repr(value) == repr(read)

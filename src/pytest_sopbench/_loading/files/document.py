@@ -1,0 +1,198 @@
+"""Read a text, JSON or TOML file, or say in which line it cannot be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench.errors import LoadingError, RowError
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+DEPTH_LIMIT = 100
+"""Containers inside one another; what lies deeper no tool could hand over whole."""
+
+_TOO_DEEP = f"not readable: more than {DEPTH_LIMIT} lists or objects inside one another"
+
+
+class _RefusedError(ValueError):
+    """Something that Python's JSON reader takes, and JSON does not have."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, with one kind of line end and without a byte order mark.
+
+    Raises:
+        LoadingError: the file cannot be opened, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as fault:
+        raise unreadable(path, fault) from fault
+    except UnicodeDecodeError as fault:
+        raise not_utf8(path) from fault
+
+
+def is_a_file(path: Path) -> bool:
+    """Whether there is a file of this name.
+
+    Raises:
+        LoadingError: there is something else, which would be passed over in silence.
+    """
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "no regular file"
+        raise LoadingError(path, f"is {what}, and must be a file", hint="remove or rename it")
+    return path.is_file()
+
+
+def unreadable(path: Path, fault: OSError) -> LoadingError:
+    """The error for a file that the system does not let us read."""
+    return LoadingError(path, f"cannot be read: {fault.strerror or fault}")
+
+
+def not_utf8(path: Path) -> LoadingError:
+    """The error for a file that is not UTF-8, with the line of its first wrong byte."""
+    data = path.read_bytes()
+    start = 0
+    try:
+        data.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        start = fault.start
+    line = len(_LINE_END.findall(data[:start])) + 1
+    return LoadingError(
+        path,
+        f"byte 0x{data[start]:02X} is not UTF-8",
+        row=line,
+        hint="save the file as UTF-8 (Excel calls it 'CSV UTF-8')",
+    )
+
+
+def read_json(path: Path) -> JsonValue:
+    """The value of a JSON file.
+
+    Raises:
+        LoadingError: as `read_text`, or not one JSON document; carries the line.
+    """
+    text = read_text(path)
+    if not text.strip():
+        raise LoadingError(path, "the file is empty")
+    return parse_json(text, path)
+
+
+def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
+    """The value of a JSON text, which stands in this line of the file, or is all of it.
+
+    Raises:
+        LoadingError: not JSON, a key twice in one object, NaN, an infinite number, half a
+            surrogate pair, or nested too deeply to be read. `RowError` where a line is given.
+    """
+    kind = LoadingError if line is None else RowError
+    try:
+        value: JsonValue = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_float=_float,
+        )
+    except json.JSONDecodeError as fault:
+        row = fault.lineno if line is None else line
+        hint = _advice(fault) or ("" if line is None else "each line is one JSON object")
+        raise kind(path, _what(fault), row=row, hint=hint) from fault
+    except _RefusedError as fault:
+        raise kind(path, str(fault), row=line) from fault
+    except RecursionError as fault:
+        raise kind(path, _TOO_DEEP, row=line) from fault
+    except ValueError as fault:
+        # Python refuses to read integers of more than 4,300 digits.
+        raise kind(path, f"not readable: {fault}", row=line) from fault
+    if is_too_deep(text, value):
+        raise kind(path, _TOO_DEEP, row=line)
+    if "\\ud" in text.lower() and _has_surrogate(value):
+        raise kind(
+            path,
+            "holds half of a surrogate pair (\\ud800 to \\udfff), which is no character",
+            row=line,
+        )
+    return value
+
+
+def is_too_deep(text: str, value: JsonValue) -> bool:
+    """Whether a value, read from this text, has more containers in one another than we take."""
+    # The text of nearly every value has too few brackets to ask further.
+    if text.count("[") + text.count("{") <= DEPTH_LIMIT:
+        return False
+    level: list[JsonValue] = [value]
+    for _ in range(DEPTH_LIMIT):
+        level = [inner for one in level for inner in _inside(one)]
+    return any(isinstance(one, Mapping | list) for one in level)
+
+
+def read_toml(path: Path) -> Mapping[str, object]:
+    """The table of a TOML file.
+
+    Raises:
+        LoadingError: as `read_text`, or not TOML; the message has line and column.
+    """
+    try:
+        return tomllib.loads(read_text(path))
+    except RecursionError as fault:
+        raise LoadingError(path, _TOO_DEEP) from fault
+    except ValueError as fault:
+        # Also what Python says of integers of more than 4,300 digits.
+        raise LoadingError(path, f"not TOML: {fault}") from fault
+
+
+def _what(fault: json.JSONDecodeError) -> str:
+    if fault.msg == "Extra data":
+        return f"not JSON: the document has ended before character {fault.colno} of this line"
+    problem = fault.msg[:1].lower() + fault.msg[1:].removesuffix(" at")
+    return f"not JSON: {problem} at character {fault.colno}"
+
+
+def _advice(fault: json.JSONDecodeError) -> str:
+    if fault.msg == "Extra data":
+        rest = fault.doc[fault.pos : fault.pos + 20].split("\n")[0]
+        return f"remove what follows: {rest!r}"
+    return ""
+
+
+def _inside(value: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
+        msg = f"key {twice!r} stands twice in one object"
+        raise _RefusedError(msg)
+    return found
+
+
+def _constant(text: str) -> NoReturn:
+    msg = f"not JSON: {text} is not a JSON value"
+    raise _RefusedError(msg)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        msg = f"not readable: the number {text} is too large"
+        raise _RefusedError(msg)
+    return number
+
+
+def _has_surrogate(value: JsonValue) -> bool:
+    return _SURROGATE.search(json.dumps(value, ensure_ascii=False)) is not None

@@ -1,0 +1,1 @@
+"""Which domains a name means, and which there are."""

@@ -1,0 +1,1 @@
+"""`metadata.json`: its shape, its keys, and the layout of published folders."""

@@ -1,0 +1,114 @@
+"""The shape of `metadata.json` and of `domain.toml`, as pydantic reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StrictBool
+from pydantic_core import PydanticCustomError
+
+from pytest_sopbench._core.model.task import Compare, FieldType
+from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+
+UNUSED = ("output_schema", "ignored_paths", "class")
+"""Keys that the format has, and that this version does not act upon."""
+
+
+def _names_a_domain(name: str) -> str:
+    if not is_domain_name(name):
+        kind = "domain_name"
+        raise PydanticCustomError(kind, NAME_RULE)
+    return name
+
+
+def _once_each(names: list[str]) -> list[str]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            kind = "twice"
+            raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(name)})
+        seen.add(name)
+    return names
+
+
+def _some(names: list[str]) -> list[str]:
+    if not names:
+        kind = "none"
+        raise PydanticCustomError(kind, "it names no column")
+    return names
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError as fault:
+        # TOML has words for what is not a finite number.
+        kind = "finite"
+        raise PydanticCustomError(kind, "nan and inf are no JSON values") from fault
+    return value
+
+
+Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
+"""Names of columns, each once."""
+
+DeclaredType: TypeAlias = Literal["text", "number", "boolean", "list"]
+"""What `types` may say of a column; the words are those of `ColumnType`."""
+
+
+class Shape(BaseModel):
+    """A JSON object whose unknown keys are kept, so that they can be warned of."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
+
+
+class OutputShape(Shape):
+    """What `outputs` says of one output field; what is not said is inferred."""
+
+    type: FieldType | None = None
+    values: Names = Field(default_factory=list[str])
+    aliases: dict[str, str] = Field(default_factory=dict[str, str])
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    ordered: StrictBool = False
+    compare: Compare = Compare.EXACT
+
+
+class LookupShape(Shape):
+    """One tool of `tools`: it serves columns of the task's own row, or a constant `result`."""
+
+    key: Names = Field(default_factory=list[str])
+    check: Names = Field(default_factory=list[str])
+    returns: Names = Field(default_factory=list[str])
+    missing: Literal["error", "null"] = "error"
+    result: Annotated[JsonValue, AfterValidator(_finite)] = None
+
+
+class Metadata(Shape):
+    """Everything that `metadata.json` may say; only `name` and `output_columns` must be there.
+
+    Besides the keys that the format promises there are two of ours. `types` maps an input or a
+    tool result to `text`, `number`, `boolean` or `list` (a list or an object), where what is
+    inferred from its column is not what is meant; output fields have `outputs` for that.
+    `reject_bad_arguments` (false) asks that tool calls which break their spec are refused, and
+    not only recorded.
+    """
+
+    name: Annotated[str, AfterValidator(_names_a_domain)]
+    output_columns: Annotated[Names, AfterValidator(_some)]
+    title: str = ""
+    description: str = ""
+    industry: str = ""
+    licence: str = ""
+    version: str = ""
+    id_column: str | None = None
+    input_columns: Names | None = None
+    columns: dict[str, str] = Field(default_factory=dict[str, str])
+    private_columns: Names = Field(default_factory=list[str])
+    tags_column: str | None = None
+    acceptable_column: str | None = None
+    known_disagreement_column: str | None = None
+    outputs: dict[str, OutputShape] = Field(default_factory=dict[str, OutputShape])
+    tools: dict[str, LookupShape] = Field(default_factory=dict[str, LookupShape])
+    types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
+    reject_bad_arguments: StrictBool = False
+    contract: JsonValue = None

@@ -1,0 +1,1 @@
+"""One run in full: what a test that fails prints."""

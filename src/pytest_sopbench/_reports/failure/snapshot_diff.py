@@ -1,0 +1,119 @@
+"""How a run departs from the trajectory that was approved: one line for each step concerned.
+
+pytest prints the lines behind `E`, the first one behind `assert`; together they stay within 80
+columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.trajectory import Trajectory
+from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
+from pytest_sopbench._core.trajectory.match import UnlikePair
+from pytest_sopbench._core.trajectory.snapshot import Comparison
+from pytest_sopbench._reports.text.layout import cut, one_line
+from pytest_sopbench._reports.text.numbers import counted
+
+from .trajectory import call_text
+
+WIDTH = 80 - len("E         ")
+"""Columns of a line."""
+
+STEPS = 5
+"""Steps that are shown one by one."""
+
+_LABEL = 8
+_WORDS = ("moved", "changed", "removed", "added", "early")
+
+
+def diff_lines(title: str, comparison: Comparison, *, approve: str) -> list[str]:
+    """Name the steps that were moved, changed, removed, added or early, in the order of the run.
+
+    A call is early that began while another was in flight, which was approved as ending first.
+
+    Args:
+        title: which task it is.
+        comparison: one that does not hold.
+        approve: how to approve the change, or why that cannot be.
+    """
+    steps = sorted(_steps(comparison))
+    counts = [(sum(kind == word for _, kind, _ in steps), word) for word in _WORDS]
+    what = ", ".join(f"{count} {word}" for count, word in counts if count)
+    lines = [cut(f"{what}: {title} departs from its snapshot", WIDTH)]
+    lines += [_line(kind, text) for _, kind, text in steps[:STEPS]]
+    lines += _more(len(steps) - STEPS)
+    if comparison.of > 1:
+        lines.append(
+            f"beside approved trajectory {comparison.place} of {comparison.of}, the nearest"
+        )
+    return [*lines, approve]
+
+
+def missing_lines(title: str, made: Trajectory, *, approve: str) -> list[str]:
+    """Say that nothing is approved yet, and what was done."""
+    calls = [
+        _line("step", f"{step}  {call_text(call.name, call.arguments)}")
+        for step, call in enumerate(made, start=1)
+    ]
+    return [
+        cut(
+            f"no snapshot of {title}; {counted(len(calls), 'call') if calls else 'no call'}", WIDTH
+        ),
+        *calls[:STEPS],
+        *_more(len(calls) - STEPS),
+        approve,
+    ]
+
+
+def _steps(comparison: Comparison) -> Iterator[tuple[float, str, str]]:
+    """Yield place in the run, kind and text of each step that departs."""
+    match, approved, made = comparison.match, comparison.approved, comparison.made
+    for pair in match.out_of_order:
+        call = made[pair.step - 1]
+        text = call_text(call.name, call.arguments)
+        yield pair.step, "moved", f"step {pair.step} (was {pair.place})  {text}"
+    for unlike in match.unlike:
+        yield unlike.step, "changed", _changed(unlike, made[unlike.step - 1].name)
+    for place in match.missing:
+        gone = approved[place - 1]
+        # Behind the step that stands where it stood.
+        text = call_text(gone.name, dict(gone.arguments or {}))
+        yield place + 0.5, "removed", f"step {place}  {text}"
+    for step in match.extra:
+        call = made[step - 1]
+        yield step, "added", f"step {step}  {call_text(call.name, call.arguments)}"
+    waited_for = {later: earlier for earlier, later in reversed(comparison.lost)}
+    for step, other in waited_for.items():
+        what = f"step {step}  {made[step - 1].name}: step {other}, {made[other - 1].name},"
+        yield step, "early", f"{what} had not ended"
+
+
+def _changed(unlike: UnlikePair, name: str) -> str:
+    was = f" (was {unlike.place})" if unlike.place != unlike.step else ""
+    first, *others = unlike.differences
+    more = f", and {len(others)} more" if others else ""
+    return f"step {unlike.step}{was}  {name}: {_difference(first)}{more}"
+
+
+def _difference(difference: ArgumentDifference) -> str:
+    path = difference.path or "arguments"
+    if difference.why == "missing":
+        return f"{path} {_json(difference.expected)} is missing"
+    if difference.why == "unexpected":
+        return f"{path} {_json(difference.actual)} was not there"
+    return f"{path} {_json(difference.expected)} -> {_json(difference.actual)}"
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _line(kind: str, text: str) -> str:
+    return cut(one_line(f"{kind:<{_LABEL}}{text}"), WIDTH)
+
+
+def _more(count: int) -> Sequence[str]:
+    return (f"and {count} more",) if count > 0 else ()

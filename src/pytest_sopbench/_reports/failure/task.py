@@ -1,0 +1,225 @@
+"""What a task that is not correct prints: everything that a reader needs to understand it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._reports.terminal.rules import broken_lines
+from pytest_sopbench._reports.text.layout import (
+    LABEL_WIDTH,
+    WIDTH,
+    columns,
+    cut,
+    labelled,
+    named,
+    one_line,
+    padded,
+    shown,
+)
+from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds
+
+CALLS = 12
+"""Lines that the trajectory of one task may take."""
+
+FRAMES = 30
+"""Lines of a traceback that are printed; its first two and its end say most."""
+
+FORMS: Mapping[str, str] = {
+    "mapping": "as the mapping that was returned",
+    "final_output": "in <final_output>",
+    "field_tags": "in one tag per output field",
+    "final_decision": "in <final_decision> or <answer>",
+    "json": "in a JSON object",
+    "python": "in a Python dict",
+    "field_lines": "in lines such as 'field: value'",
+    "boxed": "in \\boxed{}",
+    "whole_text": "as the whole text",
+    "published": "as the published scorer finds it",
+}
+"""Where an answer was found, in words."""
+
+_VALUE = 200
+_INPUT_LINES = 4
+_TEXT_LINES = 3
+
+
+def failure_lines(
+    record: RunRecord,
+    *,
+    inputs: Mapping[str, JsonValue] | None,
+    rerun: str,
+    location: str,
+    width: int = WIDTH,
+) -> list[str]:
+    """Return what is to be said of one run; the first line says the most.
+
+    Tracebacks and the line to run it again are never cut: both are there to be copied.
+
+    Args:
+        record: the run, whatever its outcome.
+        inputs: of the task, without private ones; `None` where they are not at hand.
+        rerun: the command that runs exactly this task, or empty.
+        location: the file and line of the task's row, or empty.
+        width: columns of a line.
+    """
+    return [
+        cut(headline(record), width),
+        *_task_lines(record, location, width),
+        *(labelled("inputs", named(inputs), width=width, lines=_INPUT_LINES) if inputs else ()),
+        *_answer_lines(record, width),
+        *broken_lines(record.rules, width),
+        *_departure_lines(record, width),
+        *_call_lines(record, width),
+        *_problem_lines(record.problem, width),
+        *_note_lines(record, width),
+        *([f"{'again':<{LABEL_WIDTH}}{rerun}"] if rerun else ()),
+    ]
+
+
+def headline(record: RunRecord) -> str:
+    """Say in one line what came of a run."""
+    outcome, problem = record.outcome, record.problem
+    if outcome is Outcome.WRONG and len(record.mismatches) == 1:
+        one = record.mismatches[0]
+        return f"wrong: {one_line(one.field)} is {shown(one.actual)}, not {shown(one.expected)}"
+    if outcome is Outcome.WRONG:
+        fields = counted(len(record.expected), "field")
+        return f"wrong: {len(record.mismatches)} of {fields} differ"
+    broken = [rule for rule in record.rules if rule.broken]
+    if outcome is Outcome.CORRECT and broken:
+        # What fails the item comes first; the others only count.
+        first = min(broken, key=lambda rule: rule.severity is not Severity.MUST)
+        return f"correct, but {counted(len(broken), 'rule is', 'rules are')} broken: {first.id}"
+    why = record.reason if outcome is not Outcome.CORRECT else ""
+    if problem is not None and not why:
+        why = f"{problem.type}: {problem.message}"
+    return f"{outcome.value}: {one_line(why)}" if why else outcome.value
+
+
+def _task_lines(record: RunRecord, location: str, width: int) -> Iterator[str]:
+    trial = f" (trial {record.trial})" if record.trial > 1 else ""
+    task = f"{one_line(record.domain)}/{one_line(record.task)}{trial}"
+    line = f"{'task':<{LABEL_WIDTH}}{task}"
+    if not location:
+        yield line
+    elif columns(line) + 2 + columns(location) <= width:
+        yield f"{line}  {location}"
+    else:
+        yield line
+        yield f"{'':{LABEL_WIDTH}}{location}"
+
+
+def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
+    first = headline(record)
+    if columns(first) > width:
+        yield from labelled("why", first, width=width, lines=_TEXT_LINES)
+    for mismatch in record.mismatches:
+        yield from _mismatch_lines(mismatch, width)
+    matching = len(record.expected) - len(record.mismatches)
+    if record.answer is None:
+        yield from labelled(
+            "expected", named(record.expected, _VALUE), width=width, lines=_INPUT_LINES
+        )
+        if record.text:
+            # The end, since this is where an answer is looked for last and given mostly.
+            end = one_line(record.text)[-_VALUE:]
+            yield from labelled("said", f"...{end}" if len(record.text) > _VALUE else end)
+    elif record.mismatches and matching:
+        yield from labelled("", f"{matching} of {len(record.expected)} fields match", width=width)
+    elif not record.mismatches:
+        yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
+    if record.answer_form in FORMS and record.answer is not None:
+        yield from labelled("found", FORMS[record.answer_form], width=width)
+
+
+def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:
+    expected, actual = cut(shown(mismatch.expected), _VALUE), cut(shown(mismatch.actual), _VALUE)
+    name, why = one_line(mismatch.field), one_line(mismatch.why)
+    one = f"{name}: expected {expected}, actual {actual}: {why}"
+    if columns(one) <= width - LABEL_WIDTH:
+        yield from labelled("field", one, width=width)
+        return
+    yield from labelled("field", f"{name}: {why}", width=width, lines=_TEXT_LINES)
+    yield from labelled("expected", expected, width=width, lines=_TEXT_LINES)
+    yield from labelled("actual", actual, width=width, lines=_TEXT_LINES)
+
+
+def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
+    if record.trajectory is not None and not record.trajectory.held:
+        departure = one_line(record.trajectory.departure)
+        yield from labelled("departs", departure, width=width, lines=2)
+
+
+def _call_lines(record: RunRecord, width: int) -> Iterator[str]:
+    if record.duration_s is None:
+        return
+    if not record.calls:
+        yield f"{'calls':<{LABEL_WIDTH}}none: the agent called no tool"
+        return
+    numbered = list(enumerate(record.calls, start=1))
+    if len(numbered) > CALLS:
+        numbered = [*numbered[: CALLS - 4], *numbered[-3:]]
+    texts = [f"{one_line(call.name)}({named(call.arguments, 30)})" for _, call in numbered]
+    results = [_came_back(call) for _, call in numbered]
+    digits = len(str(len(record.calls)))
+    room = width - LABEL_WIDTH - digits - len("   ")
+    # At least half of the room for calls, and more where what came back is short.
+    side = max(room // 2, room - max(map(columns, results)))
+    side = min(side, max(map(columns, texts)))
+    left = len(record.calls) - len(numbered)
+    for place, ((number, _), text, result) in enumerate(zip(numbered, texts, results, strict=True)):
+        if left and place == CALLS - 4:
+            yield f"{'':{LABEL_WIDTH}}... {counted(left, 'more call')} ..."
+        label = "" if place else "calls"
+        start = f"{label:<{LABEL_WIDTH}}{number:>{digits}} {padded(text, side)}"
+        yield cut(f"{start}  {result}", width)
+
+
+def _came_back(call: CallRecord) -> str:
+    if call.bad:
+        return f"bad: {one_line('; '.join(call.findings) or call.error or '')}"
+    if call.error is not None:
+        return f"error: {one_line(call.error)}"
+    return f"-> {shown(call.result)}"
+
+
+def _problem_lines(problem: Problem | None, width: int) -> Iterator[str]:
+    if problem is None:
+        return
+    said = f"{problem.type}: {problem.message}" if problem.message else problem.type
+    yield from labelled("raised", one_line(said), width=width, lines=_TEXT_LINES * 2)
+    frames = problem.traceback.rstrip().splitlines()
+    left = len(frames) - FRAMES
+    if left > 0:
+        frames = [*frames[:2], f"... {counted(left, 'more line')} ...", *frames[2 + left :]]
+    yield from (f"  {one_line(frame)}" for frame in frames)
+
+
+def _note_lines(record: RunRecord, width: int) -> Iterator[str]:
+    if record.disagreement:
+        said = f"the expected answer is known to contradict the SOP: {record.disagreement}"
+        yield from labelled("disputed", one_line(said), width=width, lines=_TEXT_LINES)
+    if record.only_published:
+        said = "correct by the published scorer's rules only"
+        yield from labelled("note", said, width=width)
+    for note in record.notes:
+        yield from labelled("note", one_line(note), width=width, lines=_TEXT_LINES)
+    usage = record.usage
+    parts = [
+        f"{amount(value)} {word}"
+        for word, value in (
+            ("model calls", usage.model_calls),
+            ("tokens in", usage.input_tokens),
+            ("tokens out", usage.output_tokens),
+        )
+        if value is not None
+    ]
+    if usage.cost_usd is not None:
+        parts.append(money(usage.cost_usd))
+    if record.duration_s is not None:
+        yield from labelled("took", ", ".join([seconds(record.duration_s), *parts]), width=width)

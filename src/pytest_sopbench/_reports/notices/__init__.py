@@ -1,0 +1,1 @@
+"""Single lines and listings: alarms, progress, what a command did."""

@@ -1,0 +1,56 @@
+"""What became of a session when it was judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
+from pytest_sopbench._reports.text.numbers import counted, percent
+
+LIMIT = 20
+"""Runs of one kind that are printed."""
+
+Scored = tuple[Mapping[str, Summary], Scoring]
+"""The summaries of a session, and whose rules they come from."""
+
+
+def rescored_lines(
+    before: Scored, after: Scored, changed: Sequence[tuple[RunRecord, RunRecord]]
+) -> Iterator[str]:
+    """Yield the rate of each domain before and after, then the runs with another outcome."""
+    for name, summary in after[0].items():
+        old = before[0].get(name)
+        yield (
+            f"{one_line(name)}: TSR {percent(old.tsr if old else None)} ({before[1].value})"
+            f" -> {percent(summary.tsr)} ({after[1].value}), {counted(summary.runs, 'run')}"
+        )
+    yield f"{counted(len(changed), 'run has', 'runs have')} another outcome"
+    for old_run, new_run in changed[:LIMIT]:
+        what = f"{old_run.outcome.value} -> {new_run.outcome.value}"
+        why = f": {one_line(new_run.reason)}" if new_run.reason else ""
+        yield cut(f"  {_name(old_run)} {what}{why}", WIDTH)
+    yield from _rest(len(changed))
+
+
+def refused_lines(refused: Mapping[str, Sequence[RunRecord]]) -> Iterator[str]:
+    """Say how many runs cannot be judged again, and why; the rest of the session is no use then."""
+    count = sum(map(len, refused.values()))
+    yield f"sopbench: {counted(count, 'run')} cannot be judged again, so nothing is written"
+    for why, runs in refused.items():
+        yield f"{counted(len(runs), 'run')}: {why}"
+        for one in runs[:LIMIT]:
+            yield cut(f"  {_name(one)}", WIDTH)
+        yield from _rest(len(runs))
+
+
+def _rest(count: int) -> Iterator[str]:
+    if count > LIMIT:
+        yield f"  and {count - LIMIT} more"
+
+
+def _name(record: RunRecord) -> str:
+    trial = f" (trial {record.trial})" if record.trial > 1 else ""
+    return f"{one_line(f'{record.domain}/{record.task}')}{trial}"

@@ -1,0 +1,37 @@
+"""The runs of a session that somebody should look at, in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.terminal.misses import LIMIT, miss_line
+from pytest_sopbench._reports.text.numbers import counted
+
+
+def listed_runs(records: Sequence[RunRecord], *, limit: int = LIMIT) -> Iterator[str]:
+    """Yield the runs that are not correct, then those that are and broke a rule.
+
+    Args:
+        records: every run of the session.
+        limit: how many of each kind are listed.
+    """
+    others = [one for one in records if one.outcome is not Outcome.CORRECT]
+    broke = [
+        one
+        for one in records
+        if one.outcome is Outcome.CORRECT and any(rule.broken for rule in one.rules)
+    ]
+    runs = counted(len(records), "run")
+    yield f"{len(others)} of {runs} {'is' if len(others) == 1 else 'are'} not correct"
+    yield from _listed(others, limit)
+    if broke:
+        yield f"{counted(len(broke), 'run is', 'runs are')} correct and broke a rule"
+        yield from _listed(broke, limit)
+
+
+def _listed(records: Sequence[RunRecord], limit: int) -> Iterator[str]:
+    yield from map(miss_line, records[:limit])
+    if len(records) > limit:
+        yield f"and {len(records) - limit} more; --all lists them"

@@ -1,0 +1,228 @@
+"""A session on one page of Markdown, verdict first: for a pull request, a wiki, a step summary."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.hiding.harmless import without_commands
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.text.layout import cut
+from pytest_sopbench._reports.text.numbers import amount, counted, interval, money, percent, seconds
+
+from .markdown_blocks import escaped, table
+from .markdown_comparison import comparison_block
+from .markdown_trials import trials_block
+
+MISSES = 20
+SLOWEST = 5
+RULES = 20
+_REASON = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """What a page tells.
+
+    `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
+    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
+    that must not go unsaid, `facts` what a reader may need to find the session again, by name.
+    `comparison` is `None` where there is no baseline. `may_fail` are tasks that gates and the
+    comparison leave out.
+    """
+
+    agent: str
+    records: Sequence[RunRecord]
+    summaries: Mapping[str, Summary]
+    gates: Sequence[GateVerdict] = ()
+    not_evaluated: str = ""
+    remarks: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    comparison: SessionComparison | None = None
+    failures: int = 0
+    may_fail: Collection[TaskName] = frozenset()
+
+    @property
+    def apart(self) -> Sequence[RunRecord]:
+        """The runs of tasks that may fail."""
+        return [one for one in self.records if TaskName(one.domain, one.task) in self.may_fail]
+
+    @property
+    def asked(self) -> Sequence[RunRecord]:
+        """The runs that gates are asked of."""
+        return [one for one in self.records if TaskName(one.domain, one.task) not in self.may_fail]
+
+
+def markdown(page: SessionPage) -> str:
+    """Return the page, with its last line ended."""
+    blocks = [
+        [f"# SOP: {', '.join(map(escaped, page.summaries))}, agent {escaped(page.agent)}"],
+        list(_verdict_lines(page)),
+        list(comparison_block(page.comparison)),
+        list(_rate_lines(page.summaries)),
+        list(trials_block(page.summaries, page.records)),
+        list(_outcome_lines(page.records)),
+        list(_miss_lines("Not correct", page.asked)),
+        list(_miss_lines("Not correct, and may fail", page.apart)),
+        list(_rule_lines(page.summaries)),
+        list(_slow_lines(page.records)),
+        list(_cost_lines(page.summaries)),
+        list(_fact_lines(page.facts)),
+    ]
+    text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
+    return f"{without_commands(text)}\n"
+
+
+def _verdict_lines(page: SessionPage) -> Iterator[str]:
+    total = total_of(page.summaries).pooled
+    rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
+    yield f"**{_verdict(page)}**: {rate}{_without(page)}"
+    if page.gates or page.not_evaluated or page.remarks or page.failures:
+        yield ""
+    for one in page.gates:
+        where = f"{escaped(one.where)}: " if one.where else ""
+        why = f": {escaped(one.why)}" if one.why else ""
+        yield f"- {where}{escaped(one.asked)} {one.state.value} (got {escaped(one.got)}){why}"
+    if page.not_evaluated:
+        yield f"- not evaluated: {escaped(page.not_evaluated)}"
+    if page.failures:
+        yield f"- {counted(page.failures, 'test')} failed that no gate forgives"
+    yield from (f"- {escaped(one)}" for one in page.remarks)
+
+
+def _without(page: SessionPage) -> str:
+    if not page.apart:
+        return ""
+    runs, correct = len(page.asked), sum(one.outcome is Outcome.CORRECT for one in page.asked)
+    share = percent(correct / runs if runs else None)
+    return f"; without tasks that may fail {share}, {correct} of {runs}"
+
+
+def _verdict(page: SessionPage) -> str:
+    states = {one.state for one in page.gates}
+    several = len(page.gates) > 1
+    if GateState.FAILS in states:
+        return "A gate does not hold" if several else "The gate does not hold"
+    if page.failures:
+        return "The session failed"
+    if page.not_evaluated:
+        return "No gate was evaluated"
+    if GateState.INCONCLUSIVE in states:
+        return "Inconclusive"
+    if states:
+        return "All gates hold" if several else "The gate holds"
+    never = sum(record.outcome is Outcome.NOT_RUN for record in page.records)
+    rest = f", and {counted(never, 'run')} never started" if never else ""
+    return f"No gate was asked{rest}"
+
+
+def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    heads = ("domain", "correct", "TSR", "95 %", "ECR", "C-TSR", "grounded", "tools", "chance")
+    rows = [_rate_row(escaped(name), one, one.chance) for name, one in summaries.items()]
+    if len(summaries) > 1:
+        total = total_of(summaries)
+        rows.append(_rate_row("pooled", total.pooled, total.chance))
+    yield from table(heads, rows)
+
+
+def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str]:
+    return (
+        name,
+        f"{summary.correct} of {summary.runs}",
+        percent(summary.tsr),
+        interval(tsr_bounds(summary)),
+        percent(summary.ecr),
+        percent(summary.c_tsr),
+        percent(summary.grounded_tsr),
+        percent(summary.tool_accuracy),
+        percent(chance),
+    )
+
+
+def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    counts = [(one, sum(record.outcome is one for record in records)) for one in Outcome]
+    yield "## Outcomes"
+    yield ""
+    yield from table(("outcome", "runs"), [(one.value, f"{n}") for one, n in counts if n])
+
+
+def _miss_lines(what: str, records: Sequence[RunRecord]) -> Iterator[str]:
+    # What never started is counted above; a list of it would bury what went wrong.
+    silent = {Outcome.CORRECT, Outcome.NOT_RUN}
+    misses = [one for one in records if one.outcome not in silent]
+    if not misses:
+        return
+    yield f"## {what}: {len(misses)}"
+    yield ""
+    yield "| task | what came of it |"
+    yield "| --- | --- |"
+    for one in misses[:MISSES]:
+        yield f"| {_task(one)} | {escaped(cut(headline(one), _REASON))} |"
+    if len(misses) > MISSES:
+        yield ""
+        yield f"and {len(misses) - MISSES} more; the saved session holds all of them"
+
+
+def _rule_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    broken = [(name, rule) for name, one in summaries.items() for rule in one.rules if rule.broken]
+    if not broken:
+        return
+    yield "## Broken rules"
+    yield ""
+    rows = (
+        (
+            escaped(f"{name}: {rule.id}" if len(summaries) > 1 else rule.id),
+            escaped(rule.clause),
+            rule.severity.value,
+            f"{rule.exercised - rule.held} of {rule.exercised}",
+        )
+        for name, rule in broken[:RULES]
+    )
+    yield from table(("rule", "clause", "severity", "broken in runs"), rows)
+    if len(broken) > RULES:
+        yield ""
+        yield f"and {counted(len(broken) - RULES, 'more rule')}"
+
+
+def _slow_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+    known = [(one.duration_s, one) for one in records if one.duration_s is not None]
+    if not known:
+        return
+    slowest = sorted(known, key=lambda pair: -pair[0])[:SLOWEST]
+    yield "## Slowest"
+    yield ""
+    rows = ((_task(one), seconds(took), f"{len(one.calls)}") for took, one in slowest)
+    yield from table(("task", "time", "tool calls"), rows)
+
+
+def _cost_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    total = total_of(summaries).pooled
+    mean = {name: one.mean for name, one in total.usage.items()}
+    cost = total.usage.get("cost_usd")
+    yield "## A run"
+    yield ""
+    times = f"median {seconds(total.latency_median)}, p95 {seconds(total.latency_p95)}"
+    tokens = f"in {amount(mean.get('input_tokens'))}, out {amount(mean.get('output_tokens'))}"
+    yield f"- time: {times}"
+    yield f"- tool calls {amount(total.calls_per_run)}, tokens {tokens}"
+    spent = f", {money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
+    yield f"- cost: {money(mean.get('cost_usd'))}{spent}"
+
+
+def _fact_lines(facts: Mapping[str, str]) -> Iterator[str]:
+    said = [f"{escaped(name)} {escaped(value)}" for name, value in facts.items() if value]
+    if said:
+        yield ", ".join(said)
+
+
+def _task(record: RunRecord) -> str:
+    trial = f" (trial {record.trial})" if record.trial > 1 else ""
+    return escaped(f"{record.domain}/{record.task}{trial}")

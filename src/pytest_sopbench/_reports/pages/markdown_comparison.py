@@ -1,0 +1,76 @@
+"""A comparison with a baseline, as a part of a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
+from pytest_sopbench._core.comparing.pairs import Aside, TaskKey
+from pytest_sopbench._reports.terminal.comparison import change_text, p_value
+from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
+
+from .markdown_blocks import escaped, table
+
+NAMED = 20
+"""Tasks of one list that are named; the saved sessions hold all of them."""
+
+_WORDS = {"tsr": "TSR", "ecr": "ECR", "c_tsr": "C-TSR", "grounded_tsr": "grounded TSR"}
+
+
+def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
+    """Yield a section on what became of the tasks, or nothing where nothing was compared."""
+    if compared is None:
+        return
+    pooled = compared.pooled
+    yield f"## Compared with {escaped(pooled.name)}"
+    yield ""
+    yield f"**{_verdict(pooled)}**"
+    yield ""
+    yield from _task_lines("lost", pooled.lost, pooled)
+    yield from _task_lines("gained", pooled.gained, pooled)
+    for reason in Aside:
+        keys = [key for key, why in pooled.aside.items() if why is reason]
+        yield from _task_lines(f"not compared, {reason}", keys, pooled)
+    yield from _task_lines("not compared, may fail", pooled.may_fail, pooled)
+    if len(compared.groups) > 1:
+        yield from _group_lines(compared)
+    yield from _change_lines(pooled)
+
+
+def _verdict(one: Comparison) -> str:
+    if one.tier is Tier.NOT_COMPARABLE:
+        return f"not comparable: {escaped(one.why)}"
+    if not one.paired:
+        return f"{one.tier}: no task can be compared"
+    counts = f"lost {len(one.lost)}, gained {len(one.gained)}"
+    of = f"of {counted(one.paired, 'paired task')}"
+    more = f"; p < 0.05 takes at least {one.needed}" if one.tier is Tier.NOT_ENOUGH else ""
+    return f"{one.tier}: {counts} {of}, {p_value(one.test.p)}{more}"
+
+
+def _task_lines(what: str, keys: Sequence[TaskKey], one: Comparison) -> Iterator[str]:
+    if not keys:
+        return
+    names = [f"{key.domain}/{key.task}" if one.groups > 1 else key.task for key in keys]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    yield f"- {what} {len(names)}: {', '.join(map(escaped, names[:NAMED]))}{more}"
+
+
+def _group_lines(compared: SessionComparison) -> Iterator[str]:
+    yield ""
+    rows = [
+        (escaped(name), str(len(one.lost)), str(len(one.gained)), p_value(one.test.p))
+        for name, one in compared.groups.items()
+    ]
+    yield from table(("domain", "lost", "gained", "p"), rows)
+
+
+def _change_lines(one: Comparison) -> Iterator[str]:
+    rows = [
+        (_WORDS[name], percent(change.before), percent(change.after), change_text(change))
+        for name, change in one.changes.items()
+        if change_text(change) != NOT_AVAILABLE
+    ]
+    if rows:
+        yield ""
+        yield from table(("", "before", "now", "change, in points"), rows)

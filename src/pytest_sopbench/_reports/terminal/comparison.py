@@ -1,0 +1,208 @@
+"""What became of the tasks since a baseline: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pytest_sopbench._core.comparing.changes import Change
+from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
+from pytest_sopbench._core.comparing.pairs import Aside, TaskKey
+from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest
+from pytest_sopbench._reports.text.layout import heading, one_line, packed
+from pytest_sopbench._reports.text.mismatches import with_commas
+from pytest_sopbench._reports.text.numbers import (
+    NOT_AVAILABLE,
+    amount,
+    counted,
+    money,
+    percent,
+    seconds,
+)
+
+LIMIT = 20
+"""Tasks of one list that are named; the saved sessions hold all of them."""
+
+_LABEL = 7
+_GAP = "   "
+_SMALLEST_P = 0.0001
+_WORDS = {"tsr": "TSR", "ecr": "ECR", "c_tsr": "C-TSR", "grounded_tsr": "grounded"}
+
+
+def comparison_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield the comparison with a baseline, 80 columns wide, lists cut at 20 tasks."""
+    start = f"vs {one_line(comparison.name)} "
+    if comparison.tier is Tier.NOT_COMPARABLE:
+        why = one_line(f"not comparable: {comparison.why}")
+        yield from packed(start, why.split(), gap=" ", indent=_LABEL)
+    elif not comparison.paired:
+        yield from packed(start, [f"{comparison.tier}: no task can be compared"], gap=" ", indent=9)
+    else:
+        yield from packed(start, list(_verdict_parts(comparison)), gap=" ", indent=_LABEL)
+        yield from _said(_tier_text(comparison).split(), gap=" ")
+        yield from _said(_change_parts(comparison), gap=_GAP)
+        yield from _said(_kind_parts(comparison), gap=" ")
+        yield from _collapse_lines(comparison)
+        yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
+    yield from _aside_lines(comparison)
+    if comparison.doubt:
+        yield from _said(one_line(f"nothing to rely on: {comparison.doubt}").split(), gap=" ")
+
+
+def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
+    """Yield every comparison of two sessions: by group, and pooled where there are several."""
+    several = len(compared.groups) > 1
+    for name, one in compared.groups.items():
+        if several:
+            yield heading(f"SOP: {one_line(name)}")
+        yield from comparison_lines(one)
+    if several:
+        yield heading(f"SOP: {len(compared.groups)} domains, pooled")
+        yield from comparison_lines(compared.pooled)
+
+
+def short_comparison(comparison: Comparison) -> str:
+    """Return the verdict in a few words, for one line: `lost 2, gained 5, p = 0.45`."""
+    if comparison.tier is Tier.NOT_COMPARABLE or not comparison.paired:
+        return comparison.tier.value
+    lost, gained = len(comparison.lost), len(comparison.gained)
+    return f"{comparison.tier}: lost {lost}, gained {gained}, {p_value(comparison.test.p)}"
+
+
+def p_value(p: float) -> str:
+    """`p = 0.45`, `p < 0.0001`; never rounded across 0.05."""
+    if p < _SMALLEST_P:
+        return f"p < {_SMALLEST_P:.4f}"
+    text = f"{p:.2g}"
+    # What decided between regression and none must not read as if it had decided otherwise.
+    return f"p = {text if (float(text) < ALPHA) == (p < ALPHA) else f'{p:.4g}'}"
+
+
+def change_text(change: Change) -> str:
+    """`-1.1 [-3.4, +1.2]`, in points of per cent; `n/a` where a session has nothing to divide."""
+    if change.difference is None:
+        return NOT_AVAILABLE
+    difference = _points(change.difference)
+    if change.bounds is None:
+        return difference
+    low, high = change.bounds
+    return f"{difference} [{_points(low)}, {_points(high)}]"
+
+
+def _verdict_parts(comparison: Comparison) -> Iterator[str]:
+    lost = f"lost {len(comparison.lost)}"
+    if comparison.lost:
+        first, *others = with_commas(list(_names(comparison.lost, comparison)))
+        yield f"{lost} ({first}{'' if others else '),'}"
+        yield from others[:-1]
+        if others:
+            yield f"{others[-1]}),"
+    else:
+        yield f"{lost},"
+    yield f"gained {len(comparison.gained)},"
+    yield _test_text(comparison.test)
+
+
+def _test_text(test: PairedTest) -> str:
+    name, _, rest = test.source.removeprefix("exact ").partition(", ")
+    return f"{name} {p_value(test.p)}{f' ({rest})' if rest else ''}"
+
+
+def _tier_text(comparison: Comparison) -> str:
+    changed = f"{comparison.discordant} of {counted(comparison.paired, 'paired task')} changed"
+    if comparison.tier is Tier.NOT_ENOUGH:
+        return f"{comparison.tier}: {changed}, and p < {ALPHA} takes at least {comparison.needed}"
+    return f"{comparison.tier}: {changed}"
+
+
+def _change_parts(comparison: Comparison) -> Iterator[str]:
+    tsr = comparison.changes["tsr"]
+    yield f"TSR {percent(tsr.before)} -> {percent(tsr.after)}, {change_text(tsr)}"
+    for name, change in comparison.changes.items():
+        if name != "tsr" and change.difference is not None:
+            yield f"{_WORDS[name]} {change_text(change)}"
+
+
+def _kind_parts(comparison: Comparison) -> Sequence[str]:
+    kinds = comparison.kinds.items()
+    return with_commas([f"{was} -> {now} {number}" for (was, now), number in kinds])
+
+
+def _collapse_lines(comparison: Comparison) -> Iterator[str]:
+    for collapse in comparison.collapses:
+        yield from _said(f"new alarm: {_labels(collapse)}".split(), gap=" ")
+    for collapse in comparison.ended_collapses:
+        yield from _said(f"no alarm any more: {_labels(collapse)}".split(), gap=" ")
+
+
+def _labels(collapse: Collapse) -> str:
+    favoured = [f"{one_line(label)} favoured" for label in collapse.favoured]
+    never = [f"{one_line(label)} never given" for label in collapse.never]
+    return f"{one_line(collapse.field)}: {', '.join([*favoured, *never])}"
+
+
+def _consumption_parts(was: Summary, now: Summary) -> Iterator[str]:
+    pairs = {
+        "median": (seconds(was.latency_median), seconds(now.latency_median)),
+        "tool calls": (amount(was.calls_per_run), amount(now.calls_per_run)),
+        "model calls": (_mean(was, "model_calls"), _mean(now, "model_calls")),
+        "tokens in": (_mean(was, "input_tokens"), _mean(now, "input_tokens")),
+        "out": (_mean(was, "output_tokens"), _mean(now, "output_tokens")),
+        "cost": (money(_told(was, "cost_usd")), money(_told(now, "cost_usd"))),
+    }
+    for word, (before, after) in pairs.items():
+        # What neither session knows is not worth a word.
+        if not before == after == NOT_AVAILABLE:
+            yield f"{word} {before} -> {after}"
+
+
+def _aside_lines(comparison: Comparison) -> Iterator[str]:
+    for reason in Aside:
+        keys = [key for key, why in comparison.aside.items() if why is reason]
+        if keys:
+            start = f"not compared, {reason}: {counted(len(keys), 'task')}"
+            names = with_commas(list(_names(keys, comparison)))
+            yield from _said([*start.split(), *_enclosed(names)], gap=" ")
+    if comparison.may_fail:
+        start = f"not compared, may fail: {counted(len(comparison.may_fail), 'task')}"
+        names = with_commas(list(_names(comparison.may_fail, comparison)))
+        yield from _said([*start.split(), *_enclosed(names)], gap=" ")
+    if comparison.left_out:
+        yield from _said([f"{counted(comparison.left_out, 'task')} left out by options"], gap=" ")
+
+
+def _names(keys: Sequence[TaskKey], comparison: Comparison) -> Iterator[str]:
+    for key in keys[:LIMIT]:
+        by = f" by {key.agent}" if key.agent else ""
+        yield one_line(f"{key.domain}/{key.task}{by}" if comparison.groups > 1 else key.task)
+    if len(keys) > LIMIT:
+        yield f"and {len(keys) - LIMIT} more"
+
+
+def _enclosed(parts: Sequence[str]) -> list[str]:
+    text = list(parts)
+    text[0] = f"({text[0]}"
+    text[-1] = f"{text[-1]})"
+    return text
+
+
+def _said(parts: Iterable[str], *, gap: str) -> Iterator[str]:
+    """Yield parts beside one another below the label; nothing without a part."""
+    first, *others = [*parts] or [""]
+    if first:
+        yield from packed(f"{'':{_LABEL}}{first}", others, gap=gap, indent=_LABEL)
+
+
+def _mean(summary: Summary, name: str) -> str:
+    return amount(_told(summary, name))
+
+
+def _told(summary: Summary, name: str) -> float | None:
+    found = summary.usage.get(name)
+    return found.mean if found else None
+
+
+def _points(rate: float) -> str:
+    text = f"{100 * rate:+.1f}"
+    return "0.0" if text in {"+0.0", "-0.0"} else text

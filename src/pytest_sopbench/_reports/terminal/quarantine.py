@@ -1,0 +1,81 @@
+"""What a session says of the tasks that must pass, and of those that may fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
+from pytest_sopbench._reports.text.numbers import counted, interval, percent
+
+LIMIT = 20
+"""Tasks of one kind that are printed; the saved session holds the runs of all of them."""
+
+_INDENT = "       "
+
+
+def entry_lines(report: EntriesReport, *, file: str) -> Iterator[str]:
+    """Yield what must be said of the entries, what fails the session first; maybe nothing.
+
+    Args:
+        report: what came of the entries.
+        file: the tasks file, as the user would type it.
+    """
+    broken = [_run_line(one) for one in report.broken]
+    yield from _block("must pass and did not", broken)
+    expired = [_expired_line(one) for one in report.expired]
+    yield from _block(f"may fail no longer, by {file}", expired)
+    unsure = [_run_line(one) for one in report.unsure]
+    yield from _block("must pass, and nobody knows", unsure)
+    failed = [_failed_line(one) for one in report.failed]
+    yield from _block("may fail and did, outside gates", failed)
+    passed = [f"{one_line(str(one.entry.name))}{_of_runs(one)}" for one in report.passed]
+    yield from _block(f"may fail and did not: take it out of {file}", passed)
+
+
+def without_lines(summaries: Mapping[str, Summary], tasks: int) -> Iterator[str]:
+    """Yield what TSR is without the tasks that may fail; nothing where there are none."""
+    if not tasks:
+        return
+    for name, one in summaries.items():
+        where = f" of {one_line(name)}" if len(summaries) > 1 else ""
+        rate = f"{percent(one.tsr)} {interval(wilson(one.correct, one.runs))}"
+        yield cut(
+            f"TSR{where} without tasks that may fail: {rate}  {one.correct} of {one.runs}", WIDTH
+        )
+
+
+def _block(what: str, lines: Sequence[str]) -> Iterator[str]:
+    if not lines:
+        return
+    yield cut(f"tasks  {counted(len(lines), 'task')} {what}", WIDTH)
+    for line in lines[:LIMIT]:
+        yield cut(f"{_INDENT}{line}", WIDTH)
+    if len(lines) > LIMIT:
+        yield f"{_INDENT}and {len(lines) - LIMIT} more"
+
+
+def _run_line(one: RunsOfEntry) -> str:
+    why = f" {headline(one.first)}" if one.first else ""
+    return f"{one_line(str(one.entry.name))}{_of_runs(one)}{why}"
+
+
+def _failed_line(one: RunsOfEntry) -> str:
+    entry = one.entry
+    return f"{one_line(str(entry.name))}{_of_runs(one)} until {entry.until}: {_reason(entry)}"
+
+
+def _expired_line(entry: TaskEntry) -> str:
+    return f"{one_line(str(entry.name))} until {entry.until}: {_reason(entry)}"
+
+
+def _reason(entry: TaskEntry) -> str:
+    issue = f" ({entry.issue})" if entry.issue else ""
+    return one_line(f"{entry.may_fail}{issue}")
+
+
+def _of_runs(one: RunsOfEntry) -> str:
+    return f" ({one.correct} of {one.runs})" if one.runs > 1 else ""

@@ -1,0 +1,1 @@
+"""Text that fits a width: values, numbers, mismatches."""

@@ -1,0 +1,198 @@
+"""Call an agent of any supported shape; its parameters are checked once, before the first run.
+
+The shapes: a function, sync or async; a bound method or a partial; an instance with `execute`,
+`run` or `__call__`; a class with one of these methods, made once per run, so that runs in
+flight share nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_sopbench._core.model.task import Domain, JsonValue, Task
+from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench.errors import AgentSpecError
+
+from .parameters import CannotFillError, Filling, plan_filling
+
+METHODS: Final = ("execute", "run", "__call__")
+"""The methods of an agent, in the order in which they are looked for."""
+
+PARAMETERS: Final = ("sop", "inputs", "task", "tools", "task_id", "domain", "output_fields")
+"""The names of parameters that a run fills."""
+
+_LATE: Final = "env:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is called, and how; `method` is empty where `owner` is called itself."""
+
+    owner: Any
+    method: str
+    making: Filling | None
+    calling: Filling
+
+    def bound(self, values: Mapping[str, object]) -> Callable[..., object]:
+        owner = self.owner
+        if self.making is not None:
+            by_position, by_name = self.making.values(values)
+            owner = owner(*by_position, **by_name)
+        found: Callable[..., object] = getattr(owner, self.method) if self.method else owner
+        return found
+
+
+class AgentCaller:
+    """Calls one agent, with the values of `--sop-agent-arg`; holds nothing of any run.
+
+    Args:
+        agent: what `--agent` or the fixture gave.
+        arguments: by parameter name; `env:NAME` is read from the environment at each run.
+        environment: where `env:NAME` is read.
+
+    Raises:
+        AgentSpecError: it is nothing that can be called, a required parameter cannot be filled,
+            no parameter takes one of the arguments, or a variable of the environment is missing.
+    """
+
+    def __init__(
+        self,
+        agent: object,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._arguments = dict(arguments or {})
+        self._environment = environment
+        self._check_names()
+        self._target = _target(agent, tuple(self._arguments))
+        self._check_taken()
+        self._late_values()
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the agent is known to be async; others may still return an awaitable."""
+        owner = self._target.owner
+        called: Any = getattr(owner, self._target.method) if self._target.method else owner
+        while isinstance(called, functools.partial):
+            called = called.func
+        return inspect.iscoroutinefunction(called)
+
+    def call(self, domain: Domain, task: Task, tools: Tools) -> object:
+        """Call the agent on one task, and return what it returns, awaitable or not."""
+        inputs = plain(task.inputs)
+        values: dict[str, object] = {
+            **self._arguments,
+            **self._late_values(),
+            "sop": domain.sop,
+            "inputs": inputs,
+            "task": inputs,
+            "tools": tools,
+            "task_id": task.id,
+            "domain": domain.name,
+            "output_fields": output_fields(domain),
+        }
+        by_position, by_name = self._target.calling.values(values)
+        return self._target.bound(values)(*by_position, **by_name)
+
+    def _late_values(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for key, value in self._arguments.items():
+            if not value.startswith(_LATE):
+                continue
+            name = value.removeprefix(_LATE)
+            if name not in self._environment:
+                msg = f"agent argument {key}={value}: the environment has no variable {name!r}"
+                raise AgentSpecError(msg, hint=f"set {name}, or leave {key} out")
+            found[key] = self._environment[name]
+        return found
+
+    def _check_names(self) -> None:
+        for key in self._arguments:
+            if key in PARAMETERS:
+                msg = f"agent argument {key!r}: every run fills this parameter itself"
+                raise AgentSpecError(msg, hint="give the agent's parameter another name")
+
+    def _check_taken(self) -> None:
+        making = self._target.making
+        taken = self._target.calling.filled
+        if making is not None:
+            taken |= making.filled
+        for key in self._arguments:
+            if key not in taken:
+                msg = f"agent argument {key!r}: the agent has no parameter of that name"
+                raise AgentSpecError(msg, hint="**kwargs receive nothing; name the parameter")
+
+
+def output_fields(domain: Domain) -> dict[str, JsonValue]:
+    """Say of each output field which values it may have, or else its type."""
+    return {one.name: list(one.values) if one.values else one.type.value for one in domain.fields}
+
+
+def _target(agent: Any, names: tuple[str, ...]) -> _Target:
+    if inspect.isclass(agent):
+        return _class_target(agent, names)
+    if _is_function(agent):
+        return _Target(agent, "", None, _filling(agent, names, _named(agent)))
+    for method in METHODS:
+        found = getattr(agent, method, None)
+        if callable(found):
+            return _Target(agent, method, None, _filling(found, names, _named(agent, method)))
+    msg = f"{_named(agent)} is not an agent: it has none of the methods {', '.join(METHODS)}"
+    raise AgentSpecError(msg, hint="an agent is a function, a class, or an object with a method")
+
+
+def _class_target(kind: type[Any], names: tuple[str, ...]) -> _Target:
+    members = {name: one for base in reversed(kind.__mro__) for name, one in vars(base).items()}
+    for method in METHODS:
+        if callable(getattr(kind, method, None)) and method in members:
+            # A call of the class itself would be its constructor, so `self` is filled by hand.
+            found = getattr(kind, method) if method != "__call__" else members[method]
+            shown = f"{kind.__name__}.{method}"
+            static = isinstance(members[method], staticmethod)
+            takes_self = inspect.isfunction(found) and not static
+            called = functools.partial(found, None) if takes_self else found
+            return _Target(
+                kind,
+                method,
+                _filling(kind, names, f"{kind.__name__}()", required=()),
+                _filling(called, names, shown),
+            )
+    msg = f"class {kind.__name__} is not an agent: it has none of the methods {', '.join(METHODS)}"
+    raise AgentSpecError(msg, hint="define execute, run or __call__")
+
+
+def _filling(
+    called: Callable[..., object],
+    names: tuple[str, ...],
+    shown: str,
+    *,
+    required: tuple[str, ...] = PARAMETERS,
+) -> Filling:
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError) as fault:
+        msg = f"the parameters of {shown} cannot be read: {fault}"
+        raise AgentSpecError(msg, hint="wrap it in a function of your own") from None
+    try:
+        return plan_filling(signature, required=required, wanted=names)
+    except CannotFillError as fault:
+        msg = f"{shown} needs the parameter {fault.parameter!r}, which nothing fills"
+        fills = ", ".join(required) or "none of its own accord"
+        hint = f"a run fills {fills}; give it with --sop-agent-arg {fault.parameter}=VALUE"
+        raise AgentSpecError(msg, hint=f"{hint}, or give it a default") from None
+
+
+def _is_function(agent: object) -> bool:
+    return inspect.isroutine(agent) or isinstance(agent, functools.partial)
+
+
+def _named(agent: Any, method: str = "") -> str:
+    name = getattr(agent, "__qualname__", None) or f"{type(agent).__name__} object"
+    return f"{name}.{method}" if method else str(name)

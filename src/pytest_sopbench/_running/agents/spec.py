@@ -1,0 +1,137 @@
+"""Find the agent that `--agent` names."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from importlib.metadata import EntryPoints, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.task import Domain
+from pytest_sopbench._running.observing.problem import message_of
+from pytest_sopbench._running.tools.domain_code import load_policy
+from pytest_sopbench._running.tools.importing import place_of
+from pytest_sopbench.errors import AgentSpecError, LoadingError
+
+from .reference_policy import REFERENCE_POLICY, ReferencePolicy
+
+GROUP: Final = "pytest_sopbench.agents"
+"""The entry-point group in which other packages register agents by name."""
+
+FORMS: Final = f"an agent is package.module:attribute, a registered name, or {REFERENCE_POLICY}"
+_NOT_BUILT: Final = ("function-calling:", "react:", "stepwise:", "http:", "https:")
+
+
+def resolve_agent(
+    spec: str,
+    *,
+    path: Path,
+    domains: Mapping[str, Domain] | Sequence[Domain] = (),
+    policies: Callable[[str], Policy] | None = None,
+) -> object:
+    """Return the object that an agent spec names; nothing of it is called.
+
+    Args:
+        spec: `package.module:attribute`, a registered name or `reference-policy`.
+        path: the folder that is made importable: the current directory.
+        domains: those selected; `reference-policy` needs a policy of each of them.
+        policies: returns the policy of a domain by the domain's name; not given, the policies
+            of `domains` are imported, so they must be trusted.
+
+    Raises:
+        AgentSpecError: there is no such agent, or importing it failed.
+        LoadingError: a domain has no reference policy that can be used.
+    """
+    if spec == REFERENCE_POLICY:
+        return _reference_policy(domains, policies)
+    if spec.startswith(_NOT_BUILT):
+        form = spec.partition(":")[0]
+        msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
+        raise AgentSpecError(msg, hint=FORMS)
+    module_name, colon, attribute = spec.partition(":")
+    if not colon:
+        return _registered(spec)
+    if not module_name or not attribute:
+        msg = f"agent {spec!r}: the module or the attribute is missing"
+        raise AgentSpecError(msg, hint=FORMS)
+    return _attribute(spec, _imported(spec, module_name, path), attribute)
+
+
+def _reference_policy(
+    domains: Mapping[str, Domain] | Sequence[Domain], policies: Callable[[str], Policy] | None
+) -> ReferencePolicy:
+    every = domains.values() if isinstance(domains, Mapping) else domains
+    by_name = {domain.name: domain for domain in every}
+
+    def load(name: str) -> Policy:
+        if name not in by_name:
+            raise LoadingError(name, "the reference policy was not asked for this domain")
+        return load_policy(by_name[name])
+
+    agent = ReferencePolicy(policies or load)
+    for name in by_name:
+        agent.policy(name)
+    return agent
+
+
+def _registered(spec: str) -> object:
+    known: EntryPoints = entry_points(group=GROUP)
+    for entry in known:
+        if entry.name == spec:
+            try:
+                loaded: object = entry.load()
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                raise AgentSpecError(_import_failure(spec, entry.value, error)) from error
+            return loaded
+    names = sorted({REFERENCE_POLICY, *known.names})
+    near = get_close_matches(spec, names, n=1)
+    told = f"did you mean {near[0]}? " if near else ""
+    msg = f"agent {spec!r}: no agent is registered by that name (registered: {', '.join(names)})"
+    raise AgentSpecError(msg, hint=f"{told}{FORMS}")
+
+
+def _imported(spec: str, name: str, path: Path) -> ModuleType:
+    folder = str(path)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+    try:
+        return importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(f"{error.name}.")):
+            msg = f"agent {spec!r}: there is no module {error.name!r}"
+            hint = f"looked in {folder} and in what is installed for {sys.executable}"
+            raise AgentSpecError(msg, hint=hint) from None
+        raise AgentSpecError(_import_failure(spec, name, error)) from error
+    except BaseException as error:
+        raise AgentSpecError(_import_failure(spec, name, error)) from error
+
+
+def _import_failure(spec: str, name: str, error: BaseException) -> str:
+    place = place_of(error)
+    told = f"{type(error).__name__}: {message_of(error)}"
+    where = f"\n  at {place}" if place else ""
+    return f"agent {spec!r}: importing {name} failed: {told}{where}"
+
+
+def _attribute(spec: str, module: ModuleType, attribute: str) -> object:
+    found: Any = module
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            names = [name for name in vars(module) if not name.startswith("_")]
+            near = get_close_matches(part, names, n=3, cutoff=0.4)
+            told = f"did you mean {' or '.join(near)}?" if near else FORMS
+            msg = f"agent {spec!r}: module {module.__name__!r} has no attribute {attribute!r}"
+            raise AgentSpecError(msg, hint=told) from None
+    return found

@@ -1,0 +1,1 @@
+"""Many runs in flight inside one process."""

@@ -1,0 +1,1 @@
+"""The loop of async agents, and the bridges to code that blocks."""

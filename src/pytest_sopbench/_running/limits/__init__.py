@@ -1,0 +1,1 @@
+"""Time limits, and the time that each run has really used."""

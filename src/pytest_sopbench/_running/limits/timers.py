@@ -1,0 +1,92 @@
+"""Do something at a given time, from a watchdog thread that waits for the next thing to do."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from heapq import heappop, heappush
+from threading import Condition, Thread
+
+from pytest_sopbench._running.tools.toolbox import Clock
+
+_LOG = logging.getLogger(__name__)
+# A wait is cut here, as no platform waits for as long as a float can say.
+_LONGEST_WAIT = 3600.0
+
+
+class Alarm:
+    """Something that is to be done; once cancelled, it holds nothing any more."""
+
+    __slots__ = ("_action",)
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self._action: Callable[[], None] | None = action
+
+    def cancel(self) -> None:
+        self._action = None
+
+    def ring(self) -> None:
+        action, self._action = self._action, None
+        if action is None:
+            return
+        try:
+            action()
+        except Exception:  # noqa: BLE001 - whatever it is, the next alarm must ring
+            # Without its watchdog a session would wait for ever for an agent that hangs.
+            _LOG.exception("a time limit could not be enforced")
+
+
+class Alarms:
+    """Rings alarms at their time, each once; the thread starts with the first alarm.
+
+    Args:
+        clock: seconds; whoever makes it jump calls `poke`.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._changed = Condition()
+        self._heap: list[tuple[float, int, Alarm]] = []
+        self._order = itertools.count()
+        self._thread: Thread | None = None
+        self._stopped = False
+
+    def at(self, when: float, action: Callable[[], None]) -> Alarm:
+        """Do `action` when the clock says `when`, or at once where that is past."""
+        alarm = Alarm(action)
+        entry = (when, next(self._order), alarm)
+        with self._changed:
+            heappush(self._heap, entry)
+            if self._thread is None and not self._stopped:
+                self._thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
+                self._thread.start()
+            if self._heap[0] is entry:
+                # For a later one the watchdog need not wake: it would only go on waiting.
+                self._changed.notify()
+        return alarm
+
+    def poke(self) -> None:
+        """Look at the clock again."""
+        with self._changed:
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Ring no more; the thread ends by itself."""
+        with self._changed:
+            self._stopped = True
+            self._heap.clear()
+            self._changed.notify()
+
+    def _watch(self) -> None:
+        while (alarm := self._next()) is not None:
+            alarm.ring()
+
+    def _next(self) -> Alarm | None:
+        with self._changed:
+            while not self._stopped:
+                wait = self._heap[0][0] - self._clock() if self._heap else _LONGEST_WAIT
+                if wait <= 0:
+                    return heappop(self._heap)[2]
+                self._changed.wait(min(wait, _LONGEST_WAIT))
+        return None

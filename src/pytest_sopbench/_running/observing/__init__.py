@@ -1,0 +1,1 @@
+"""What a run shows beside its calls: output, logs, exceptions, interrupts."""

@@ -1,0 +1,142 @@
+"""Route what a run writes to stdout and stderr to the run's own buffer.
+
+`contextlib.redirect_stdout` swaps a global of the process, so that two runs in flight would take
+each other's lines. Here the stream objects stay where they are; only their `write` asks a
+ContextVar whose run it is. A thread that carries no run's context writes as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final, Literal, TextIO, TypeAlias, cast
+
+from pytest_sopbench._core.hiding.masking import current_mask
+from pytest_sopbench._core.values.plain import encodable
+
+Capture: TypeAlias = Literal["keep", "tee"]
+"""`keep`: only the buffer gets the text; `tee`: the terminal, or pytest's capture, gets it too."""
+
+OUTPUT_LIMIT: Final = 1_000_000
+"""Characters of output that one run keeps; the rest is left out, and said so."""
+
+MARGIN: Final = 10_000
+"""Characters beyond the limit in which a secret that begins before it must end."""
+
+
+class Output:
+    """What one run wrote; may be written to from any thread."""
+
+    __slots__ = ("_left", "_lock", "_mask", "_parts")
+
+    def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
+        self._lock = Lock()
+        self._left = limit + MARGIN
+        self._parts: list[str] = []
+        # Of the context of the run: whoever writes or reads may be of another one.
+        self._mask = current_mask()
+
+    def write(self, text: str) -> None:
+        """Keep text.
+
+        Raises:
+            TypeError: it is not text; a stream refuses it with the same error.
+        """
+        if not isinstance(cast("object", text), str):
+            msg = f"write() argument must be str, not {type(text).__name__}"
+            raise TypeError(msg)
+        with self._lock:
+            if self._left <= 0:
+                return
+            self._parts.append(text[: self._left])
+            self._left -= len(text)
+
+    @property
+    def text(self) -> str:
+        with self._lock:
+            kept, full = encodable("".join(self._parts)), self._left <= 0
+        if not full:
+            return kept
+        # Where a secret was cut in two, its first part lies in the margin.
+        return f"{self._mask(kept)[:-MARGIN]}\n[more output was left out]\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Route:
+    output: Output
+    capture: Capture
+
+
+_route: ContextVar[_Route | None] = ContextVar("sopbench_output", default=None)
+
+
+def current_output() -> Output | None:
+    """Return where the run writes whose context this is; `None` outside of runs."""
+    route = _route.get()
+    return route.output if route else None
+
+
+def is_kept_apart() -> bool:
+    """Tell whether this context is of a run whose output is only kept, and shown nowhere."""
+    route = _route.get()
+    return route is not None and route.capture == "keep"
+
+
+def show_from_now_on() -> None:
+    """Let what this context writes from now on go where it would go outside of a run."""
+    _route.set(None)
+
+
+_MARK: Final = "_sopbench_routed"
+_patching = Lock()
+
+
+class captured:  # noqa: N801 - it is used as a function is; a generator costs a run more
+    """Send what this context writes to `output`; async tasks and copied contexts inherit it."""
+
+    __slots__ = ("_route", "_token")
+
+    def __init__(self, output: Output, capture: Capture = "keep") -> None:
+        self._route = _Route(output=output, capture=capture)
+
+    def __enter__(self) -> None:
+        route_streams(sys.stdout, sys.stderr)
+        self._token = _route.set(self._route)
+
+    def __exit__(self, *_: object) -> None:
+        _route.reset(self._token)
+
+
+def route_streams(*streams: TextIO | None) -> None:
+    """Make the `write` of these streams ask for the run; a second time changes nothing."""
+    for stream in streams:
+        # Under pythonw, and in some daemons, the standard streams are None.
+        if stream is None or hasattr(stream.write, _MARK):
+            continue
+        with _patching:
+            if not hasattr(stream.write, _MARK):
+                _patch(stream)
+
+
+def _patch(stream: Any) -> None:
+    routed = _routed(stream.write)
+    try:
+        stream.write = routed
+    except (AttributeError, TypeError):
+        # A stream without a __dict__ cannot be routed; its text then goes where it always went.
+        return
+
+
+def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
+    def routed_write(text: str) -> int:
+        route = _route.get()
+        if route is None:
+            return write(text)
+        route.output.write(text)
+        return write(text) if route.capture == "tee" else len(text)
+
+    setattr(routed_write, _MARK, True)
+    return routed_write

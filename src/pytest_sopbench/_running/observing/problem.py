@@ -1,0 +1,78 @@
+"""What an agent raised, as a value: its type, its message and the user's own frames."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from pathlib import Path
+from typing import Final
+
+import pytest_sopbench
+from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.values.plain import encodable
+
+_OURS: Final = str(Path(pytest_sopbench.__file__).parent)
+_BUNDLED: Final = str(Path(_OURS, "bundled"))
+_ASYNCIO: Final = str(Path(asyncio.__file__).parent)
+
+TEXT_LIMIT: Final = 20_000
+"""Characters of a message or of a traceback that are kept; what is cut is the middle."""
+
+
+def problem_of(error: BaseException, notes: list[str] | None = None) -> Problem:
+    """Describe an exception, with the exceptions it came from; its traceback is not kept."""
+    return Problem(
+        type=qualified_name(type(error)),
+        message=_fitting(message_of(error), notes),
+        traceback=_fitting(_user_traceback(error), notes),
+    )
+
+
+def qualified_name(kind: type) -> str:
+    name = kind.__qualname__
+    return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"
+
+
+def message_of(error: BaseException) -> str:
+    """Return `str(error)`, which an exception of a user may fail to give."""
+    try:
+        return str(error)
+    except Exception as fault:  # noqa: BLE001 - the user's own __str__
+        return f"<its text cannot be read: {type(fault).__name__}>"
+
+
+def is_ours(filename: str) -> bool:
+    """Whether a frame in this file is machinery: ours, or asyncio's own."""
+    if filename.startswith(_BUNDLED):
+        return False
+    return filename.startswith((_OURS, _ASYNCIO, "<frozen "))
+
+
+def _user_traceback(error: BaseException) -> str:
+    try:
+        told = traceback.TracebackException.from_exception(error, compact=True)
+        _leave_ours_out(told)
+        return "".join(told.format())
+    except Exception as fault:  # noqa: BLE001 - an exception of a user may break any protocol
+        return f"<its traceback cannot be read: {type(fault).__name__}>"
+
+
+def _leave_ours_out(told: traceback.TracebackException) -> None:
+    pending = [told]
+    while pending:
+        one = pending.pop()
+        kept = [frame for frame in one.stack if not is_ours(frame.filename)]
+        one.stack = traceback.StackSummary.from_list(kept)
+        linked = (one.__cause__, one.__context__, *(one.exceptions or ()))
+        pending += [other for other in linked if other is not None]
+
+
+def _fitting(text: str, notes: list[str] | None) -> str:
+    text = encodable(text, notes)
+    if len(text) <= TEXT_LIMIT:
+        return text
+    text, half = ready_to_cut(text), TEXT_LIMIT // 2
+    if len(text) <= TEXT_LIMIT:
+        return text
+    return f"{text[:half]}\n[...]\n{text[-half:]}"

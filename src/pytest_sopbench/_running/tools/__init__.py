@@ -1,0 +1,1 @@
+"""The mock tools of one run, and the record of their calls."""

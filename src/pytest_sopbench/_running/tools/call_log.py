@@ -1,0 +1,176 @@
+"""The record of one run's tool calls, and of whether there may be more of them.
+
+Calls stand in the order in which they began, since parallel ones end in any order, and each
+tells how many of those after it began before it ended. No clock has a say in that: two calls may
+well begin within one of its ticks. A call that still runs when the run ends stays in the record,
+as one that did not end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, NoReturn
+
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.trace import Finding, ToolCall
+from pytest_sopbench.errors import RunOverError, ToolError
+
+REFUSALS: Final = 10
+"""Calls that are refused as an error that an agent may catch; from the next one on it is ended."""
+
+GIVEN_UP: Final = "the agent gave the call up before its tool was asked"
+
+
+@dataclass(slots=True, kw_only=True)
+class Entry:
+    """One call while it is made; times in seconds from the start of the run.
+
+    `number` counts the calls that began before it, `begun` those that had begun when it ended.
+    `asked` and `answered` tell how far its tool is, `left` that whoever made it has given it up.
+    """
+
+    number: int
+    name: str
+    arguments: JsonValue
+    started: float
+    begun: int = 0
+    asked: bool = False
+    answered: bool = False
+    left: bool = False
+    duration: float | None = None
+    result: JsonValue = None
+    error: str | None = None
+    findings: tuple[Finding, ...] = field(default=())
+
+    def as_call(self, until: float, calls: int) -> ToolCall:
+        running = self.duration is None
+        begun = calls if running else self.begun
+        return ToolCall(
+            name=self.name,
+            arguments=self.arguments,
+            result=None if running else self.result,
+            error="the call had not ended when the run did" if running else self.error,
+            findings=self.findings,
+            started=self.started,
+            duration=until - self.started if self.duration is None else self.duration,
+            overlaps=begun - self.number - 1,
+        )
+
+
+class Ledger:
+    """Takes down calls until its limit or its end; safe to use from many threads."""
+
+    __slots__ = (
+        "_clock",
+        "_closed",
+        "_entries",
+        "_lock",
+        "_max_calls",
+        "_refused",
+        "opened",
+        "over_limit",
+    )
+
+    def __init__(self, *, max_calls: int, clock: Callable[[], float]) -> None:
+        self._lock = Lock()
+        self._clock = clock
+        self._max_calls = max_calls
+        self._entries: list[Entry] = []
+        self._closed: tuple[ToolCall, ...] | None = None
+        self._refused = 0
+        self.opened = clock()
+        self.over_limit = False
+
+    def begin(self, name: str, arguments: JsonValue) -> Entry:
+        """Take down a call that begins.
+
+        Raises:
+            ToolError: the run is over, or this call is one too many. The first call that is one
+                too many is recorded; the ones after it are not, as an agent may go on forever.
+            RunOverError: the agent goes on asking; it is no `Exception`, so that agents which
+                catch every error do not go on for ever with a model that is paid for.
+        """
+        with self._lock:
+            if self._closed is not None:
+                self._refuse("the run is over: no tool can be called any more")
+            limit_msg = f"the limit of {self._max_calls} tool calls is passed: the run is over"
+            if self.over_limit:
+                self._refuse(limit_msg)
+            entry = Entry(
+                number=len(self._entries), name=name, arguments=arguments, started=self.now()
+            )
+            self._entries.append(entry)
+            if len(self._entries) > self._max_calls:
+                self.over_limit = True
+                entry.error, entry.duration, entry.begun = limit_msg, 0.0, len(self._entries)
+                self._refuse(limit_msg)
+            return entry
+
+    def ask(self, entry: Entry) -> bool:
+        """Take down that the tool of a call is asked; false where the call was given up before."""
+        with self._lock:
+            entry.asked = not entry.left
+            return entry.asked
+
+    def answer(self, entry: Entry, *, result: JsonValue = None, error: str | None = None) -> None:
+        """Take down what came of a call, which ends when `end` says so, or `leave` has."""
+        with self._lock:
+            entry.result, entry.error, entry.answered = result, error, True
+            if entry.left:
+                self._end(entry)
+
+    def end(self, entry: Entry) -> None:
+        """Take down that a call has ended; nothing is changed once the ledger is closed."""
+        with self._lock:
+            self._end(entry)
+
+    def leave(self, entry: Entry) -> None:
+        """Take down that a call was given up by whoever made it: it ends with its tool."""
+        with self._lock:
+            entry.left = True
+            if not entry.asked:
+                entry.error = GIVEN_UP
+            if entry.answered or not entry.asked:
+                self._end(entry)
+
+    @property
+    def begun(self) -> int:
+        """How many calls have begun so far."""
+        with self._lock:
+            return len(self._entries)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed is None:
+                self._closed = self._calls()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        with self._lock:
+            return self._calls() if self._closed is None else self._closed
+
+    def results(self) -> Iterator[JsonValue]:
+        """The results of the calls that have succeeded so far."""
+        with self._lock:
+            ended = [one for one in self._entries if one.duration is not None]
+        return (one.result for one in ended if one.error is None)
+
+    def _refuse(self, msg: str) -> NoReturn:
+        self._refused += 1
+        if self._refused > REFUSALS:
+            raise RunOverError(msg)
+        raise ToolError(msg)
+
+    def now(self) -> float:
+        return self._clock() - self.opened
+
+    def _calls(self) -> tuple[ToolCall, ...]:
+        now = self.now()
+        return tuple(entry.as_call(now, len(self._entries)) for entry in self._entries)
+
+    def _end(self, entry: Entry) -> None:
+        if self._closed is None and entry.duration is None:
+            entry.duration = self.now() - entry.started
+            entry.begun = len(self._entries)

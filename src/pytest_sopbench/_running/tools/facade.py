@@ -1,0 +1,251 @@
+"""What an agent is given of a toolbox.
+
+The object is opaque on purpose. It has no attributes, and its methods close over nothing: what
+stands behind it lies in a weak registry of this module, so that neither `vars()`, attributes,
+closures nor `repr` lead an agent (or a framework that prints its tools into a prompt) to the
+row, the expected answer or the data file. A ContextVar would hide it as well, but agents start
+plain threads, which carry no context. Nothing in Python can hide an object from an agent that
+reads module globals, stack frames or the garbage collector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
+
+from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
+from pytest_sopbench.errors import RunOverError, ToolError
+
+from .call_log import Entry
+from .functions import typed_afunction, typed_function
+from .specs import bedrock_specs, openai_specs, plain_specs
+
+OnError: TypeAlias = Literal["return", "raise"]
+
+
+class Served(NamedTuple):
+    """What became of a call: a value, or an error that is not raised yet."""
+
+    value: JsonValue
+    error: ToolError | RunOverError | None
+
+
+class Behind(Protocol):
+    """What stands behind the agent's object; it must never hold that object itself."""
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]: ...
+    def begin(self, name: str, arguments: object) -> Entry | Served: ...
+    def answer(self, entry: Entry) -> Served: ...
+    def end(self, entry: Entry) -> None: ...
+    def leave(self, entry: Entry) -> None: ...
+    def may_block(self, name: str) -> bool: ...
+    def report(self, usage: object, messages: object) -> None: ...
+    def record_approval(self, step: str, by: str) -> None: ...
+
+
+class Tools:
+    """The tools of one run.
+
+    `call` and `acall` return a tool's value or raise `ToolError`; `execute_tool` never raises.
+    Every call is recorded, also one of an unknown tool or with bad arguments. After the limit of
+    calls or the end of the run nothing can be called any more.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def call(self, name: str, /, **arguments: object) -> JsonValue:
+        """Call a tool and return its value.
+
+        Raises:
+            UnknownToolError: there is no such tool.
+            ToolArgumentError: the arguments do not fit the tool or its record.
+            ToolError: the tool failed, the limit of calls is passed, or the run is over.
+            RunOverError: the run is over, and the agent was told so often enough.
+        """
+        value, error = _serve(self, name, arguments)
+        if error is not None:
+            raise error
+        return value
+
+    async def acall(self, name: str, /, **arguments: object) -> JsonValue:
+        """Call a tool as `call` does; a tool that may take its time does not block the loop.
+
+        A call begins when it is awaited and ends when its value is handed over, so those that
+        `asyncio.gather` makes together overlap, however fast their tools are.
+        """
+        value, error = await _aserve(self, name, arguments)
+        if error is not None:
+            raise error
+        return value
+
+    def execute_tool(self, name: str, arguments: object = None) -> dict[str, JsonValue]:
+        """Call a tool and raise no error: the form that agents of SOP-Bench use.
+
+        Returns:
+            The tool's own mapping; `{"result": value}` where its value is no mapping; and
+            `{"error": message}` where `call` would have raised.
+        """
+        value, error = _serve(self, name, {} if arguments is None else arguments)
+        if isinstance(error, RunOverError):
+            raise error
+        if error is not None:
+            return {"error": str(error)}
+        return value if isinstance(value, dict) else {"result": value}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in _behind(self).specs)
+
+    def openai(self) -> list[dict[str, JsonValue]]:
+        """The tool specs in the shape of OpenAI's `tools` parameter."""
+        return openai_specs(_behind(self).specs)
+
+    def bedrock(self) -> list[dict[str, JsonValue]]:
+        """The tool specs in the shape of Bedrock's `toolConfig["tools"]`."""
+        return bedrock_specs(_behind(self).specs)
+
+    def json_schema(self) -> list[dict[str, JsonValue]]:
+        """The tool specs as `name`, `description` and `parameters`, a JSON schema."""
+        return plain_specs(_behind(self).specs)
+
+    def functions(self, on_error: OnError = "return") -> list[Callable[..., JsonValue]]:
+        """One typed function per tool, for frameworks that read signatures.
+
+        Arguments pass through unchecked, so that a bad call is recorded as one. With `return` a
+        tool's error is returned as text, since frameworks end a run on an exception.
+        """
+        answer = {"return": _call_or_text, "raise": _call}[on_error]
+        return [
+            typed_function(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
+        ]
+
+    def afunctions(self, on_error: OnError = "return") -> list[Callable[..., Awaitable[JsonValue]]]:
+        """As `functions`, with async functions."""
+        answer = {"return": _acall_or_text, "raise": _acall}[on_error]
+        return [
+            typed_afunction(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
+        ]
+
+    def report(self, *, usage: object = None, messages: object = None) -> None:
+        """Fill the trace: what was consumed is added up, messages are appended.
+
+        Args:
+            usage: a mapping or an object with token counts, model calls or cost.
+            messages: one message or a list of them.
+        """
+        _behind(self).report(usage, messages)
+
+    def record_approval(self, step: str, by: str) -> None:
+        """Record that somebody approved a step."""
+        _behind(self).record_approval(step, by)
+
+    def __copy__(self) -> Tools:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tools:
+        # Frameworks copy the state they are given; a copy is the toolbox of the same run.
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        msg = "the tools of a run live in its process and cannot be pickled"
+        raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        behind = _registry.get(self)
+        return f"<Tools: {', '.join(s.name for s in behind.specs)}>" if behind else "<Tools>"
+
+
+_NO_RUN: Final = "these tools belong to no run; use the ones that the agent was given"
+_registry: WeakKeyDictionary[Tools, Behind] = WeakKeyDictionary()
+
+
+def make_tools(behind: Behind) -> Tools:
+    """Make the agent's object for what stands behind it."""
+    tools = Tools()
+    _registry[tools] = behind
+    return tools
+
+
+def _behind(tools: Tools) -> Behind:
+    behind = _registry.get(tools)
+    if behind is None:
+        raise ToolError(_NO_RUN)
+    return behind
+
+
+def _serve(tools: Tools, name: str, arguments: object) -> Served:
+    # An error is handed on as a value and raised by the agent's own object: a traceback keeps
+    # its frames with their locals, and those of the toolbox hold the row.
+    begun = _begin(tools, name, arguments)
+    if isinstance(begun, Served):
+        return begun
+    served = _answer(tools, begun)
+    _end(tools, begun)
+    return served
+
+
+async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
+    # Nothing of the toolbox is held while this waits: what is raised into it keeps its locals.
+    begun = _begin(tools, name, arguments)
+    if isinstance(begun, Served):
+        return begun
+    try:
+        if _may_block(tools, name):
+            served = await offloaded(lambda: _answer(tools, begun))
+        else:
+            await others_first()
+            served = _answer(tools, begun)
+    except BaseException:
+        # Given up: a tool that is at work goes on, and the call ends with it.
+        _leave(tools, begun)
+        raise
+    _end(tools, begun)
+    return served
+
+
+def _begin(tools: Tools, name: str, arguments: object) -> Entry | Served:
+    behind = _registry.get(tools)
+    return behind.begin(name, arguments) if behind else Served(None, ToolError(_NO_RUN))
+
+
+def _answer(tools: Tools, entry: Entry) -> Served:
+    return _behind(tools).answer(entry)
+
+
+def _end(tools: Tools, entry: Entry) -> None:
+    _behind(tools).end(entry)
+
+
+def _leave(tools: Tools, entry: Entry) -> None:
+    _behind(tools).leave(entry)
+
+
+def _may_block(tools: Tools, name: str) -> bool:
+    behind = _registry.get(tools)
+    return behind is not None and behind.may_block(name)
+
+
+def _call(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
+    return tools.call(name, **arguments)
+
+
+def _call_or_text(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
+    try:
+        return tools.call(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"
+
+
+async def _acall(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
+    return await tools.acall(name, **arguments)
+
+
+async def _acall_or_text(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
+    try:
+        return await tools.acall(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"

@@ -1,0 +1,108 @@
+"""Import somebody else's code within a time limit, and say so where it takes long.
+
+It is imported in the main thread, as code may ask for that when it is imported. Where its time is
+over, a signal ends it, as the user's Ctrl-C would.
+"""
+
+from __future__ import annotations
+
+import signal
+import site
+import sysconfig
+import threading
+import traceback
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+from typing import Final
+
+from pytest_sopbench._core.values.quantities import as_seconds
+from pytest_sopbench._running.observing.problem import is_ours
+
+PATIENCE: Final = 10.0
+"""Seconds after which a line says what is being imported."""
+
+Say = Callable[[str], None]
+
+
+class SlowImportError(Exception):
+    """An import was ended as its time was over; the text says where it was."""
+
+
+class ImportLimit:
+    """Bounds the time of imports.
+
+    Args:
+        seconds: how long an import may take; `None` is no limit.
+        say: shows the user a line, from any thread.
+        patience: seconds after which the user is told what takes so long.
+    """
+
+    def __init__(self, seconds: float | None, say: Say, patience: float = PATIENCE) -> None:
+        self._seconds = seconds
+        self._say = say
+        self._patience = patience
+
+    @contextmanager
+    def watching(self, what: str) -> Generator[None, None, None]:
+        """Watch the import of `what`, which is made inside.
+
+        Raises:
+            SlowImportError: it took too long. It is raised in the main thread only.
+        """
+        ended, expired = Event(), Event()
+        # Without a thread there is no limit, and the import may go well all the same.
+        with suppress(RuntimeError, MemoryError):
+            Thread(target=self._watch, args=(what, ended, expired), daemon=True).start()
+        try:
+            yield
+        except KeyboardInterrupt as error:
+            at = place_of(error)
+            where = f" at {at}" if at else ""
+            if not expired.is_set():
+                self._say(f"sop: interrupted while importing {what}{where}")
+                raise
+            msg = f"took longer than {as_seconds(self._seconds or 0.0)}{where}"
+            raise SlowImportError(msg) from None
+        finally:
+            ended.set()
+
+    def _watch(self, what: str, ended: Event, expired: Event) -> None:
+        patience = self._patience
+        if self._seconds is None or patience < self._seconds:
+            if ended.wait(patience):
+                return
+            self._say(f"sop: still importing {what} after {as_seconds(patience)}")
+        else:
+            patience = 0.0
+        if self._seconds is None or ended.wait(self._seconds - patience):
+            return
+        expired.set()
+        _interrupt_main()
+
+
+def place_of(error: BaseException) -> str:
+    """Return file and line of the last frame that the user wrote."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_ours(f.filename)]
+    foreign = _installed_places()
+    own = [frame for frame in frames if not frame.filename.startswith(foreign)]
+    last = (own or frames)[-1:]
+    return f"{last[0].filename}:{last[0].lineno}" if last else ""
+
+
+def _installed_places() -> tuple[str, ...]:
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    places = {*map(sysconfig.get_path, kinds), site.getusersitepackages()}
+    return tuple(f"{place}/" for place in places if place)
+
+
+def _interrupt_main() -> None:
+    ident = threading.main_thread().ident
+    kill = getattr(signal, "pthread_kill", None)
+    if kill is None or ident is None:
+        signal.raise_signal(signal.SIGINT)
+    else:
+        # Also a call of the system that it waits in comes back then.
+        kill(ident, signal.SIGINT)

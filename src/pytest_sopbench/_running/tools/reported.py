@@ -1,0 +1,98 @@
+"""What an agent tells of its run by itself: usage, messages and approvals."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Final, TypeVar
+
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
+from pytest_sopbench._core.model.usage import read_usage
+from pytest_sopbench._core.values.plain import encodable, plain
+
+from .call_log import Ledger
+
+N = TypeVar("N", int, float)
+
+MESSAGES_LIMIT: Final = 10_000
+"""Messages that one run keeps; the rest is left out, and noted."""
+
+
+class Consumption:
+    """Collects what is reported during a run; safe to use from many threads."""
+
+    def __init__(self, ledger: Ledger, notes: list[str]) -> None:
+        self._ledger = ledger
+        self._notes = notes
+        self._lock = Lock()
+        self._closed = False
+        self._messages: list[JsonValue] = []
+        self._approvals: list[Approval] = []
+        self.usage = UNKNOWN_USAGE
+
+    def report(self, usage: object, messages: object) -> None:
+        read = read_usage(usage)
+        said: JsonValue = [] if messages is None else plain(messages, self._notes)
+        with self._lock:
+            if self._closed:
+                return
+            self.usage = added(self.usage, read)
+            self._messages += said if isinstance(said, list) else [said]
+            if len(self._messages) > MESSAGES_LIMIT:
+                del self._messages[MESSAGES_LIMIT:]
+                self._notes.append(f"only the first {MESSAGES_LIMIT:,} messages were kept")
+
+    def approve(self, step: str, by: str) -> None:
+        approval = Approval(
+            step=encodable(str(step), self._notes),
+            by=encodable(str(by), self._notes),
+            started=self._ledger.now(),
+            calls=self._ledger.begun,
+        )
+        with self._lock:
+            if not self._closed:
+                self._approvals.append(approval)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+
+    @property
+    def messages(self) -> tuple[JsonValue, ...]:
+        with self._lock:
+            return tuple(self._messages)
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        with self._lock:
+            return tuple(self._approvals)
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """Add two usages; what is unknown in both stays unknown."""
+    return Usage(
+        input_tokens=_sum(one.input_tokens, other.input_tokens),
+        output_tokens=_sum(one.output_tokens, other.output_tokens),
+        model_calls=_sum(one.model_calls, other.model_calls),
+        cost_usd=_sum(one.cost_usd, other.cost_usd),
+    )
+
+
+def filled(known: Usage, further: Usage) -> Usage:
+    """Return `known`, with what it does not know taken from `further`."""
+    return Usage(
+        input_tokens=_first(known.input_tokens, further.input_tokens),
+        output_tokens=_first(known.output_tokens, further.output_tokens),
+        model_calls=_first(known.model_calls, further.model_calls),
+        cost_usd=_first(known.cost_usd, further.cost_usd),
+    )
+
+
+def _sum(one: N | None, other: N | None) -> N | None:
+    if one is None or other is None:
+        return _first(one, other)
+    return one + other
+
+
+def _first(one: N | None, other: N | None) -> N | None:
+    return other if one is None else one

@@ -1,0 +1,36 @@
+"""Tool specs in the shapes that model providers take; every call makes copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._core.values.plain import plain
+
+
+def plain_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [
+        {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": plain(spec.parameters),
+        }
+        for spec in specs
+    ]
+
+
+def openai_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [{"type": "function", "function": one} for one in plain_specs(specs)]
+
+
+def bedrock_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [
+        {
+            "toolSpec": {
+                "name": spec.name,
+                "description": spec.description,
+                "inputSchema": {"json": plain(spec.parameters)},
+            }
+        }
+        for spec in specs
+    ]

@@ -1,0 +1,285 @@
+"""The tools of one run, from the runner's side: serves calls, and records every one of them.
+
+A toolbox is safe to use from many threads, and knows nothing of the thread it was made in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from threading import Lock
+from typing import TypeAlias, cast
+
+from pytest_sopbench._core.hiding.masking import current_mask, masking
+from pytest_sopbench._core.model.task import Domain, JsonValue, Task, ToolSpec
+from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
+from pytest_sopbench._core.values.plain import encodable, plain
+from pytest_sopbench._running.observing.capture import Output, captured
+from pytest_sopbench.errors import (
+    RunOverError,
+    ToolArgumentError,
+    ToolError,
+    ToolSpecError,
+    UnknownToolError,
+)
+
+from .argument_check import ArgumentCheck, compile_checks
+from .call_log import GIVEN_UP, Entry, Ledger
+from .facade import Served, Tools, make_tools
+from .lookup import equals_cell, look_up, refuse_leaks
+from .manager import Manager, ManagerFactory, process
+from .reported import Consumption
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds from any fixed point; never goes back."""
+
+
+TOOLS_LISTED = 50
+TOOLS_COMPARED = 1_000
+NAME_COMPARED = 100
+"""Characters from which on a name is none that somebody misspelled."""
+
+
+class ToolboxFactory:
+    """Opens the toolboxes of one domain; made once, so that schemas are compiled once.
+
+    Raises:
+        ToolSpecError: a schema is not usable, a tool has nothing that serves it, or would serve
+            what an agent must not see.
+    """
+
+    def __init__(self, domain: Domain, manager_factory: ManagerFactory | None = None) -> None:
+        refuse_leaks(domain)
+        self._domain = domain
+        self._checks = compile_checks(domain)
+        self._manager_factory = manager_factory
+        idle = [one.name for one in domain.tool_specs if one.name not in domain.lookups]
+        if idle and manager_factory is None:
+            raise ToolSpecError(
+                domain.folder,
+                f"nothing serves the tools {_listed(idle)}",
+                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json",
+            )
+
+    def open(self, task: Task, *, max_calls: int, clock: Clock) -> Toolbox:
+        """Open a fresh toolbox for one run of `task`.
+
+        Raises:
+            ToolSpecError: the domain's manager cannot be made.
+        """
+        output, manager = Output(), None
+        if self._manager_factory is not None:
+            with captured(output):
+                manager = self._manager_factory(task)
+        desk = _Desk(
+            self._domain,
+            self._checks,
+            task=task,
+            manager=manager,
+            output=output,
+            ledger=Ledger(max_calls=max_calls, clock=clock),
+        )
+        return Toolbox(desk)
+
+
+class Toolbox:
+    """What the runner keeps of a run's tools; `tools` is what the agent is given."""
+
+    def __init__(self, desk: _Desk) -> None:
+        self._desk = desk
+        self.tools: Tools = make_tools(desk)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Every call so far, in the order in which they began."""
+        return self._desk.ledger.calls
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        return self._desk.consumption.approvals
+
+    @property
+    def usage(self) -> Usage:
+        return self._desk.consumption.usage
+
+    @property
+    def messages(self) -> tuple[JsonValue, ...]:
+        return self._desk.consumption.messages
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed so that it could be recorded."""
+        return tuple(self._desk.notes)
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether the agent has asked for one call too many, swallowed or not."""
+        return self._desk.ledger.over_limit
+
+    @property
+    def output(self) -> Output:
+        """Where the run's stdout and stderr go."""
+        return self._desk.output
+
+    def close(self) -> None:
+        """End the run: nothing is served or recorded after it, and the row is let go."""
+        self._desk.close()
+
+
+class _Desk:
+    """Serves the calls of one run.
+
+    It must not know the `Tools` that lead to it: a weak registry never frees a key that its own
+    value holds.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        checks: Mapping[str, ArgumentCheck],
+        *,
+        task: Task,
+        manager: Manager | None,
+        output: Output,
+        ledger: Ledger,
+    ) -> None:
+        self._domain = domain
+        self._checks = checks
+        # A copy, so that no tool can change the row of another run.
+        row = cast("Mapping[str, JsonValue]", plain({**task.inputs, **task.results}))
+        self._row: Mapping[str, JsonValue] | None = row
+        self._inputs: Mapping[str, JsonValue] = {name: row[name] for name in task.inputs}
+        self._manager = manager
+        # Managers are written for one caller, and agents call tools in parallel.
+        self._one_at_a_time = Lock()
+        self._mask = current_mask()
+        self.output = output
+        self.ledger = ledger
+        self.notes: list[str] = []
+        self.consumption = Consumption(ledger, self.notes)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self._domain.tool_specs
+
+    def may_block(self, name: str) -> bool:
+        return name not in self._domain.lookups and name in self._checks
+
+    def begin(self, name: str, arguments: object) -> Entry | Served:
+        """Record that a call begins, or return why it must not."""
+        # An agent's own threads do not have the context of the run.
+        with masking(self._mask):
+            said = plain(name, self.notes)
+            name = said if isinstance(said, str) else repr(said)
+            given = plain(arguments, self.notes)
+            try:
+                return self.ledger.begin(name, given)
+            except (ToolError, RunOverError) as error:
+                return _failed(error)
+
+    def answer(self, entry: Entry) -> Served:
+        """Check and answer a call that has begun; an error comes back as a value."""
+        if not self.ledger.ask(entry):
+            return _failed(ToolError(GIVEN_UP))
+        with masking(self._mask):
+            return self._answered(entry)
+
+    def _answered(self, entry: Entry) -> Served:
+        try:
+            entry.findings = self._findings(entry.name, entry.arguments)
+            self._refuse(entry)
+            result = plain(self._answer(entry.name, entry.arguments), self.notes)
+        except ToolError as error:
+            self.ledger.answer(entry, error=encodable(str(error), self.notes))
+            return _failed(error)
+        self.ledger.answer(entry, result=result)
+        return Served(plain(result), None)
+
+    def end(self, entry: Entry) -> None:
+        self.ledger.end(entry)
+
+    def leave(self, entry: Entry) -> None:
+        self.ledger.leave(entry)
+
+    def report(self, usage: object, messages: object) -> None:
+        self.consumption.report(usage, messages)
+
+    def record_approval(self, step: str, by: str) -> None:
+        self.consumption.approve(step, by)
+
+    def close(self) -> None:
+        self.ledger.close()
+        self.consumption.close()
+        self._row = None
+        self._inputs = {}
+        self._manager = None
+
+    def _findings(self, name: str, given: JsonValue) -> tuple[Finding, ...]:
+        check = self._checks.get(name)
+        if check is not None:
+            return check.findings(given, self._copied)
+        return (
+            Finding(
+                kind=FindingKind.UNKNOWN_TOOL, parameter="", message=f"there is no tool {name!r}"
+            ),
+        )
+
+    def _refuse(self, entry: Entry) -> None:
+        if entry.name not in self._checks:
+            msg = f"there is no tool {entry.name!r}"
+            raise UnknownToolError(msg, hint=self._nearest(entry))
+        rejected = self._domain.reject_bad_arguments or not isinstance(entry.arguments, dict)
+        if rejected and entry.findings:
+            msg = "; ".join(one.message for one in entry.findings)
+            raise ToolArgumentError(msg)
+
+    def _nearest(self, entry: Entry) -> str:
+        # Comparing names takes time, which a long name or thousands of tools would add up.
+        known = list(islice(self._checks, TOOLS_COMPARED))
+        comparable = len(entry.name) <= NAME_COMPARED
+        near = get_close_matches(entry.name, known, n=3, cutoff=0.5) if comparable else []
+        if near:
+            return f"did you mean {' or '.join(near)}?"
+        return f"tools: {_listed(tuple(self._checks))}"
+
+    def _answer(self, name: str, given: JsonValue) -> object:
+        arguments = cast("dict[str, JsonValue]", given)
+        lookup, row, manager = self._domain.lookups.get(name), self._row, self._manager
+        if lookup is not None and row is not None:
+            return look_up(lookup, row, arguments)
+        if manager is None:
+            # Closed by another thread since the call began.
+            msg = "the run is over: no tool can be called any more"
+            raise ToolError(msg)
+        with self._one_at_a_time, captured(self.output):
+            # Its own copy: a manager that changes its arguments must not change the record.
+            return process(manager, name, cast("dict[str, JsonValue]", plain(arguments)))
+
+    def _copied(self, value: JsonValue) -> bool:
+        return any(
+            equals_cell(value, one)
+            for source in (self._inputs, *self.ledger.results())
+            for one in _inside(source)
+        )
+
+
+def _inside(value: JsonValue) -> Iterator[JsonValue]:
+    yield value
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _inside(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _inside(one)
+
+
+def _failed(error: ToolError | RunOverError) -> Served:
+    # Its traceback, and what it came from, have frames whose locals hold the row.
+    error.__cause__ = error.__context__ = None
+    return Served(None, error.with_traceback(None))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - TOOLS_LISTED
+    return ", ".join(names[:TOOLS_LISTED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""What can be asked of saved sessions without running an agent."""

@@ -1,0 +1,110 @@
+"""Put a saved session beside another one, as a comparison wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.file.planned import planned_records, selection_of, shard_of
+from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.file.slim import slimmed
+from pytest_sopbench.errors import SessionFileError
+
+from .gate import quarantined
+
+NO_FIELDS: Final[Mapping[str, Sequence[OutputField]]] = MappingProxyType({})
+
+
+def compare_saved(
+    baseline: SavedSession,
+    current: SavedSession,
+    *,
+    fields: Mapping[str, Sequence[OutputField]] = NO_FIELDS,
+) -> SessionComparison:
+    """Compare a session with a baseline, as far as both files tell.
+
+    What the options of the current session did not select is left out: domains that it was not run
+    on (see `domains_left_out`), and, where it was run on a part of the tasks, those that it did
+    not plan. With a slim baseline nothing but outcomes and names of calls is compared.
+
+    Args:
+        baseline: the session that was accepted.
+        current: the session in question, which tells which tasks may fail.
+        fields: the output fields of the domains that are at hand.
+
+    Raises:
+        SessionFileError: one of the two is a shard.
+    """
+    kept = _slimmed if baseline.slim or current.slim else _whole
+    left_out = domains_left_out(baseline, current)
+    return compare(
+        ComparedSession(
+            name=baseline.name,
+            records=[one for one in kept(baseline) if one.domain not in left_out],
+            judging=baseline.header.judging,
+            domains=_judging(baseline),
+            doubt=_doubt("the baseline", baseline) or _unended(baseline),
+        ),
+        ComparedSession(
+            name=current.name,
+            records=kept(current),
+            judging=current.header.judging,
+            domains=_judging(current),
+            doubt=_doubt("the session", current),
+        ),
+        left_out=set(_not_selected(baseline, current)),
+        may_fail=quarantined(current),
+        fields=fields,
+    )
+
+
+def domains_left_out(baseline: SavedSession, current: SavedSession) -> frozenset[str]:
+    """Return the domains that the baseline has and the current session was not run on.
+
+    Where they have none in common, none is left out: then there is nothing else to say of them.
+    """
+    there, here = frozenset(baseline.header.domains), frozenset(current.header.domains)
+    return frozenset() if there.isdisjoint(here) else there - here
+
+
+def _whole(saved: SavedSession) -> Sequence[RunRecord]:
+    if shard_of(saved) is not None:
+        msg = f"{saved.path}: a shard is a part of the tasks, and cannot be compared"
+        raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
+    return planned_records(saved)
+
+
+def _slimmed(saved: SavedSession) -> Sequence[RunRecord]:
+    # What only one of the two knows would read as a change.
+    return tuple(map(slimmed, _whole(saved)))
+
+
+def _judging(saved: SavedSession) -> Mapping[str, str]:
+    """Return how each domain was judged, where that was recorded."""
+    return {name: one.judging for name, one in saved.header.domains.items() if one.judging}
+
+
+def _doubt(what: str, saved: SavedSession) -> str:
+    return f"{what}: {saved.doubts[0]}" if saved.doubts else ""
+
+
+def _unended(baseline: SavedSession) -> str:
+    """Say that tasks may have fallen which a baseline that was cut short does not know."""
+    # A slim baseline has no last line; what it lacks stands among its doubts.
+    ended = baseline.finished or baseline.slim
+    return "" if ended else "the baseline did not come to its end"
+
+
+def _not_selected(baseline: SavedSession, current: SavedSession) -> Iterator[TaskName]:
+    if not selection_of(current):
+        return
+    planned = {name: frozenset(one.planned) for name, one in current.header.domains.items()}
+    for record in baseline.records:
+        name = TaskName(record.domain, record.task)
+        if name.domain in planned and name.task not in planned[name.domain]:
+            yield name

@@ -1,0 +1,301 @@
+"""Put the shards of a session together again: the whole, or an error that says what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._sessions.file.header import (
+    DomainHeader,
+    SessionHeader,
+    made_of,
+    planned_tasks,
+)
+from pytest_sopbench._sessions.file.planned import (
+    FAILURES,
+    NOT_EVALUATED,
+    SHARD,
+    Shard,
+    never_started,
+    planned_keys,
+    selection_of,
+    shard_of,
+    summarized,
+)
+from pytest_sopbench._sessions.file.reader import SavedSession, refuse_doubted
+from pytest_sopbench.errors import SessionFileError
+
+from .resume import PAST
+from .shares import check_shares
+
+_SHOWN: Final = 3
+_CONTENT: Final = ("sop", "specs", "tools", "data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """The whole that shards make."""
+
+    header: SessionHeader
+    records: tuple[RunRecord, ...]
+    summaries: Mapping[str, Summary]
+
+
+def merge_shards(
+    shards: Sequence[SavedSession], *, order: Mapping[str, Sequence[str]] | None = None
+) -> Merged:
+    """Put shards together, whichever way they are ordered.
+
+    Args:
+        shards: all parts of one session, each of which came to its end.
+        order: the ids of the tasks of a domain in the order of its rows, where that is known;
+            else the tasks of the first shard come first.
+
+    Raises:
+        SessionFileError: one is no shard, was cut short, is damaged, lacks tasks that it selected,
+            is there twice, or is missing; a run is in two of them; they differ in what was
+            selected and run, of whom, or how it was judged; or their plans are not the shares of
+            one whole.
+    """
+    parts = _parts(shards)
+    for other in parts[1:]:
+        difference = next(_differences(parts[0], other), "")
+        if difference:
+            raise _no_parts(parts[0], other, difference)
+    _check_overlaps(parts)
+    check_shares(parts)
+    return Merged(
+        header=_header(parts, order or {}),
+        records=_records(parts, order or {}),
+        summaries=_summaries(parts),
+    )
+
+
+def _parts(shards: Sequence[SavedSession]) -> Sequence[SavedSession]:
+    """Return the shards by their number: all of them, each once, each whole."""
+    places: dict[int, SavedSession] = {}
+    counts: dict[int, Path] = {}
+    for one in shards:
+        shard = _shard(one)
+        counts.setdefault(shard.count, one.path)
+        if shard.number in places:
+            msg = f"{places[shard.number].path} and {one.path} are both shard {shard}"
+            raise SessionFileError(msg, hint="name each shard once")
+        places[shard.number] = one
+    if len(counts) > 1:
+        said = ", ".join(f"{path} is one of {count}" for count, path in counts.items())
+        msg = f"these are no parts of one session: {said}"
+        raise SessionFileError(msg)
+    count = next(iter(counts), 0)
+    missing = [f"{number}/{count}" for number in range(1, count + 1) if number not in places]
+    if missing or not places:
+        msg = f"shards are missing: {', '.join(missing) or 'none was named'}"
+        raise SessionFileError(msg, hint="a session is whole with all of its shards, or not at all")
+    return [places[number] for number in sorted(places)]
+
+
+def _shard(saved: SavedSession) -> Shard:
+    shard = shard_of(saved)
+    if shard is None:
+        msg = f"{saved.path}: not a shard: it was made without --sop-shard"
+        raise SessionFileError(msg, hint="merge puts the shards of one session together")
+    left = [_name(key) for key in (*saved.unfinished, *never_started(saved))]
+    if not saved.finished or left:
+        lost = f": {_some(left)} did not come to an end" if left else ""
+        msg = f"{saved.path}: shard {shard} was cut short{lost}"
+        raise SessionFileError(msg, hint="run that shard again")
+    refuse_doubted(saved)
+    away = saved.header.options.get(NOT_EVALUATED)
+    if away:
+        msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
+        raise SessionFileError(msg, hint="run that shard again without what took them away")
+    return shard
+
+
+def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
+    """Say in what two shards differ that one session cannot differ in."""
+    a, b = one.header, other.header
+    for what, mine, its in (
+        ("agent", a.agent, b.agent),
+        ("agent arguments", dict(a.agent_args), dict(b.agent_args)),
+        ("commit", a.git and a.git.commit, b.git and b.git.commit),
+        ("version of pytest-sopbench", a.plugin, b.plugin),
+        ("options that select tasks", _selected_by(one), _selected_by(other)),
+        ("options", *_unlike(_without_past(one), _without_past(other))),
+    ):
+        if mine != its:
+            yield f"{what} {mine!r} and {its!r}"
+    if a.domains.keys() != b.domains.keys():
+        yield f"domains {_domains_of(one)} and {_domains_of(other)}"
+        return
+    for name in sorted(a.domains):
+        yield from _domain_differences(name, a.domains[name], b.domains[name])
+    if a.judging != b.judging:
+        yield "answers are judged by other rules"
+
+
+def _domains_of(saved: SavedSession) -> str:
+    return ", ".join(sorted(saved.header.domains)) or "(none)"
+
+
+def _check_overlaps(parts: Sequence[SavedSession]) -> None:
+    holders: dict[RunKey, SavedSession] = {}
+    for one in parts:
+        twice = [record.key for record in one.records if record.key in holders]
+        if twice:
+            said = f"both have the run of {_some(list(map(_name, twice)))}"
+            raise _no_parts(holders[twice[0]], one, said)
+        holders.update((record.key, one) for record in one.records)
+
+
+def _no_parts(one: SavedSession, other: SavedSession, difference: str) -> SessionFileError:
+    msg = f"{one.path} and {other.path} are no parts of one session: {difference}"
+    return SessionFileError(msg)
+
+
+def _domain_differences(name: str, one: DomainHeader, other: DomainHeader) -> Iterator[str]:
+    for part in _CONTENT:
+        if getattr(one, part) != getattr(other, part):
+            yield f"the {part} of domain {name} has another content"
+    if one.judging != other.judging:
+        yield f"answers of domain {name} are judged by other rules"
+
+
+def _options(saved: SavedSession) -> Mapping[str, JsonValue]:
+    return {**saved.header.options, "selection": _selection(saved)}
+
+
+def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
+    """Leave out which sessions a shard was resumed from: another may have run through."""
+    return {name: one for name, one in _options(saved).items() if name not in {*PAST, FAILURES}}
+
+
+def _unlike(
+    one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]
+) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
+    """Leave out what both have."""
+    return (
+        {name: value for name, value in one.items() if other.get(name) != value},
+        {name: value for name, value in other.items() if one.get(name) != value},
+    )
+
+
+def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
+    """Return all that the shards go back to, and what differed there."""
+    past: dict[str, list[JsonValue]] = {}
+    for saved in parts:
+        for name in PAST:
+            before = saved.header.options.get(name)
+            past.setdefault(name, []).extend(before if isinstance(before, list) else ())
+    return {name: every for name, every in past.items() if every}
+
+
+def _failures(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
+    """Return how many tests failed in all shards together, if all of them tell."""
+    if not any(FAILURES in one.header.options for one in parts):
+        return {}
+    told = (one.header.options.get(FAILURES) for one in parts)
+    numbers = [one for one in told if isinstance(one, int)]
+    return {FAILURES: sum(numbers) if len(numbers) == len(parts) else None}
+
+
+def _selection(saved: SavedSession) -> list[str]:
+    return [option for option in selection_of(saved) if not option.startswith(SHARD)]
+
+
+def _selected_by(saved: SavedSession) -> str:
+    return " ".join(_selection(saved)) or "none"
+
+
+def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -> SessionHeader:
+    first = parts[0].header
+    git = first.git
+    if git is not None:
+        git = replace(git, dirty=any(one.header.git and one.header.git.dirty for one in parts))
+    keys = [key for one in parts for key in planned_keys(one)]
+    return replace(
+        made_of(first, "merged", *(one.header.identity for one in parts)),
+        started=min(one.header.started for one in parts),
+        options={**_options(parts[0]), **_past(parts), **_failures(parts)},
+        git=git,
+        domains={
+            name: _domain(
+                domain,
+                [key for key in keys if key.domain == name],
+                order.get(name, ()),
+                has_agents=any(one.header.domains[name].agents for one in parts),
+            )
+            for name, domain in first.domains.items()
+        },
+    )
+
+
+def _domain(
+    domain: DomainHeader, keys: Sequence[RunKey], order: Sequence[str], *, has_agents: bool
+) -> DomainHeader:
+    """Return a domain with all these runs planned."""
+    places = {task: place for place, task in enumerate(order)}
+    of_all: dict[str, list[int]] = {}
+    of_agents: dict[str, dict[str, list[int]]] = {}
+    for key in sorted(keys, key=lambda one: places.get(one.task, len(places))):
+        of_all.setdefault(key.task, []).append(key.trial)
+        tasks = of_agents.setdefault(key.agent, {})
+        tasks.setdefault(key.task, []).append(key.trial)
+    whole = planned_tasks(of_all)
+    agents = {name: planned_tasks(one) for name, one in of_agents.items()}
+    return replace(
+        domain,
+        planned=whole.planned,
+        trials=whole.trials,
+        some_trials=whole.some_trials,
+        agents=agents if has_agents else {},
+        share=None,
+    )
+
+
+def _records(
+    parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]
+) -> tuple[RunRecord, ...]:
+    places = {
+        (name, task): place for name, tasks in order.items() for place, task in enumerate(tasks)
+    }
+    domains = {name: place for place, name in enumerate(_header(parts, order).domains)}
+    every = [record for one in parts for record in one.records]
+    return tuple(
+        sorted(
+            every,
+            key=lambda one: (
+                domains.get(one.domain, len(domains)),
+                one.trial,
+                places.get((one.domain, one.task), len(places)),
+            ),
+        )
+    )
+
+
+def _summaries(parts: Sequence[SavedSession]) -> Mapping[str, Summary]:
+    """Add what the runs of the shards came to, with the reruns, of which no record tells."""
+    added: dict[str, Summary] = {}
+    for one in parts:
+        for name, summary in (one.summaries or {}).items():
+            added[name] = added.get(name, EMPTY) + summary
+    counted = summarized(record for one in parts for record in one.records)
+    # Where a shard has one agent of a domain and another has two, their titles differ.
+    if added.keys() != counted.keys():
+        return counted
+    return {name: added[name] for name in counted}
+
+
+def _name(key: RunKey) -> str:
+    trial = f" (trial {key.trial})" if key.trial > 1 else ""
+    return f"{key.domain}/{key.task}{trial}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

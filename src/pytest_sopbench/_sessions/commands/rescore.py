@@ -1,0 +1,151 @@
+"""Judge the runs of a saved session again, from what was kept of them; no agent is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.rejudge import Judges, rescore
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.task import Domain, Rules, Scoring
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.file.header import SessionHeader, made_of
+from pytest_sopbench._sessions.file.planned import planned_records, summarized
+from pytest_sopbench._sessions.file.reader import SavedSession, refuse_doubted
+from pytest_sopbench.errors import SessionFileError
+
+GONE = "its domain has no such task; is it renamed or its row deleted?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RescoredSession:
+    """A session that was judged again.
+
+    `changed` are pairs of a run before and after, where its outcome is another. `refused` are
+    the runs that cannot be judged from what was kept, by the reason.
+    """
+
+    header: SessionHeader
+    records: tuple[RunRecord, ...]
+    changed: tuple[tuple[RunRecord, RunRecord], ...] = ()
+    refused: Mapping[str, tuple[RunRecord, ...]] = field(
+        default_factory=dict[str, tuple[RunRecord, ...]]
+    )
+
+    def summaries(self, domains: Mapping[str, Domain]) -> Mapping[str, Summary]:
+        """Return what the runs come to, counted as a session of these domains counts them."""
+        fields = {name: domain.fields for name, domain in domains.items()}
+        return summarized(self.records, fields)
+
+
+def rescore_session(
+    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+) -> RescoredSession:
+    """Judge every run of a session again.
+
+    Args:
+        saved: the session.
+        domains: those of the session, as they are today.
+        scoring: whose rules decide.
+
+    Raises:
+        SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
+            event log that a record names is.
+    """
+    if saved.slim:
+        msg = f"{saved.path}: a slim baseline holds no answers to judge"
+        raise SessionFileError(msg, hint="rescore the session it was made of, and approve it again")
+    refuse_doubted(saved)
+    judges = _judges(saved, domains, scoring)
+    places = {
+        name: {task: place for place, task in enumerate(domain.task_ids)}
+        for name, domain in domains.items()
+    }
+    records: list[RunRecord] = []
+    refused: dict[str, list[RunRecord]] = {}
+    changed: list[tuple[RunRecord, RunRecord]] = []
+    for record in planned_records(saved):
+        place = places[record.domain].get(record.task)
+        if place is None:
+            refused.setdefault(GONE, []).append(record)
+            continue
+        task = domains[record.domain].tasks[place]
+        # What was never seen has no hash of its own, and nothing in it depends on one.
+        known = record if record.task_hash else replace(record, task_hash=task.hash)
+        done = rescore(judges[record.domain], task, known, _trace(saved.path, record))
+        if done.why:
+            refused.setdefault(done.why, []).append(record)
+        elif done.record.outcome is not record.outcome:
+            changed.append((record, done.record))
+        records.append(done.record)
+    return RescoredSession(
+        header=_header(saved, judges, scoring),
+        records=tuple(records),
+        changed=tuple(changed),
+        refused={why: tuple(runs) for why, runs in refused.items()},
+    )
+
+
+def scoring_of(header: SessionHeader) -> Scoring:
+    """Return whose rules a session was judged by."""
+    return Scoring(str(header.options.get("scoring", Scoring.EXACT.value)))
+
+
+def _judges(
+    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+) -> Mapping[str, Judges]:
+    off = saved.header.options.get("contract") == "off"
+    before = {
+        name: _rules(domain, scoring_of(saved.header), off=off) for name, domain in domains.items()
+    }
+    same = judging_hash(before) == saved.header.judging
+    return {
+        name: Judges(
+            before=before[name] if same else None, after=replace(before[name], scoring=scoring)
+        )
+        for name in domains
+    }
+
+
+def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
+    return Rules(
+        fields=domain.fields,
+        scoring=scoring,
+        sop=domain.sop,
+        contract=None if off else domain.contract,
+        expected_calls=domain.expected_calls,
+    )
+
+
+def _header(saved: SavedSession, judges: Mapping[str, Judges], scoring: Scoring) -> SessionHeader:
+    before = scoring_of(saved.header).value
+    options = {**saved.header.options, "scoring": scoring.value, "rescored": before}
+    judging = judging_hash({name: one.after for name, one in judges.items()})
+    return replace(
+        made_of(saved.header, saved.header.identity, "rescored", judging),
+        options=options,
+        judging=judging,
+        domains={
+            name: replace(one, judging=judging_hash({name: judges[name].after}))
+            for name, one in saved.header.domains.items()
+        },
+    )
+
+
+def _trace(session: Path, record: RunRecord) -> Trace | None:
+    """Return what the event log of a run holds, or `None` where none is there any more."""
+    if not record.trace:
+        return None
+    path = traces_folder(session) / trace_name(record.key)
+    try:
+        return trace_of_log(path.read_text("ascii"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as fault:
+        msg = f"{path}: cannot be read: {fault}"
+        raise SessionFileError(msg, hint="without it, less of the session can be judged") from fault

@@ -1,0 +1,186 @@
+"""What an earlier session leaves to one that resumes it, and why it may not be taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.file.header import UNCHECKED, DomainHeader, SessionHeader
+from pytest_sopbench._sessions.file.reader import SavedSession, read_session
+from pytest_sopbench._sessions.file.start import start_to_line
+from pytest_sopbench._sessions.file.store import write_lines
+from pytest_sopbench._sessions.git import GitState
+from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
+from pytest_sopbench._sessions.journal.leftovers import leftovers_of
+from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
+from pytest_sopbench._sessions.lines.damage import damage_lines
+from pytest_sopbench.errors import SessionFileError
+
+ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT_RUN})
+"""Outcomes that say nothing of the agent: such runs are made again whenever a session resumes."""
+
+MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN, Outcome.CORRECT})
+"""Outcomes whose runs are made again on request."""
+
+RECORDED: Final = "resumed"
+"""Among the options of a header: the sessions that a session goes back to, the last one last."""
+
+ANYWAY: Final = "resumed_anyway"
+"""Among the options of a header: the differences that were accepted then."""
+
+PAST: Final = (RECORDED, ANYWAY)
+
+_NAMED: Final = 3
+_COMMIT: Final = 12
+_CONTENT: Final = {"sop": "SOP was", "specs": "tool specs were", "tools": "tools were"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumable:
+    """What a session leaves: the runs to take over, and those that are asked to be made again.
+
+    `problems` are what was damaged and is not taken over.
+    """
+
+    saved: SavedSession
+    finished: Mapping[RunKey, RunRecord]
+    again: frozenset[RunKey]
+    problems: tuple[str, ...] = ()
+
+
+def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
+    """Read what is left of a session, after its journals were brought into its file.
+
+    Args:
+        path: the file of the session.
+        again: outcomes whose runs are to be made again, beside those that always are.
+
+    Raises:
+        SessionFileError: the file or a journal cannot be read, its header is damaged, or it holds
+            a slim baseline; or the disk did not take the file with its journals in it.
+    """
+    lost = bring_in_leftovers(path)
+    saved = read_session(path)
+    if saved.slim:
+        msg = f"{path}: a slim baseline holds outcomes alone, and no runs to take over"
+        raise SessionFileError(msg, hint="name the session that it was made of")
+    return Resumable(
+        saved=saved,
+        finished={
+            one.key: one
+            for one in saved.records
+            if one.outcome not in ALWAYS_AGAIN and one.outcome not in again
+        },
+        again=frozenset(one.key for one in saved.records if one.outcome in again),
+        problems=(*lost, *damage_lines(path, saved.damaged)),
+    )
+
+
+def bring_in_leftovers(path: Path) -> Sequence[str]:
+    """Write into a session's file what stands in its journals alone, and remove them.
+
+    Wherever this is cut short, the session reads as before.
+
+    Returns:
+        What is to be told of the journals, such as damaged lines, which are gone then.
+
+    Raises:
+        SessionFileError: a file cannot be read, or its header is damaged, or it cannot be written.
+    """
+    if not path.exists() or not journals_folder(path).is_dir():
+        return ()
+    saved = read_session(path)
+    left = leftovers_of(path, saved.header.identity)
+    if saved.finished or not (left.finished or left.unfinished):
+        return left.problems
+    _add_logs(path, left)
+    starts = map(start_to_line, left.unfinished)
+    runs = (run.line for run in left.finished.values())
+    write_lines(path, _with_lines(path, saved.header, (*starts, *runs)))
+    clear_journals(journals_folder(path))
+    return left.problems
+
+
+def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield the lines of a file, with others below its header."""
+    seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
+    with path.open("rb") as file:
+        yield file.readline()
+        # Before the others, since the last line of a key wins.
+        for line in lines:
+            yield (line.encode() if seed is None else sealed(line, seed)) + b"\n"
+        # A line without an end was cut short.
+        yield from (line for line in file if line.endswith(b"\n") and line.strip())
+
+
+def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
+    """Say of which agent the runs were, where it is another; the domains are for later."""
+    for what, before, today in (
+        ("agent", then.agent, now.agent),
+        ("agent arguments", _shown(then.agent_args), _shown(now.agent_args)),
+        ("scoring", then.options.get("scoring"), now.options.get("scoring")),
+    ):
+        if before != today:
+            yield f"{what}: {before} there, {today} here"
+
+
+def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str]:
+    """Say in what the project's code differs, as far as git tells."""
+    if then is None or now is None:
+        if then is not now:
+            yield f"git: {_commit(then)} there, {_commit(now)} here"
+        return
+    if then.commit != now.commit:
+        yield f"git commit: {_commit(then)} there, {_commit(now)} here"
+    if then.dirty != now.dirty:
+        yield f"git: {_state(then)} there, {_state(now)} here"
+
+
+def domain_differences(
+    name: str, then: DomainHeader, now: Mapping[str, str], judging: str
+) -> Iterator[str]:
+    """Say in what a domain differs that its runs are judged by, or that agents were given.
+
+    Args:
+        name: of the domain.
+        then: as the session has it.
+        now: hashes of its content.
+        judging: the `judging_hash` of the domain alone.
+    """
+    for part, said in _CONTENT.items():
+        if getattr(then, part) != now.get(part):
+            yield f"domain {name}: its {said} changed since"
+    if then.judging != judging:
+        yield f"domain {name}: answers were judged by other rules there (types, scoring, contract)"
+
+
+def some_names(keys: Iterable[RunKey]) -> str:
+    """Name a few tasks, and count the others."""
+    names: Sequence[str] = list(dict.fromkeys(f"{key.domain}/{key.task}" for key in keys))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
+def _add_logs(path: Path, left: ReadJournal) -> None:
+    for key, run in left.finished.items():
+        place = traces_folder(path) / trace_name(key)
+        if not run.events or place.exists():
+            continue
+        write_lines(place, (run.events.encode(),))
+
+
+def _shown(arguments: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(arguments.items())) or "none"
+
+
+def _commit(git: GitState | None) -> str:
+    return git.commit[:_COMMIT] if git is not None else "no repository"
+
+
+def _state(git: GitState) -> str:
+    return "uncommitted changes" if git.dirty else "no uncommitted changes"

@@ -1,0 +1,1 @@
+"""The file of a saved session: written, read, and derived from others."""

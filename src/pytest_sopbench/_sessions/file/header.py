@@ -1,0 +1,179 @@
+"""The first line of a saved session: what was asked of whom, and judged how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from sys import intern
+from typing import Any
+
+from pytest_sopbench._core.model.shards import Share
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._sessions.git import GitState
+from pytest_sopbench._sessions.lines.checksum import identity_from
+
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
+SCHEMA = 2
+"""Counts up when a reader of before could misread what is written."""
+
+UNCHECKED = 1
+"""The last schema whose lines carry no checksum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTasks:
+    """The ids of planned tasks, and how often each of them is run.
+
+    Each task has the trials 1 to `trials`, but those that `some_trials` names: these have just the
+    trials that stand there.
+    """
+
+    planned: tuple[str, ...] = ()
+    trials: int = 1
+    some_trials: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+
+    def trials_of(self, task: str) -> Sequence[int]:
+        """Return the numbers of the trials that were planned of a planned task."""
+        return self.some_trials.get(task, range(1, self.trials + 1))
+
+    @property
+    def runs(self) -> Iterator[tuple[str, int]]:
+        """The planned runs as task and trial, the first trials of all tasks before the others."""
+        most = max(self.trials, *(one for some in self.some_trials.values() for one in some), 1)
+        for trial in range(1, most + 1):
+            for task in self.planned:
+                if trial in self.trials_of(task):
+                    yield task, trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainHeader(PlannedTasks):
+    """One domain of a session: hashes of its content, and the planned tasks of all its agents.
+
+    `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
+    domains agree on the one they share; empty where it was not recorded. `agents` are the planned
+    tasks of each agent by its name; empty where all are of the session's one agent, or where it was
+    not recorded. `share` is what a shard has of the domain, `None` where the session is none.
+    """
+
+    sop: str = ""
+    specs: str = ""
+    tools: str = ""
+    data: str = ""
+    judging: str = ""
+    agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
+    share: Share | None = None
+
+
+def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
+    """Return `trials` and `some_trials` of a header, given the planned trials of each task."""
+    # Several agents may have the same trial of a task.
+    numbers = {task: tuple(sorted({*some})) for task, some in tasks.items()}
+    trials = max((one[-1] for one in numbers.values()), default=1)
+    every = (*range(1, trials + 1),)
+    return trials, {task: some for task, some in numbers.items() if some != every}
+
+
+def planned_tasks(tasks: Mapping[str, Iterable[int]]) -> PlannedTasks:
+    """Return what is planned, given the planned trials of each task in the order of the tasks."""
+    trials, some_trials = planned_trials(tasks)
+    return PlannedTasks(planned=tuple(tasks), trials=trials, some_trials=some_trials)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionHeader:
+    """What a reader must know before the first run.
+
+    `started` is an ISO instant with its zone. `options` are those that say which runs were made
+    and how; what is secret, or only of this machine, has no place among them. `judging` is the
+    `judging_hash` of the rules. `git` is `None` outside a repository. `identity` is of this one
+    session: it tells which journals are its own, and the checksums of its lines begin with it.
+    """
+
+    plugin: str
+    agent: str
+    started: str
+    judging: str
+    agent_args: Mapping[str, str] = field(default_factory=dict[str, str])
+    options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    git: GitState | None = None
+    domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
+    identity: str = ""
+    schema: int = SCHEMA
+
+
+def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
+    """Return the header of a session that is made of others, as one of its own.
+
+    Args:
+        header: with what the session says of itself.
+        parts: what it is made of, and how; the same parts give the same identity.
+    """
+    return replace(header, schema=SCHEMA, identity=identity_from(parts))
+
+
+def header_to_line(header: SessionHeader) -> str:
+    """One line of ASCII JSON without its end, and without its checksum."""
+    data = {"type": "header", "schema": header.schema, **asdict(header)}
+    return _dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
+    """Read what `header_to_line` wrote; keys that are not known are passed over.
+
+    Raises:
+        ValueError: a key is missing, or holds something else than it should.
+    """
+    try:
+        git = data["git"]
+        return SessionHeader(
+            schema=data["schema"],
+            plugin=str(data["plugin"]),
+            agent=str(data["agent"]),
+            started=str(data["started"]),
+            judging=str(data["judging"]),
+            agent_args=dict(data["agent_args"]),
+            options=dict(data["options"]),
+            git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
+            domains={name: _domain(one) for name, one in data["domains"].items()},
+            identity=str(data.get("identity", "")),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as fault:
+        msg = f"a header with missing or unusable keys: {fault}"
+        raise ValueError(msg) from fault
+
+
+def _domain(data: Mapping[str, Any]) -> DomainHeader:
+    agents: Mapping[str, Any] = data.get("agents", {})
+    return DomainHeader(
+        sop=data["sop"],
+        specs=data["specs"],
+        tools=data["tools"],
+        data=data["data"],
+        judging=str(data.get("judging", "")),
+        agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
+        share=_share(data.get("share")),
+        **_planned(data),
+    )
+
+
+def _share(data: Mapping[str, Any] | None) -> Share | None:
+    if data is None:
+        return None
+    return Share(tasks=int(data["tasks"]), digest=str(data["digest"]), part=int(data["part"]))
+
+
+def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        # The runs of a session, and of others beside it, name the same tasks.
+        "planned": tuple(map(intern, data["planned"])),
+        # Sessions that were saved before there were trials have one of each task.
+        "trials": int(data.get("trials", 1)),
+        "some_trials": {
+            task: tuple(int(one) for one in numbers)
+            for task, numbers in data.get("some_trials", {}).items()
+        },
+    }

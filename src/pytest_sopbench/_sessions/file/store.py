@@ -1,0 +1,113 @@
+"""Write a session that was made of others, whole and in one step."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench.errors import SessionFileError
+
+from .event_logs import traces_folder
+from .header import SessionHeader
+from .writer import sealed_session, summary_to_line
+
+_BLOCK = 4_096
+
+
+def store_session(
+    path: Path,
+    header: SessionHeader,
+    records: Iterable[RunRecord],
+    summaries: Mapping[str, Summary],
+    *,
+    logs: Iterable[Path] = (),
+) -> None:
+    """Write a session under a name that is free, and the event logs of others beside it.
+
+    Args:
+        path: the file.
+        header: its first line.
+        records: its runs, in order.
+        summaries: what they came to.
+        logs: sessions whose event logs are taken over; one without any is passed over.
+
+    Raises:
+        SessionFileError: the file, or its folder of event logs, exists; or the disk did not take
+            them.
+    """
+    for one in (path, traces_folder(path)):
+        if one.exists():
+            msg = f"{one}: is there already"
+            raise SessionFileError(msg, hint="choose another name, or move it away first")
+    lines = chain(map(to_line, records), map(summary_to_line, (summaries,)))
+    write_lines(path, sealed_session(header, lines))
+    try:
+        for session in logs:
+            if traces_folder(session).is_dir():
+                shutil.copytree(traces_folder(session), traces_folder(path), dirs_exist_ok=True)
+    except OSError as fault:
+        msg = f"{traces_folder(path)}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write the lines of a file aside and rename it, so that nobody ever reads half of it.
+
+    The lines have their ends.
+
+    Raises:
+        SessionFileError: the disk did not take it.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with aside.open("wb") as file:
+                file.writelines(lines)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+    except OSError as fault:
+        msg = f"{path}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault
+
+
+def copy_whole(source: Path, path: Path) -> None:
+    """Copy a file in one step; one that is there is replaced.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        shutil.copyfile(source, aside)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def try_writing(path: Path) -> None:
+    """See that a file could be written, and leave everything as it was but for missing folders.
+
+    Raises:
+        OSError: it could not.
+    """
+    if path.exists():
+        with path.open("ab"):
+            return
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with aside.open("wb") as file:
+            # A full disk makes files, and takes nothing into them.
+            file.write(bytes(_BLOCK))
+            file.flush()
+            os.fsync(file.fileno())
+    finally:
+        aside.unlink(missing_ok=True)

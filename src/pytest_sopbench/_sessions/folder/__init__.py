@@ -1,0 +1,1 @@
+"""The folder of sessions: names, the pointer to the last, locks, pruning."""

@@ -1,0 +1,1 @@
+"""What each process has begun and ended, on disk at once."""

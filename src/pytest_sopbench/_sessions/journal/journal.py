@@ -1,0 +1,234 @@
+"""What one process has begun and ended, on disk at once: what is left when it dies.
+
+A process that keeps many runs in flight reports each of them only when pytest asks for it. Until
+then its journal has them: a line as a run begins, another as it ends. The journals of a session
+lie in a folder beside its file, one per process, and go when the session is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.records.record import RunKey, RunRecord, from_line
+from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
+from pytest_sopbench._sessions.file.writer import write_whole
+from pytest_sopbench._sessions.lines.checksum import bare, is_intact, is_sealed, sealed
+from pytest_sopbench._sessions.lines.damage import CHANGED, SHOWN
+from pytest_sopbench.errors import SessionFileError
+
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
+SUFFIX = ".journals"
+MAIN = "main"
+"""What the journal of a session without workers is called."""
+
+
+def journals_folder(session: Path) -> Path:
+    """Return the folder that belongs to a saved session: `last.jsonl`, `last.journals`."""
+    return session.with_name(f"{session.name.removesuffix('.jsonl')}{SUFFIX}")
+
+
+def journal_path(folder: Path, process: str) -> Path:
+    """Return where a process keeps its journal; `process` is a worker's id, or `MAIN`."""
+    return folder / f"{process}.jsonl"
+
+
+def clear_journals(folder: Path) -> None:
+    """Remove what an earlier session left behind, or this one needs no more."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRun:
+    """A run as a journal has it: its line, the record in it, and its trace where it was kept.
+
+    `events` is its event log; empty where none is wanted.
+    """
+
+    line: str
+    record: RunRecord
+    trace: Trace | None = None
+    events: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadJournal:
+    """What a journal says: the runs that ended, and those that were only begun, in order.
+
+    `problems` are what is to be told of it, such as lines that are damaged and were passed over.
+    """
+
+    finished: dict[RunKey, FinishedRun] = field(default_factory=dict[RunKey, FinishedRun])
+    unfinished: tuple[RunKey, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class Journal:
+    """Writes down what a process begins and ends; safe to use from many threads.
+
+    Args:
+        path: the file; one that is there is replaced.
+
+    Raises:
+        SessionFileError: the disk does not take it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._torn = False
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Unbuffered: what was written is there when the process is gone.
+            self._file = path.open("wb", buffering=0)
+        except OSError as fault:
+            raise _refused(path, fault) from fault
+
+    def start(self, key: RunKey) -> None:
+        """Write that a run begins.
+
+        Raises:
+            SessionFileError: the disk did not take it.
+        """
+        self._write(sealed(start_to_line(key)))
+
+    def end(self, key: RunKey, line: str, trace: Trace | None, events: str = "") -> None:
+        """Write how a run ended: its line, and its trace where another process may have it.
+
+        Args:
+            key: the run.
+            line: its record.
+            trace: what nothing is masked in, else `None`.
+            events: its event log, or empty.
+
+        Raises:
+            SessionFileError: the disk did not take it.
+        """
+        # Before the run's line: a run counts as finished when all of it is there.
+        parts: list[bytes] = []
+        if trace is not None:
+            parts.append(_part("trace", key, trace_to_json(trace)))
+        if events:
+            parts.append(_part("events", key, events))
+        self._write(b"\n".join((*parts, sealed(line))))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, lines: bytes) -> None:
+        with self._lock:
+            # What a full disk has torn must not spoil the line behind it.
+            data = b"\n%b\n" % lines if self._torn else lines + b"\n"
+            self._torn = True
+            try:
+                write_whole(self._file.fileno(), data)
+            except (OSError, ValueError) as fault:
+                raise _refused(self.path, fault) from fault
+            self._torn = False
+
+
+class _Reading:
+    """A journal as far as it was read."""
+
+    def __init__(self) -> None:
+        self.begun: dict[RunKey, None] = {}
+        self.finished: dict[RunKey, FinishedRun] = {}
+        self._parts: dict[RunKey, dict[str, Any]] = {}
+
+    def take(self, line: bytes) -> None:
+        """Take one line, given without its end.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        # A journal of an earlier version has no checksums.
+        if is_sealed(line):
+            if not is_intact(line):
+                raise ValueError(CHANGED)
+            line = bare(line)
+        data: dict[str, Any] = json.loads(line)
+        kind: str = data["type"]
+        if kind == "start":
+            self.begun[start_from_json(data)] = None
+        elif kind in {"trace", "events"}:
+            key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+            part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
+            self._parts.setdefault(key, {})[kind] = part
+        else:
+            text = line.decode("ascii")
+            record = from_line(text)
+            left = self._parts.pop(record.key, {})
+            self.finished[record.key] = FinishedRun(line=text, record=record, **left)
+
+
+def read_journal(path: Path) -> ReadJournal:
+    """Read what a process left; a line that was cut short is passed over, a damaged one counted.
+
+    Raises:
+        SessionFileError: the file cannot be read.
+    """
+    reading = _Reading()
+    damaged: list[int] = []
+    for number, line in _lines(path):
+        try:
+            reading.take(line)
+        except (KeyError, TypeError, ValueError, RecursionError):
+            damaged.append(number)
+    problems = [_skipped(path, damaged)] if damaged else []
+    return ReadJournal(
+        finished=reading.finished,
+        unfinished=tuple(key for key in reading.begun if key not in reading.finished),
+        problems=tuple(problems),
+    )
+
+
+def read_journals(folder: Path) -> ReadJournal:
+    """Read all journals of a session as one; without the folder there is nothing.
+
+    Raises:
+        SessionFileError: as `read_journal`.
+    """
+    found = [read_journal(path) for path in sorted(folder.glob("*.jsonl"))]
+    finished = {key: run for one in found for key, run in one.finished.items()}
+    begun = dict.fromkeys(key for one in found for key in one.unfinished)
+    return ReadJournal(
+        finished=finished,
+        unfinished=tuple(key for key in begun if key not in finished),
+        problems=tuple(problem for one in found for problem in one.problems),
+    )
+
+
+def _part(kind: str, key: RunKey, value: object) -> bytes:
+    data = {"type": kind, **key._asdict(), kind: value}
+    return sealed(_dumps(data, ensure_ascii=True, separators=(",", ":")))
+
+
+def _skipped(path: Path, damaged: Sequence[int]) -> str:
+    more = ", ..." if len(damaged) > SHOWN else ""
+    lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
+    return f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that have an end, with their numbers."""
+    try:
+        data = path.read_bytes()
+    except OSError as fault:
+        raise _refused(path, fault) from fault
+    whole, _, _ = data.rstrip(b"\0").rpartition(b"\n")
+    return ((number, line) for number, line in enumerate(whole.split(b"\n"), start=1) if line)
+
+
+def _refused(path: Path, fault: Exception) -> SessionFileError:
+    why = fault.strerror if isinstance(fault, OSError) else None
+    hint = "say with sop_sessions_dir where sessions may be written"
+    return SessionFileError(f"{path}: cannot be used: {why or fault}", hint=hint)

@@ -1,0 +1,1 @@
+"""Single lines of a saved session: are they what was written?"""

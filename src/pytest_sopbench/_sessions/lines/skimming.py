@@ -1,0 +1,103 @@
+"""Read of many runs what numbers are made of, so that a large session fits into little memory.
+
+What an agent said, answered and passed to its tools is left out, as are the results of tools; what
+many runs have in common is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from sys import intern
+from typing import Any, Final, TypeAlias
+
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
+from pytest_sopbench._core.records.rule_line import rule_from_json
+
+Wanted: TypeAlias = Callable[[Mapping[str, Any]], bool]
+
+_OUTCOMES: Final = {one.value: one for one in Outcome}
+_STATES: Final[Mapping[str | None, RuleState | None]] = {
+    None: None,
+    **{one.value: one for one in RuleState},
+}
+
+
+def nothing_whole(_: Mapping[str, Any]) -> bool:
+    """Want no run in full."""
+    return False
+
+
+class Skimmer:
+    """Reads the line of a run in a few microseconds.
+
+    Args:
+        whole: tells which runs are read in full.
+    """
+
+    def __init__(self, whole: Wanted = nothing_whole) -> None:
+        self._whole = whole
+        self._expected: dict[tuple[object, ...], Mapping[str, JsonValue]] = {}
+        self._calls: dict[tuple[object, ...], tuple[CallRecord, ...]] = {}
+        self._usage: dict[tuple[object, ...], Usage] = {}
+
+    def __call__(self, data: dict[str, Any]) -> RunRecord:
+        """Return a run with what `Tally`, gates and comparisons ask for.
+
+        Raises:
+            ValueError: a key is missing, or holds something else than it should.
+        """
+        try:
+            if self._whole(data):
+                return record_from_json(data)
+            mismatches, rules = data["mismatches"], data["rules"]
+            return RunRecord(
+                domain=intern(data["domain"]),
+                task=intern(data["task"]),
+                trial=data["trial"],
+                agent=intern(data["agent"]),
+                task_hash=intern(data["task_hash"]),
+                outcome=_OUTCOMES[data["outcome"]],
+                expected=self._shared(data["expected"]),
+                mismatches=tuple(Mismatch(**one) for one in mismatches) if mismatches else (),
+                calls=self._named(data["calls"]),
+                usage=self._used(data["usage"]),
+                duration_s=data["duration_s"],
+                disagreement=data["disagreement"],
+                only_published=data["only_published"],
+                rules=tuple(rule_from_json(one) for one in rules) if rules else (),
+                contract=_STATES[data["contract"]],
+                grounded=data["grounded"],
+                unneeded=data["unneeded"],
+            )
+        except (KeyError, TypeError, AttributeError) as fault:
+            msg = f"a run's line with missing or unknown keys: {fault}"
+            raise ValueError(msg) from fault
+
+    def _shared(self, expected: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        # With the types, since 1 and true are the same key of a dictionary.
+        key = tuple((name, type(value), value) for name, value in expected.items())
+        try:
+            return self._expected.setdefault(key, expected)
+        except TypeError:
+            return expected
+
+    def _named(self, calls: Sequence[Mapping[str, Any]]) -> tuple[CallRecord, ...]:
+        key = tuple((one["name"], one["bad"], one["error"] is not None) for one in calls)
+        found = self._calls.get(key)
+        if found is None:
+            found = self._calls[key] = tuple(
+                CallRecord(name=name, arguments=None, bad=bad, error="" if failed else None)
+                for name, bad, failed in key
+            )
+        return found
+
+    def _used(self, usage: Mapping[str, Any]) -> Usage:
+        key = (*usage.items(),)
+        found = self._usage.get(key)
+        if found is None:
+            found = self._usage[key] = Usage(**usage)
+        return found

@@ -1,0 +1,1 @@
+"""The folder of snapshots, and what was approved for it."""

@@ -1,0 +1,198 @@
+"""The folder of snapshots: one JSON file per task, and beside them why they were approved.
+
+sop_snapshots/
+`-- late_returns/
+|-- R-101.json
+`-- approvals.jsonl      one line per approval from a saved session
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pytest_sopbench._core.trajectory.snapshot import SUFFIX, Snapshot, read_snapshot, snapshot_file
+from pytest_sopbench.errors import SnapshotFileError
+
+APPROVALS = "approvals.jsonl"
+"""The side record of a domain's snapshots."""
+
+HINT = "mend it, or approve the task again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """One line of the side record: which snapshot, why, when, and of which run.
+
+    `date` is an ISO date; `snapshot` is the hash of the file's text, so that a later change by
+    other means is seen to have no reason.
+    """
+
+    task: str
+    date: str
+    reason: str
+    agent: str
+    session: str
+    commit: str
+    snapshot: str
+
+
+class SnapshotFolder:
+    """Reads and writes the snapshots of a project."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def file(self, domain: str, task: str) -> Path:
+        """Return where the snapshot of a task lies, or would."""
+        return self.path / snapshot_file(domain, task)
+
+    def read(self, domain: str, task: str) -> Snapshot | None:
+        """Return the snapshot of a task, or `None` where there is none.
+
+        Raises:
+            SnapshotFileError: the file cannot be read, or is no snapshot of this task.
+        """
+        path = self.file(domain, task)
+        text = file_text(path)
+        return None if text is None else parsed(path, task, text)
+
+    def write(self, domain: str, task: str, text: str) -> None:
+        """Replace the snapshot of a task in one step.
+
+        Raises:
+            SnapshotFileError: the disk did not take it.
+        """
+        path = self.file(domain, task)
+        try:
+            write_whole(path, text)
+        except OSError as fault:
+            msg = f"{path}: cannot be written: {fault.strerror or fault}"
+            raise SnapshotFileError(msg) from fault
+
+    def domains(self) -> tuple[str, ...]:
+        """Return the domains that have a folder here."""
+        try:
+            return tuple(sorted(unquote(one.name) for one in self.path.iterdir() if one.is_dir()))
+        except OSError:
+            return ()
+
+    def leftovers(self, domain: str, tasks: Collection[str]) -> tuple[Path, ...]:
+        """Return the snapshots of a domain that belong to none of these tasks."""
+        there = list(self.file(domain, "").parent.glob(f"*{SUFFIX}"))
+        if not there:
+            return ()
+        known = {snapshot_file(domain, task).rpartition("/")[2] for task in tasks}
+        return tuple(sorted(one for one in there if one.name not in known))
+
+    def record(self, domain: str, approval: Approval) -> None:
+        """Add a line to the side record of a domain.
+
+        Raises:
+            SnapshotFileError: the disk did not take it.
+        """
+        path = self._approvals(domain)
+        try:
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write(f"{json.dumps(asdict(approval), ensure_ascii=True)}\n")
+        except OSError as fault:
+            msg = f"{path}: cannot be written: {fault.strerror or fault}"
+            raise SnapshotFileError(msg) from fault
+
+    def approvals(self, domain: str) -> tuple[Approval, ...]:
+        """Return the side record of a domain, in the order of time.
+
+        Raises:
+            SnapshotFileError: a line of it cannot be read.
+        """
+        return tuple(self._read_approvals(self._approvals(domain)))
+
+    def _read_approvals(self, path: Path) -> Iterator[Approval]:
+        try:
+            # Only a line feed ends a line of JSON; texts may have any other sign in them.
+            lines = path.read_bytes().decode("utf-8").split("\n")
+        except FileNotFoundError:
+            return
+        except (OSError, UnicodeDecodeError) as fault:
+            msg = f"{path}: cannot be read: {fault}"
+            raise SnapshotFileError(msg, hint=HINT) from fault
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                data: dict[str, Any] = json.loads(line)
+                yield Approval(**data)
+            except (ValueError, TypeError) as fault:
+                msg = f"{path}, line {number}: no approval: {fault}"
+                raise SnapshotFileError(msg, hint="mend or remove the line") from None
+
+    def _approvals(self, domain: str) -> Path:
+        return self.file(domain, "").parent / APPROVALS
+
+
+def file_text(path: Path) -> str | None:
+    """Return what stands in a file, or `None` where there is none.
+
+    Raises:
+        SnapshotFileError: the file cannot be read.
+    """
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as fault:
+        msg = f"{path}: cannot be read: {fault}"
+        raise SnapshotFileError(msg, hint=HINT) from fault
+
+
+def parsed(path: Path, task: str, text: str) -> Snapshot:
+    """Read the snapshot of a task out of the text of its file.
+
+    Raises:
+        SnapshotFileError: it is none.
+    """
+    try:
+        snapshot = read_snapshot(text)
+    except ValueError as fault:
+        msg = f"{path}: no snapshot: {fault}"
+        raise SnapshotFileError(msg, hint=HINT) from None
+    if snapshot.task != task:
+        msg = f"{path}: it says that it is of task {json.dumps(snapshot.task)}"
+        raise SnapshotFileError(msg, hint=HINT)
+    return snapshot
+
+
+def shown_task(path: Path) -> str:
+    """Return the task's id that the name of a snapshot was made of, to be shown."""
+    return unquote(path.name.removesuffix(SUFFIX))
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file aside and rename it, so that nobody ever reads half of it.
+
+    Raises:
+        OSError: the disk did not take it; nothing is left aside.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = text.encode()
+    try:
+        try:
+            aside.write_bytes(data)
+        except FileNotFoundError:
+            # Looked for when it is missed: of a folder of thousands, only the first one misses it.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside.write_bytes(data)
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
