@@ -14,14 +14,8 @@ from pathlib import Path
 
 from tables import Table, is_small
 
-from pytest_sopbench._core.model.task import (
-    Domain,
-    FieldType,
-    LookupTool,
-    OutputField,
-    Task,
-    ToolSpec,
-)
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import FieldType, LookupTool, OutputField, Task, ToolSpec
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 CALLS, SMALL_CALLS = 20_000, 2_000

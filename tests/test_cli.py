@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench.cli import main

@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.judging.approvable import CUT
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.approvable import CUT
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, to_line
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._sessions.file.git import GitState
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.git import GitState
 from pytest_sopbench.cli import main
 
 Approve = Callable[..., Result]

@@ -10,15 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._core.model.task import Domain, Task
+    from ._core.domain import Domain
+    from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
-    from ._core.model.verdict import Outcome, Verdict
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
+    from ._core.verdict import Outcome, Verdict
     from ._hooks.runs.run import Run
     from ._running.tools.facade import Tools
-    from ._sessions.file.reader import SavedSession
     from ._sessions.load import load_session
+    from ._sessions.reading.reader import SavedSession
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
@@ -44,11 +45,11 @@ __all__ = [
 
 _HOMES = {
     "Call": "_core.model.trajectory",
-    "Domain": "_core.model.task",
+    "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
-    "Outcome": "_core.model.verdict",
+    "Outcome": "_core.verdict",
     "Run": "_hooks.runs.run",
-    "SavedSession": "_sessions.file.reader",
+    "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",
@@ -58,7 +59,7 @@ _HOMES = {
     "Trajectory": "_core.model.trajectory",
     "TrajectoryMatch": "_core.trajectory.match",
     "Unavailable": "errors",
-    "Verdict": "_core.model.verdict",
+    "Verdict": "_core.verdict",
     "load_session": "_sessions.load",
     "match_trajectory": "_core.trajectory.match",
 }

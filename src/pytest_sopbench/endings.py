@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 USAGE_ERROR = "sop_usage_error"
-HIDDEN = "pytest_sopbench._hooks.process.hidden"
+HIDDEN = "pytest_sopbench._hooks.settings.hidden"
 """What every session reads first that has anything to do with SOP tests."""
 
 

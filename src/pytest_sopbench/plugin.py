@@ -17,7 +17,8 @@ from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
 from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.model.task import Domain, Task
+    from pytest_sopbench._core.domain import Domain
+    from pytest_sopbench._core.model.task import Task
     from pytest_sopbench._hooks.runs.run import Run
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
     from pytest_sopbench._running.tools.facade import Tools

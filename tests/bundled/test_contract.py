@@ -17,11 +17,12 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._core.model.task import Domain, Rules, Task
-from pytest_sopbench._core.model.verdict import Verdict
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.domain_code import load_policy

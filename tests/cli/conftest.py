@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._core.model.task import Domain
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, to_line
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_trials
-from pytest_sopbench._sessions.file.planned import summarized
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
+from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench.cli import main
 
 TASKS = tuple(f"T{number}" for number in range(1, 7))

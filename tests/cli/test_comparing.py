@@ -11,10 +11,10 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import DomainHeader
-from pytest_sopbench._sessions.file.reader import read_session
+from pytest_sopbench._sessions.reading.reader import read_session
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

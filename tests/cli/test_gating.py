@@ -13,8 +13,8 @@ from click.testing import Result
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Domain, Rules, Scoring
+from pytest_sopbench._core.model.keys import MASK, RunKey
+from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import (
     Ending,
     Problem,
@@ -23,13 +24,14 @@ from pytest_sopbench._core.model.trace import (
     ToolCall,
     Trace,
 )
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.event_log import event_log
-from pytest_sopbench._core.records.record import MASK, RunKey, RunRecord, record_of
+from pytest_sopbench._core.records.record import RunRecord, record_of
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import header_from_json
-from pytest_sopbench._sessions.file.reader import read_session
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.lines.checksum import bare
+from pytest_sopbench._sessions.reading.reader import read_session
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -13,8 +13,8 @@ from click.testing import Result
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.task import Domain
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.verdict import Outcome
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.judging.field_types import infer_field
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Rules, Task
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._core.verdict import Verdict
 
 DATA = os.environ.get("SOPBENCH_DATA")
 FOLDERS = sorted(Path(DATA, "sop_bench").iterdir()) if DATA else []

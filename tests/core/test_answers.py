@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),

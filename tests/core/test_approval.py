@@ -10,16 +10,16 @@ import pytest
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.judging.approvable import (
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
+from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.records.approvable import (
     CUT,
     record_refusal,
     recorded_trajectory,
     refusal,
 )
-from pytest_sopbench._core.model.task import Rules, Task
-from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
-from pytest_sopbench._core.model.trajectory import Call, Trajectory
-from pytest_sopbench._core.model.verdict import Outcome, Verdict
 from pytest_sopbench._core.records.reconstruct import trace_of
 from pytest_sopbench._core.records.record import (
     CallRecord,
@@ -28,6 +28,7 @@ from pytest_sopbench._core.records.record import (
     record_of,
     to_line,
 )
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 HELD = RuleState.HELD
 

@@ -12,8 +12,8 @@ from pytest_sopbench._core.trajectory.arguments import (
     ArgumentMode,
     argument_differences,
     arguments_match,
-    same_json,
 )
+from pytest_sopbench._core.values.json import same_json
 
 JSON = st.recursive(
     st.none()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time, read_budget
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 
 COSTS = st.lists(st.integers(0, 500).map(lambda cents: cents / 100), max_size=30)
 

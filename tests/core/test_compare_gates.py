@@ -10,8 +10,8 @@ from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComp
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
 from pytest_sopbench._core.gates.summary_gates import GATE_NAMES, GateSpec, GateState, doubts_of
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 RIGHT, WRONG, AWAY, NEVER = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE, Outcome.NOT_RUN
 HOLDS, FAILS, UNKNOWN = GateState.HOLDS, GateState.FAILS, GateState.INCONCLUSIVE

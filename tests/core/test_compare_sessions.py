@@ -18,11 +18,12 @@ from pytest_sopbench._core.comparing.compare import (
     compare,
 )
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.intervals import mcnemar
 from pytest_sopbench._core.statistics.paired_tests import newcombe
+from pytest_sopbench._core.verdict import Outcome
 
 RIGHT, WRONG, ERROR = Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.judging.field_comparison import compare
+from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
 from pytest_sopbench._core.values.normalise import fold
 

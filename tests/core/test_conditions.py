@@ -20,7 +20,8 @@ from pytest_sopbench._core.contract.conditions import (
     satisfied,
     unreadable,
 )
-from pytest_sopbench._core.model.task import JsonValue, Task
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue
 
 
 def task_with(value: JsonValue) -> Task:

@@ -38,8 +38,9 @@ from pytest_sopbench._core.contract.rules import (
     unreadable_rules,
 )
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.task import JsonValue, Task
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Approval, Ending, ToolCall, Trace
+from pytest_sopbench._core.values.json import JsonValue
 
 TASK = Task(
     domain="bank", id="1", line=2, hash="h", expected={},

@@ -19,12 +19,14 @@ from pytest_sopbench._core.contract.equal_values import (
 )
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.judging.field_comparison import compare
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import breaches
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField, Rules, Task
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
-from pytest_sopbench._core.model.verdict import Outcome, Verdict
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED
-from pytest_sopbench._core.model.task import JsonValue, Rules
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -22,10 +22,11 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.verdict import Outcome, Verdict
 from pytest_sopbench._core.records.event_log import SCHEMA, event_log
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 TEXT = st.text(max_size=8)
 VALUES: st.SearchStrategy[JsonValue] = st.recursive(

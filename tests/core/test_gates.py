@@ -15,7 +15,7 @@ from pytest_sopbench._core.gates.summary_gates import (
 )
 from pytest_sopbench._core.metrics.counts import ToolCounts
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 
 
 def summary(**outcomes: int) -> Summary:

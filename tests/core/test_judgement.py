@@ -8,18 +8,12 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import (
-    Compare,
-    FieldType,
-    JsonValue,
-    OutputField,
-    Rules,
-    Scoring,
-    Task,
-)
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("Berth A", "Berth D"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)

@@ -11,8 +11,9 @@ import pytest
 from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Comparison, Operator, Source
 from pytest_sopbench._core.contract.demands import AtMost, Forbids
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
+from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.fingerprint import judging_hash
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Rules, Scoring
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
 
 HAZARD = OutputField(name="hazard", type=FieldType.ENUM, values=("A", "D"), aliases={"d": "D"})
 REFUND = OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01)

@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.judging.field_types import infer_field
-from pytest_sopbench._core.judging.field_values import value_key
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.fields.types import infer_field
+from pytest_sopbench._core.fields.values import value_key
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import OutputField, Rules, Task
+from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._core.verdict import Verdict
 
 FUZZ = int(os.environ.get("SOPBENCH_FUZZ", "1000"))
 DATA = os.environ.get("SOPBENCH_DATA")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.judging.field_values import value_key
+from pytest_sopbench._core.fields.values import value_key
 from pytest_sopbench._core.metrics.labels import (
     ANSWER_LIMIT,
     NO_VALUE,
@@ -12,8 +12,9 @@ from pytest_sopbench._core.metrics.labels import (
     answer_label,
     field_labels,
 )
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
-from pytest_sopbench._core.records.record import MASK
+from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
 
 HAZARD = OutputField(
     name="hazard_class",

@@ -10,11 +10,12 @@ from pytest_sopbench._core.contract.conditions import Comparison, Operator, Sour
 from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.procedure import CUT_OFF, breaches, with_procedure
-from pytest_sopbench._core.model.task import Rules, Task
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.model.verdict import Outcome, Verdict
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 TASK = Task(domain="bank", id="1", line=2, hash="h", inputs={}, expected={}, results={})
 LOGIN = Rule(id="login", demand=Requires(all_of=("login",)))

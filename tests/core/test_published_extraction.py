@@ -16,12 +16,14 @@ import pytest
 
 from pytest_sopbench._core.answers.published_answer import published_answer
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.judging.field_types import infer_field
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.fields.published import matches_as_published
+from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.published import matches_as_published
-from pytest_sopbench._core.model.task import FieldType, OutputField, Rules, Scoring, Task
+from pytest_sopbench._core.model.answer import AnswerForm
+from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.model.verdict import AnswerForm, Outcome, Verdict
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 ONE = ("berth",)
 TWO = ("berth", "Fee")

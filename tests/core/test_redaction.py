@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.model.task import FieldType, OutputField, Rules
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
+from pytest_sopbench._core.model.keys import MASK, RunKey
+from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -26,9 +28,10 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm, Mismatch, Outcome, Verdict
 from pytest_sopbench._core.records.event_log import event_log, key_of_log
-from pytest_sopbench._core.records.record import MASK, CallRecord, Held, RunKey, RunRecord, to_line
+from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord, to_line
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 KEY_TEXT = "12345"
 SECRET = f"sk-{KEY_TEXT}"

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Ending, Problem
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.reconstruct import NOTE, trace_of, verdict_of
 from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 WRONG = RunRecord(
     domain="lab",

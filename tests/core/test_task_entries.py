@@ -14,8 +14,8 @@ from pytest_sopbench._core.gates.quarantine import (
     TaskName,
     report_entries,
 )
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 LAST_DAY = date(2026, 12, 1)
 NEXT_DAY = LAST_DAY + timedelta(days=1)

@@ -7,8 +7,8 @@ import pytest
 from pytest_sopbench._core.metrics.summary_json import total_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 
 def run(domain: str, outcome: Outcome, expected: str = "yes") -> RunRecord:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -23,6 +22,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.values.json import JsonValue
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 TIMES = st.floats(0, 1e9)

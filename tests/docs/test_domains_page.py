@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.task import Domain
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata.schema import UNUSED, LookupShape, Metadata, OutputShape
 from pytest_sopbench._running.tools.lookup import look_up
 

@@ -17,7 +17,7 @@ from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.metrics.counts import GroundedCounts, ToolCounts
 from pytest_sopbench._core.metrics.rule_counts import ContractTally, RuleTally
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.summary import domain_lines
 from pytest_sopbench.cli import main
 

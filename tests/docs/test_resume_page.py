@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 DOCS = Path(__file__).parents[2] / "docs"

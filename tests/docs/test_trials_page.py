@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._core.gates.budget import Budget, Spending
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TaskTrials
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices.budget import budget_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._hooks.process.hidden import hidden_of
+from pytest_sopbench._hooks.settings.hidden import hidden_of
 
 ENVIRONMENT = {"TOKEN": "a-long-token", "KEY": "another-key", "SHORT": "12345", "EMPTY": ""}
 

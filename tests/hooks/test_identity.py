@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.task import Domain
-from pytest_sopbench._core.records.record import RunKey
-from pytest_sopbench._hooks.session.node_ids import (
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._hooks.settings.node_ids import (
     TaskId,
     domain_id,
     encoded,

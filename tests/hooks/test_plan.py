@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.plan import Part, Plan
 
 WORDS = st.text(max_size=8)

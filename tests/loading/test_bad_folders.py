@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.domain.load import load_domain
 from pytest_sopbench._loading.finding.catalogue import load_catalogue
 from pytest_sopbench._loading.finding.resolve import find_domains
 from pytest_sopbench._loading.finding.search_paths import SearchPaths
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 MakeDomain = Callable[..., Path]

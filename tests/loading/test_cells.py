@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import (
     CellError,
     ColumnType,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.row_labels import (
     acceptable_answers,
     disagreement_reason,

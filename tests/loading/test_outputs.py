@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, RowError
 
 MakeDomain = Callable[..., Path]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError, RowError
 
 MakeDomain = Callable[..., Path]

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.task import FieldType, JsonValue
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.model.task import FieldType
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.load import load_domain
 
 FILE = "test_set_with_outputs.csv"
 

@@ -9,9 +9,10 @@ import pytest
 
 from pytest_sopbench._core.comparing.changes import Change
 from pytest_sopbench._core.comparing.compare import ComparedSession, Comparison, Tier, compare
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     comparison_lines,

@@ -8,8 +8,8 @@ from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, Tie
 from pytest_sopbench._core.comparing.pairs import TaskKey
 from pytest_sopbench._core.metrics.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.statistics.paired_tests import PairedTest
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.comparison_table import SessionRow, session_table_lines
 
 SUMMARY = Summary(

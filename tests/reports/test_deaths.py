@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines
 
 

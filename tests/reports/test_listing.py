@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_sopbench._core.model.task import Compare, Domain, FieldType, OutputField, ToolSpec
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, ToolSpec
 from pytest_sopbench._reports.notices.domains import listing_lines
 
 HAZARD = OutputField(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import LIMIT
 

@@ -15,8 +15,8 @@ from pytest_sopbench._core.gates.quarantine import TaskName
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
 
 

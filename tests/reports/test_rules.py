@@ -13,9 +13,9 @@ from pytest_sopbench._core.metrics.counts import GroundedCounts, ToolCounts, Unn
 from pytest_sopbench._core.metrics.rule_counts import ContractTally, RuleTally
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
 from pytest_sopbench._core.trajectory.calls import Unmet
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
 from pytest_sopbench._reports.failure.task import failure_lines
 from pytest_sopbench._reports.terminal.rules import contract_lines as summary_lines

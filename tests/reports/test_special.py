@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.model.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices.alarms import Special, special_lines
 
 RUN = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)

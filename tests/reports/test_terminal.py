@@ -9,7 +9,7 @@ from pytest_sopbench._core.metrics.counts import Amount, DisputedCounts, RunCoun
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 
 SUMMARY = Summary(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_sopbench._running.limits.timers import Alarms
+from pytest_sopbench._running.threads.timers import Alarms
 
 SOON = 60.0
 """Seconds of real time that a test waits at most for what is sure to come."""

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._running.engine import threads as workers
+from pytest_sopbench._running.threads import run_threads as workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
 SOON = 60.0

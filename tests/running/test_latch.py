@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from pytest_sopbench._running.engine.latch import Latch
+from pytest_sopbench._running.threads.latch import Latch
 
 SOON = 60.0
 

@@ -15,7 +15,7 @@ import pytest
 
 from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._running.event_loop import loop_thread
-from pytest_sopbench._running.limits.pulse import BEAT, Pulse
+from pytest_sopbench._running.threads.pulse import BEAT, Pulse
 
 SOON = 60.0
 """Seconds that a test waits at most for what is sure to come."""
@@ -345,7 +345,7 @@ class TestPulse:
             def start(self) -> None:
                 raise MemoryError
 
-        monkeypatch.setattr("pytest_sopbench._running.limits.pulse.Thread", Scarce)
+        monkeypatch.setattr("pytest_sopbench._running.threads.pulse.Thread", Scarce)
         clock = HandClock()
         pulse = Pulse(clock)
         pulse.start(lambda: None)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.file.git import GitState
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.git import GitState
 
 TASKS = ("T1", "T2", "T3")
 

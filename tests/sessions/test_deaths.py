@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.journal.deaths import Estate, mark_dead
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path
 from pytest_sopbench.errors import SessionFileError

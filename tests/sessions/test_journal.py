@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.journal.journal import (
     Journal,
     ReadJournal,

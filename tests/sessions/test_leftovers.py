@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import bring_in_leftovers, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader
-from pytest_sopbench._sessions.file.reader import read_session
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path, journals_folder
 from pytest_sopbench._sessions.journal.leftovers import mark_journals
+from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
 

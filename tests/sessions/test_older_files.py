@@ -18,8 +18,8 @@ from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.file.planned import summaries_of
-from pytest_sopbench._sessions.file.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.planned import summaries_of
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 DATA = Path(__file__).parent / "data"

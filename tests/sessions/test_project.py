@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import load_session
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.project_file import FILES, read_project

@@ -10,12 +10,12 @@ import pytest
 
 from pytest_sopbench._core.metrics.summary_json import summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.file.reader import read_session
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.lines.checksum import sealed
+from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -14,12 +14,13 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.file.reader import read_session
 from pytest_sopbench._sessions.lines.skimming import Skimmer
+from pytest_sopbench._sessions.reading.reader import read_session
 
 DATA = Path(__file__).parent / "data"
 

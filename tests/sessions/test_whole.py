@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import DomainHeader, PlannedTasks, SessionHeader
-from pytest_sopbench._sessions.file.planned import planned_records
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.planned import planned_records
+from pytest_sopbench._sessions.reading.reader import SavedSession
 
 BOTH = ("ag:one", "ag:two")
 

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer as module
 from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.file.reader import read_session
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.lines.checksum import sealed
+from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
 

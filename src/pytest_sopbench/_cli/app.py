@@ -13,9 +13,9 @@ import click
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.file.content import Parse
-    from pytest_sopbench._sessions.file.reader import SavedSession
     from pytest_sopbench._sessions.project_file import Project
+    from pytest_sopbench._sessions.reading.content import Parse
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 HOLDS: Final = 0
 FAILS: Final = 1
@@ -63,9 +63,9 @@ def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
 
     `parse` reads the line of a run; without it, runs are read in full.
     """
-    from pytest_sopbench._sessions.file.content import parse_run
-    from pytest_sopbench._sessions.file.reader import read_session
     from pytest_sopbench._sessions.folder.unended import not_ended
+    from pytest_sopbench._sessions.reading.content import parse_run
+    from pytest_sopbench._sessions.reading.reader import read_session
 
     path = path_of(session)
     if why := not_ended(path):

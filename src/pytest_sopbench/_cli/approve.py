@@ -15,7 +15,7 @@ from .app import FAILS, project, refuse, saved_session, say
 from .list import domain_option, domains_of
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import SavedSession
     from pytest_sopbench._sessions.snapshots.approve import Approver, Reason
 
 DEFAULT_SNAPSHOTS_DIR: Final = "sop_snapshots"
@@ -63,8 +63,8 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
 
 
 def _approve_baseline(saved: SavedSession, baseline: str, reason: str) -> None:
-    from pytest_sopbench._sessions.file.baseline import write_baseline
     from pytest_sopbench._sessions.folder.paths import file_path
+    from pytest_sopbench._sessions.reading.baseline import write_baseline
 
     path = file_path(baseline)
     before = path.exists()

@@ -22,7 +22,7 @@ from .list import readable_domains
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.compare import SessionComparison
     from pytest_sopbench._sessions.commands.gate import Gated
-    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 PAIR = 2
 
@@ -104,7 +104,7 @@ def _table_lines(
 ) -> Iterator[str]:
     from pytest_sopbench._core.metrics.summary import EMPTY
     from pytest_sopbench._reports.terminal.comparison_table import SessionRow, session_table_lines
-    from pytest_sopbench._sessions.file.planned import summaries_of
+    from pytest_sopbench._sessions.reading.planned import summaries_of
 
     beside = [None, *(one.pooled for one in compared)]
     yield from session_table_lines(

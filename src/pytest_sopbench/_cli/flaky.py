@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from pytest_sopbench._core.gates.quarantine import TaskEntries
-    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
 @click.command()

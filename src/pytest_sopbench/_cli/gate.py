@@ -21,7 +21,7 @@ from .gate_options import (
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.compare import SessionComparison
     from pytest_sopbench._core.gates.summary_gates import GateSpec
-    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
 @click.command()

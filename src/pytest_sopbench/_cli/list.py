@@ -16,7 +16,7 @@ from pytest_sopbench.errors import LoadingError
 from .app import WRONG_USAGE, echo_json, project, say
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.model.task import Domain
+    from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._loading.finding.resolve import SearchPaths
 
 DEFAULT_PATHS: Final = ("domains", "tests/domains")
@@ -78,8 +78,8 @@ def readable_domains(names: Iterable[str], places: Sequence[str] = ()) -> Mappin
 def _found(
     names: Iterable[str], places: Sequence[str]
 ) -> Iterator[tuple[str, Callable[[], Domain]]]:
-    from pytest_sopbench._loading.domain.load import load_domain
     from pytest_sopbench._loading.finding.resolve import find_domains
+    from pytest_sopbench._loading.load import load_domain
 
     where = search_paths()
     given = {one.name: one for one in find_domains(places, where)}

@@ -19,7 +19,7 @@ def merge(shards: tuple[str, ...], out: str, places: tuple[str, ...]) -> None:
     there, each once and each whole; overlaps, gaps, and shards that differ in agent, commit,
     content or judging are errors (status 2). Event logs are merged as well.
     """
-    from pytest_sopbench._core.model.verdict import Outcome
+    from pytest_sopbench._core.verdict import Outcome
     from pytest_sopbench._sessions.commands.merge import merge_shards
     from pytest_sopbench._sessions.file.store import store_session
 

@@ -13,7 +13,7 @@ from .app import full_session, path_of, saved_session, tell
 from .gate_options import fail_under_option, gate_option, given_gates
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.file.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 STDOUT = "-"
 
@@ -63,7 +63,7 @@ def report(
         recorded_gates,
     )
     from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
-    from pytest_sopbench._sessions.file.planned import planned_records, shard_of, summaries_of
+    from pytest_sopbench._sessions.reading.planned import planned_records, shard_of, summaries_of
 
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)

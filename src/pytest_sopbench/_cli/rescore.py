@@ -12,7 +12,7 @@ from .app import FAILS, path_of, refuse, saved_session, say
 from .list import domain_option, domains_of
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.model.task import Domain
+    from pytest_sopbench._core.domain import Domain
 
 
 @click.command()
@@ -36,8 +36,8 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     from pytest_sopbench._core.model.task import Scoring
     from pytest_sopbench._reports.notices.rescoring import refused_lines, rescored_lines
     from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
-    from pytest_sopbench._sessions.file.planned import summaries_of
     from pytest_sopbench._sessions.file.store import store_session
+    from pytest_sopbench._sessions.reading.planned import summaries_of
 
     saved = saved_session(session)
     path = path_of(out) if out is not None else None

@@ -11,7 +11,7 @@ from .app import echo_json, full_session, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records.record import RunRecord
-    from pytest_sopbench._sessions.file.content import Parse
+    from pytest_sopbench._sessions.reading.content import Parse
 
 
 @click.command()
@@ -27,7 +27,7 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
     Without TASK the runs that are not correct are listed, and those that broke a rule.
     """
     from pytest_sopbench._core.records.record import to_line
-    from pytest_sopbench._sessions.file.planned import planned_records
+    from pytest_sopbench._sessions.reading.planned import planned_records
 
     saved = full_session(session, _parse(task))
     records = planned_records(saved) if task is None else saved.runs_of(task)
@@ -43,8 +43,8 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
 
 def _parse(task: str | None) -> Parse:
     """Return what reads the runs that are shown in full, and of others what is counted."""
-    from pytest_sopbench._sessions.file.reader import is_called
     from pytest_sopbench._sessions.lines.skimming import Skimmer
+    from pytest_sopbench._sessions.reading.reader import is_called
 
     if task is None:
         return Skimmer(lambda run: run["outcome"] != "correct" or bool(run["rules"]))
@@ -59,7 +59,7 @@ def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str
 
 
 def _is_told(record: RunRecord) -> bool:
-    from pytest_sopbench._core.model.verdict import Outcome
+    from pytest_sopbench._core.verdict import Outcome
 
     return record.outcome is not Outcome.CORRECT or any(rule.broken for rule in record.rules)
 

@@ -26,11 +26,11 @@ from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
-from pytest_sopbench._hooks.session.node_ids import read_task_id
 from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.writable import check_writable
+from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
-from pytest_sopbench._hooks.settings.writable import check_writable
 from pytest_sopbench._hooks.snapshots.fixture import PLUGIN as SYRUPY
 from pytest_sopbench._hooks.snapshots.report import SnapshotBooks, SnapshotWatch
 from pytest_sopbench._hooks.xdist.workers import Workers, check_shares, raise_restart_limit

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_sopbench._hooks.runs.agents import check_agent_given
+from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.runs.run_cache import RUNS
-from pytest_sopbench._hooks.session.node_ids import parameter_id
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._hooks.settings.marks import (
     check_mark,
@@ -16,6 +15,7 @@ from pytest_sopbench._hooks.settings.marks import (
     marked_domains,
     marked_trials,
 )
+from pytest_sopbench._hooks.settings.node_ids import parameter_id
 from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy
 
 from .activation import activate

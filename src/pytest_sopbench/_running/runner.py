@@ -11,7 +11,8 @@ from contextvars import copy_context
 from os import getpid
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop.blocking import close_coroutine, settled

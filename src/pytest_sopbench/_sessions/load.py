@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_sopbench._sessions.file.reader import SavedSession, read_session
 from pytest_sopbench._sessions.folder.paths import session_path
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 
 from .project_file import read_project
 

@@ -13,15 +13,16 @@ from typing import Final, cast
 from pytest_sopbench._core.answers.forms.marked import marked_candidates
 from pytest_sopbench._core.answers.forms.plain_values import settled
 from pytest_sopbench._core.answers.forms.weak import weak_candidates
+from pytest_sopbench._core.answers.text.search import Candidate, Search
 from pytest_sopbench._core.answers.text.search_text import search_text
-from pytest_sopbench._core.model.task import Compare, JsonValue, OutputField
+from pytest_sopbench._core.fields.names import FieldNames, field_names
+from pytest_sopbench._core.model.answer import Answer, AnswerForm
+from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 
-from .field_names import FieldNames, field_names
 from .precedence import choose
-from .search import Candidate, Search
 
 _IN_WORDS: Final[Mapping[AnswerForm, str]] = {
     AnswerForm.MAPPING: "the mapping that was returned",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 _ASSISTANT: Final = frozenset({"assistant", "ai", "aimessage", "aimessagechunk", "model"})
 _TEXT_BLOCKS: Final = frozenset({"text", "output_text", "message"})

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_sopbench._core.judging.field_values import Key, value_key
+from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.fields.values import Key, value_key
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.plain import plain
-
-from .search import Candidate, Search
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_sopbench._core.model.task import Compare, JsonValue, Rules
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.answer import Answer, AnswerForm
+from pytest_sopbench._core.model.task import Compare
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm
+from pytest_sopbench._core.values.json import JsonValue
 
 from .published_answer import published_answer
 

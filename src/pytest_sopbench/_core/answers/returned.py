@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import CoroutineType
 from typing import Any, Final, cast
 
+from pytest_sopbench._core.fields.values import read_boolean
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.judging.field_values import read_boolean
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.model.usage import read_usage
 from pytest_sopbench._core.values.foreign import attempt, said, shown, type_name
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._core.values.plain import plain
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeVar
 
-from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
 from pytest_sopbench._core.statistics.paired_tests import newcombe
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .pairs import Counts, Pair
 

@@ -18,9 +18,9 @@ from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import without_labels
 from pytest_sopbench._core.model.task import OutputField
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for, paired_test
+from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
 from .pairs import Aside, Counts, Pair, Pairs, TaskKey, pair_runs

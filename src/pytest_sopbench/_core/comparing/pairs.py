@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 
 class TaskKey(NamedTuple):

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before
+from pytest_sopbench._core.values.json import JsonValue
 
 from .conditions import reads_same
 from .equal_values import EqualsAnswer, EqualsColumn, EqualsExpected, Known, short, unequal
-from .ruling import Ruling, at, broken, held, not_called, not_exercised
+from .ruling import Ruling, broken, held, not_called, not_exercised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from pytest_sopbench._core.model.task import JsonValue, Task
-from pytest_sopbench._core.trajectory.arguments import same_json
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._core.values.patterns import linear_pattern
 
 

@@ -12,11 +12,12 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
+from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before
 
 from .argument_source import ArgumentDemand, check_argument
 from .equal_values import Known
-from .ruling import Ruling, at, broken, held, not_called, not_exercised
+from .ruling import Ruling, broken, held, not_called, not_exercised
 
 
 class DemandKind(StrEnum):

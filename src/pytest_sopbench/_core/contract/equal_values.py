@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.judging.field_comparison import compare
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField, Task
-from pytest_sopbench._core.model.verdict import Answer
+from pytest_sopbench._core.model.answer import Answer
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
+from pytest_sopbench._core.values.json import JsonValue
 
 from .conditions import reads_same
 

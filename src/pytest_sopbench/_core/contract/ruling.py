@@ -41,10 +41,6 @@ def not_exercised(why: str) -> Ruling:
     return Ruling(state=RuleState.NOT_EXERCISED, why=why)
 
 
-def at(step: int, tool: str) -> str:
-    return f"step {step}, {tool}"
-
-
 def not_called(tools: Iterable[str], calls: Sequence[ToolCall], verb: str = "called") -> str:
     """Say that none of the tools was called, and aloud where no tool was called at all."""
     if not calls:

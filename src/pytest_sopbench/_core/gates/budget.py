@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600}
 _RETURNED = COMPLETED | {Outcome.NO_ANSWER}

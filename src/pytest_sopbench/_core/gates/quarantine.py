@@ -12,8 +12,8 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 
 class TaskName(NamedTuple):

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 
 POOLED: Final = "all"
 """Where a gate on the pooled total is asked, beside the names of domains."""

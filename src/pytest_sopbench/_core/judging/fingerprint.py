@@ -9,7 +9,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from pytest_sopbench._core.contract.rules import Rule
-from pytest_sopbench._core.model.task import OutputField, Rules
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.task import OutputField
 
 VERSION = 2
 """Counts up when the judge itself decides otherwise than before for the same rules."""

@@ -12,14 +12,17 @@ from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published_answer import UNKNOWN
 from pytest_sopbench._core.answers.published_finding import NOT_FOUND, published
 from pytest_sopbench._core.answers.text.pasted import without_sop
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.task import Compare, JsonValue, Rules, Scoring, Task
+from pytest_sopbench._core.model.answer import Answer, Mismatch
+from pytest_sopbench._core.model.task import Compare, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.model.verdict import Answer, Mismatch, Outcome, Verdict
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.quantities import as_seconds
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .field_comparison import compare
 from .procedure import with_procedure
 
 _REASON_LIMIT: Final = 160

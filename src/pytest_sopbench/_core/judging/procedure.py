@@ -18,11 +18,12 @@ from pytest_sopbench._core.contract.rules import (
     grounded,
 )
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.task import Rules, Task
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
-from pytest_sopbench._core.model.verdict import Outcome, Verdict
 from pytest_sopbench._core.trajectory.match import match_trajectory
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 CUT_OFF = frozenset(
     {

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from hashlib import blake2b
 
-from pytest_sopbench._core.judging.field_values import read_items, readings, written
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
-from pytest_sopbench._core.records.record import MASK
+from pytest_sopbench._core.fields.values import read_items, readings, written
+from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._core.values.quantities import as_words, read_as_json_writes
 

@@ -13,7 +13,7 @@ from math import ceil
 from statistics import median
 from typing import Protocol, Self, TypeVar
 
-from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .confusion import LABELS_LIMIT, Collapse, Confusion
 from .counts import (

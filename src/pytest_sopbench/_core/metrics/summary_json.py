@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 
 from .counts import (
     Amount,

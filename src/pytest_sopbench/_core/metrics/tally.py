@@ -6,10 +6,12 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from pytest_sopbench._core.model.task import JsonValue, OutputField
+from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
-from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
-from pytest_sopbench._core.records.record import MASK, CallRecord, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
 from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels

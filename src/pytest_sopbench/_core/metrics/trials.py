@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb
 
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
 from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._core.verdict import Outcome
 
 NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
 """Outcomes that say nothing of the agent: it was not asked, or its provider was away."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 
 class TrialTally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from .task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 
 class ToolCaller(Protocol):

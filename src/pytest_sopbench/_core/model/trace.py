@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from .task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 
 class FindingKind(StrEnum):

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from .task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
+
 from .trace import Trace
 
 

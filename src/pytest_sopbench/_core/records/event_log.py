@@ -11,12 +11,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from pytest_sopbench._core.hiding.redaction import Redaction
-from pytest_sopbench._core.model.task import JsonValue, Rules
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Approval, Returned, ToolCall, Trace
-from pytest_sopbench._core.model.verdict import Verdict
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Verdict
 
-from .record import MASK, RunKey
+from .redaction import Redaction
 from .rule_line import rule_to_json
 
 # Taken at import: an agent may put another function into its place.

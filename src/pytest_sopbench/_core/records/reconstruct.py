@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm, Outcome, Verdict
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .record import RunRecord
 

@@ -10,11 +10,14 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.task import JsonValue, Rules, Task
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
+from pytest_sopbench._core.model.keys import MASK, RunKey
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import (
     UNKNOWN_USAGE,
     Ending,
@@ -25,7 +28,8 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.verdict import Answer, AnswerForm, Mismatch, Outcome, Verdict
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .rule_line import kept_rule, rule_from_json, rule_to_json
 
@@ -37,18 +41,6 @@ RESULT_LIMIT = 2_000
 
 It bounds tool results, arguments and answers alike: an agent may return megabytes.
 """
-
-MASK = "***"
-"""What stands in every output for the value of a private column."""
-
-
-class RunKey(NamedTuple):
-    """What makes a run this run and no other: one agent on one task, once."""
-
-    domain: str
-    task: str
-    trial: int = 1
-    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

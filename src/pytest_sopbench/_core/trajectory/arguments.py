@@ -7,11 +7,11 @@ is compared as written, and the order of keys means nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeGuard
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue, same_json
 
 ArgumentMode: TypeAlias = Literal["exact", "contains", "ignore"]
 """How arguments are compared: all of them, at least the expected ones, or not at all."""
@@ -29,24 +29,6 @@ class ArgumentDifference:
     expected: JsonValue
     actual: JsonValue
     why: str
-
-
-def key_of(value: JsonValue) -> Hashable:
-    """Return what is equal for equal JSON values, and can be counted."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        # In Python `True == 1`; in JSON it is not.
-        return ("boolean", value)
-    if isinstance(value, int | float):
-        return ("number", value)
-    if isinstance(value, Mapping):
-        return ("object", frozenset((name, key_of(one)) for name, one in value.items()))
-    return ("list", tuple(key_of(one) for one in value))
-
-
-def same_json(one: JsonValue, other: JsonValue) -> bool:
-    return key_of(one) == key_of(other)
 
 
 def argument_differences(

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn, cast
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trajectory import Call
+from pytest_sopbench._core.values.json import JsonValue
 
 from .overlap import groups
 

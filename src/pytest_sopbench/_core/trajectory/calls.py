@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_sopbench._core.contract.ruling import at
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.values.json import JsonValue
 
 from .arguments import argument_differences
 from .overlap import stands_before
@@ -141,3 +140,7 @@ def _too_early(
 
 def _first(name: str, calls: Sequence[ToolCall]) -> int | None:
     return next((step for step, call in enumerate(calls, start=1) if call.name == name), None)
+
+
+def at(step: int, tool: str) -> str:
+    return f"step {step}, {tool}"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall
+from pytest_sopbench._core.values.json import key_of
 
-from .arguments import ArgumentMode, arguments_match, key_of
+from .arguments import ArgumentMode, arguments_match
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions of an expected call and of the actual call that answers it."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 from urllib.parse import quote
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
+from pytest_sopbench._core.values.json import JsonValue
 
 from .call_groups import group_lines, read_groups
 from .joining import joined

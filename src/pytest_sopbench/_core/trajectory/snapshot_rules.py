@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.values.json import JsonValue
 
 from .arguments import ArgumentMode
 from .overlap import canonical, is_sequence

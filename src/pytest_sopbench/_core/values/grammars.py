@@ -10,7 +10,7 @@ from enum import StrEnum
 from math import inf, nan
 from typing import Final
 
-from pytest_sopbench._core.model.task import JsonValue
+from .json import JsonValue
 
 _SPACE: Final = r"[ \t\n\r]*"
 _DOUBLE: Final = r'"[^"\\]*(?:\\.[^"\\]*)*"'

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pytest_sopbench._core.model.task import JsonValue
-
 from .grammars import GRAMMARS, Dialect, Grammar
+from .json import JsonValue
 
 _Object = dict[str, JsonValue]
 

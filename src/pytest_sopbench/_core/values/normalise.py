@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.model.task import JsonValue
+from .json import JsonValue
 
 EMPTY_WORDS: Final = frozenset({"", "null", "none", "n/a"})
 """What says, after folding, that there is explicitly no value."""

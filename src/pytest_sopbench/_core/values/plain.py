@@ -11,9 +11,8 @@ import math
 from collections.abc import Collection
 from typing import Final, TypeVar, cast
 
-from pytest_sopbench._core.model.task import JsonValue
-
 from .foreign import ITERABLES, OPAQUE, attempt, shown, type_name, unwrap
+from .json import JsonValue
 
 T = TypeVar("T")
 

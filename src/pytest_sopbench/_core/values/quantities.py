@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Final
 
-from pytest_sopbench._core.model.task import JsonValue
-
+from .json import JsonValue
 from .normalise import INVISIBLE, normal_form, plain_dashes
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d{1,400}(?:\.\d{0,400})?|\.\d{1,400})(?:[eE][+-]?\d{1,4})?")

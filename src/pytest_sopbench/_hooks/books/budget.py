@@ -20,8 +20,9 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.gates.budget import Spending, reaches_time
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.skipping import enter_not_begun, tear_down
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
 from pytest_sopbench._hooks.runs.prefetch import Flights

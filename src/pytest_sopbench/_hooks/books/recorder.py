@@ -13,10 +13,11 @@ from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord, from_line, record_of, to_line
-from pytest_sopbench._hooks.printing.explanation import explain_record
+from pytest_sopbench._core.records.record import RunRecord, from_line, record_of, to_line
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import finished_in_journals, journals_of
 from pytest_sopbench._hooks.runs.prefetch import Flights
 from pytest_sopbench._hooks.runs.reportable import safe_record
@@ -27,7 +28,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.alarms import Special
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._running.observing.interrupt import Deferral
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .early_abort import FirstRuns
 from .resume import Resumption

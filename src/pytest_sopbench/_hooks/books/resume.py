@@ -9,15 +9,14 @@ from typing import Final, NoReturn
 import pytest
 
 from pytest_sopbench._core.judging.fingerprint import judging_hash
-from pytest_sopbench._core.model.task import JsonValue
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord, to_line
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench._sessions.commands.resume import (
-    ANYWAY,
-    RECORDED,
     Resumable,
     domain_differences,
     git_differences,
@@ -26,8 +25,8 @@ from pytest_sopbench._sessions.commands.resume import (
     some_names,
 )
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
-from pytest_sopbench._sessions.file.header import SessionHeader
-from pytest_sopbench._sessions.git import git_state
+from pytest_sopbench._sessions.file.git import git_state
+from pytest_sopbench._sessions.file.header import ANYWAY, RECORDED, SessionHeader
 from pytest_sopbench.errors import SessionFileError
 
 from .resumed_session import ResumedSession

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pytest_sopbench._hooks.runs.journals import journals_of
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.commands.last_time import has_summary
+from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.mark import Mark, claim, refuse_running
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path

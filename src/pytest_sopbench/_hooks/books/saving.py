@@ -10,23 +10,23 @@ from pathlib import Path
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import Share, share_of
-from pytest_sopbench._core.model.task import JsonValue
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.journals import journals_of
 from pytest_sopbench._hooks.session.partial import named_tasks, taken_away, whole_plan
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
-from pytest_sopbench._sessions.commands.last_time import has_summary
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
+from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.planned import FAILURES, NOT_EVALUATED
-from pytest_sopbench._sessions.file.reader import SavedSession, read_session
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
-from pytest_sopbench._sessions.git import git_state
+from pytest_sopbench._sessions.reading.planned import FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 from .resume import Resumption

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import NOBODY_KNOWS
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import RunKey
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines

@@ -9,16 +9,16 @@ import pytest
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.spec import gate_text
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.partial import taken_away
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.settings.writable import check_writable
+from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.file.planned import planned_records, shard_of
-from pytest_sopbench._sessions.file.reader import SavedSession, read_session
 from pytest_sopbench._sessions.file.store import copy_whole
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
+from pytest_sopbench._sessions.reading.planned import planned_records, shard_of
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -32,8 +32,8 @@ from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.partial import missing_runs, taken_away, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import is_ci
-from pytest_sopbench._sessions.file.planned import planned_records, summaries_of
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
 from .quarantine import Entries

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._hooks.runs.agents import check_agent_given, overriding_fixture
+from pytest_sopbench._hooks.code.agents import check_agent_given, overriding_fixture
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
-from pytest_sopbench._hooks.session.node_ids import item_name
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
-from pytest_sopbench._loading.domain.load import DATA_FILES
+from pytest_sopbench._hooks.settings.node_ids import item_name
+from pytest_sopbench._loading.load import DATA_FILES
 
 from .failures import ContractBroken, TaskFailed
 from .packages import PackageAboveData, package_above_data

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_sopbench._core.model.task import Domain, Task
-from pytest_sopbench._hooks.runs.agents import NO_AGENT
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._hooks.code.agents import NO_AGENT
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUNS
 from pytest_sopbench._hooks.session.session import REF, SESSION, ActiveDomain, TaskRef

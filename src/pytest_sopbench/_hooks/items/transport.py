@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.requests import Done
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, Left, Runs
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession

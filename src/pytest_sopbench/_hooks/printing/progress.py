@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.prefetch import Flights
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.progress import Progress, progress_line

@@ -11,11 +11,11 @@ import pytest
 
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.settings.writable import check_writable
+from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
 from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
-from pytest_sopbench._sessions.file.planned import planned_records, summaries_of
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.reading.reader import SavedSession
 
 GITHUB: Final = "github"
 """Instead of a path: the summary of a step of GitHub Actions."""

@@ -10,7 +10,7 @@ from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.consistency import has_workers

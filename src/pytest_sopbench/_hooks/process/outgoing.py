@@ -14,9 +14,8 @@ from typing import Any, Final, cast
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import LineStart, harmless, without_commands
-from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED, Redaction
-
-from .hidden import REDACTION
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._hooks.settings.hidden import REDACTION
 
 OURS: Final = "sop."
 """Begins the names of properties that make a run this run."""

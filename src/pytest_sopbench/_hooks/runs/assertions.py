@@ -10,15 +10,15 @@ from pytest_sopbench._core.contract.rules import Contract, check_contract, contr
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._core.hiding.redaction import Redaction
 from pytest_sopbench._core.judging.procedure import has_shown
 from pytest_sopbench._core.model.trace import ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import CallForms, expected_calls, trajectory_of
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.arguments import ArgumentMode
 from pytest_sopbench._core.trajectory.calls import CallDemand, Unmet, unmet_call, unwanted_call
 from pytest_sopbench._core.trajectory.departure import MatchMode
 from pytest_sopbench._core.trajectory.match import match_trajectory
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench._reports.failure.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
 from pytest_sopbench._reports.failure.trajectory import departure_lines

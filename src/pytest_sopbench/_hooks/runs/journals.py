@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
 from pytest_sopbench._sessions.journal.journal import (

@@ -14,18 +14,19 @@ import pytest
 
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.judging.availability import is_unavailable
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import RunKey, to_line
+from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.output_routing import output_apart
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
 from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.engine.job import Job
-from pytest_sopbench._running.engine.pending import Limits
-from pytest_sopbench._running.engine.queues import Standing
 from pytest_sopbench._running.observing.capture import show_from_now_on
 from pytest_sopbench._running.observing.interrupt import standing_watch
+from pytest_sopbench._running.queue.job import Job
+from pytest_sopbench._running.queue.pending import Limits
+from pytest_sopbench._running.queue.queues import Standing
 from pytest_sopbench._sessions.journal.deaths import Estate
 from pytest_sopbench._sessions.journal.journal import MAIN, Journal, journal_path
 from pytest_sopbench.errors import SessionFileError

@@ -8,9 +8,9 @@ from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.model.verdict import Verdict
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
+from pytest_sopbench._core.verdict import Verdict
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._sessions.file.event_logs import trace_name
 

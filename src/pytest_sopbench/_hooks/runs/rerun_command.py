@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from pytest_sopbench._hooks.session.node_ids import item_name
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.settings.node_ids import item_name
 
 
 def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:

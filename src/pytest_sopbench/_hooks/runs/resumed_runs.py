@@ -10,10 +10,11 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
-from pytest_sopbench._core.records.record import MASK, RunKey, RunRecord, from_line
+from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 
 from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
-from pytest_sopbench._core.hiding.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.judging.approvable import refusal
 from pytest_sopbench._core.judging.procedure import breaches
-from pytest_sopbench._core.model.task import JsonValue, OutputField, Task
+from pytest_sopbench._core.model.answer import Answer
+from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import CallForms, Trajectory, trajectory_of
-from pytest_sopbench._core.model.verdict import Answer, Outcome, Verdict
+from pytest_sopbench._core.records.approvable import refusal
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.trajectory.arguments import ArgumentMode
 from pytest_sopbench._core.trajectory.calls import CallDemand
 from pytest_sopbench._core.trajectory.departure import MatchMode
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .assertions import Calls, names
 

@@ -10,19 +10,19 @@ from time import perf_counter
 
 import pytest
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.records.record import RunKey
-from pytest_sopbench._hooks.printing.explanation import explain_run
-from pytest_sopbench._hooks.process.importing import bounded_import
+from pytest_sopbench._hooks.code.agents import Agents
+from pytest_sopbench._hooks.code.importing import bounded_import
+from pytest_sopbench._hooks.code.trusted_code import manager_factory
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
-from .agents import Agents
+from .explanation import explain_run
 from .prefetch import Flights
 from .requests import Ask, Done, Makings
 from .run import Judged, Run
-from .trusted_code import manager_factory
 
 RUNS = pytest.StashKey["Runs"]()
 RUN = pytest.StashKey[Run]()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._hooks.settings.node_ids import item_name, may_be_row
 
-from .node_ids import item_name, may_be_row
 from .session import SopSession
 
 

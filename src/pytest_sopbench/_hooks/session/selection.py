@@ -7,8 +7,8 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.shards import shard_number
-from pytest_sopbench._core.model.task import Domain
 from pytest_sopbench._hooks.settings.option_values import Sample
 from pytest_sopbench._hooks.settings.options import Options
 

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.gates.quarantine import TaskName
-from pytest_sopbench._core.model.task import Domain, JsonValue, Rules, Task
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._loading.domain.load import load_domain
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import SopbenchError
 
 from .consistency import contents_of
-from .node_ids import domain_id
 from .plan import Plan
 from .selection import choose, select
 

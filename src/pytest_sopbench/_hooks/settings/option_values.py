@@ -14,8 +14,8 @@ from pytest_sopbench._core.gates import budget
 from pytest_sopbench._core.gates import spec as gate_text
 from pytest_sopbench._core.gates.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules, read_rules
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 AUTO: Final = "auto"

@@ -11,16 +11,16 @@ import pytest
 
 from pytest_sopbench._core.gates.budget import Budget
 from pytest_sopbench._core.gates.summary_gates import GateSpec
-from pytest_sopbench._core.hiding.redaction import Redaction
 from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
-from pytest_sopbench._hooks.process.hidden import Hidden, read_hidden
-from pytest_sopbench._hooks.session.node_ids import read_task_id
-from pytest_sopbench._loading.domain.load import DATA_FILES
+from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata.read import is_domain_folder
 from pytest_sopbench._loading.quarantine_file import FILE_NAME
 
+from .hidden import Hidden, read_hidden
 from .ini import ini_value, ini_values
+from .node_ids import read_task_id
 from .option_values import (
     Resume,
     Sample,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from pytest_sopbench._core.judging.field_values import EMPTY, Key, value_key
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
+from pytest_sopbench._core.fields.values import EMPTY, Key, value_key
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench.errors import RowError

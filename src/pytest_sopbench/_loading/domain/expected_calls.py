@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, cast
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.call_groups import read_groups
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.document import parse_json, read_text
 from pytest_sopbench._loading.files.suggestions import nearest
 from pytest_sopbench.errors import LoadingError

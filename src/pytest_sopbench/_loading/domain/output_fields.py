@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_sopbench._core.judging.field_types import colliding_labels, infer_field, known_labels
-from pytest_sopbench._core.judging.field_values import value_key
-from pytest_sopbench._core.model.task import FieldType, JsonValue, OutputField
+from pytest_sopbench._core.fields.types import colliding_labels, infer_field, known_labels
+from pytest_sopbench._core.fields.values import value_key
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench._loading.files.table import Table

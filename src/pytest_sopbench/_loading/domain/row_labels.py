@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import CellError, parse_literal
 
 NO_DISAGREEMENT = frozenset({"", "false", "no", "0", "none"})

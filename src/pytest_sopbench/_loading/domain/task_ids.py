@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.digest import digest
 from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench.errors import RowError

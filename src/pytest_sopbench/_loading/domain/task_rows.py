@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
-from pytest_sopbench._core.model.task import JsonValue, Task
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import CellError, ColumnType, convert
 from pytest_sopbench._loading.files.digest import digest
 from pytest_sopbench._loading.files.table import Table

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import jsonschema_rs
 
-from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.document import read_json
 from pytest_sopbench._loading.files.suggestions import cut
 from pytest_sopbench.errors import LoadingError, ToolSpecError

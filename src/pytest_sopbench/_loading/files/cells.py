@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable
 from enum import StrEnum
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 from .document import is_too_deep
 from .suggestions import shown

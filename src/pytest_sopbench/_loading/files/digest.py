@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 LENGTH = 16
 """Hexadecimal digits that are kept: two different contents in 2**64 meet."""

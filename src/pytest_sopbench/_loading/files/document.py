@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_sopbench._core.model.task import Domain
-from pytest_sopbench._loading.domain.load import load_domain
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
 
 from .resolve import find_domains, known_domains

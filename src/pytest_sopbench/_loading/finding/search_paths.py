@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-import pytest_sopbench
+from pytest_sopbench import errors
 from pytest_sopbench._loading.metadata.read import is_domain_folder, read_metadata
 from pytest_sopbench.errors import LoadingError
 
 ENTRY_POINTS = "pytest_sopbench.domains"
 """The entry-point group of installed domains."""
 
-BUNDLED = Path(pytest_sopbench.__file__).resolve().parent / "bundled"
+BUNDLED = Path(errors.__file__).resolve().parent / "bundled"
 
 
 class Origin(StrEnum):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import Comparison
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text.layout import cut, one_line
 from pytest_sopbench._reports.text.numbers import counted
 

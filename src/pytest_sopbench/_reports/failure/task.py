@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
-from pytest_sopbench._reports.terminal.rules import broken_lines
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.layout import (
     LABEL_WIDTH,
     WIDTH,
@@ -22,6 +22,8 @@ from pytest_sopbench._reports.text.layout import (
     shown,
 )
 from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds
+
+from .broken_rules import broken_lines
 
 CALLS = 12
 """Lines that the trajectory of one task may take."""

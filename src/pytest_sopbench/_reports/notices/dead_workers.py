@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._reports.text.layout import one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import counted

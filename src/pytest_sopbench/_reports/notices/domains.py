@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.model.task import Compare, Domain, OutputField
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._reports.text.layout import WIDTH, cut, labelled, one_line
 from pytest_sopbench._reports.text.numbers import counted
 

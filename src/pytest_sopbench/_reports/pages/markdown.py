@@ -11,8 +11,8 @@ from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import headline
 from pytest_sopbench._reports.terminal.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import cut

@@ -9,8 +9,8 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total
 from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.model.verdict import COMPLETED, Outcome
 from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
 from pytest_sopbench._reports.text.layout import WIDTH, cut, heading, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas, wrong_parts
 from pytest_sopbench._reports.text.numbers import amount, counted, interval, money, percent, seconds

@@ -10,7 +10,7 @@ from textwrap import wrap
 from unicodedata import east_asian_width
 
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 WIDTH = 80
 """Columns of a line, whatever the terminal has: reports are read in logs, too."""

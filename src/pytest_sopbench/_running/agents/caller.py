@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_sopbench._core.model.task import Domain, JsonValue, Task
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import plain
 from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.tools.parameters import CannotFillError, Filling, plan_filling
 from pytest_sopbench.errors import AgentSpecError
-
-from .parameters import CannotFillError, Filling, plan_filling
 
 METHODS: Final = ("execute", "run", "__call__")
 """The methods of an agent, in the order in which they are looked for."""

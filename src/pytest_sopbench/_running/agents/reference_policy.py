@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pytest_sopbench._core.model.protocols import Policy, ToolCaller
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 REFERENCE_POLICY: Final = "reference-policy"
 """The spec that names this agent."""

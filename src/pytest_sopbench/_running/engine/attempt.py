@@ -10,12 +10,11 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.observing.retry_after import retry_after
+from pytest_sopbench._running.queue.job import Job, K
+from pytest_sopbench._running.queue.pending import Flight, Limits
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.reported import added
 from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
-
-from .job import Job, K
-from .pending import Flight, Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,22 +17,22 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.event_loop.blocking import settled
 from pytest_sopbench._running.event_loop.cancellable import GRACE, Settling
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
-from pytest_sopbench._running.limits.pulse import Pulse
-from pytest_sopbench._running.limits.time_limit import TimeLimit
-from pytest_sopbench._running.limits.time_used import TimeUsed
-from pytest_sopbench._running.limits.timers import Alarms
 from pytest_sopbench._running.observing.capture import Capture
+from pytest_sopbench._running.queue.job import K, Listener
+from pytest_sopbench._running.queue.pending import Flight, Limits, State
+from pytest_sopbench._running.queue.queues import Register, Standing
 from pytest_sopbench._running.runner import cut_short
+from pytest_sopbench._running.threads.pulse import Pulse
+from pytest_sopbench._running.threads.run_threads import Worker, Workers
+from pytest_sopbench._running.threads.timers import Alarms
 from pytest_sopbench._running.tools.reported import added
 from pytest_sopbench._running.tools.toolbox import Clock
 
 from .adaptive import Limit
 from .attempt import Attempt, delay_of, failed_attempt, make_attempt, not_started, told
-from .job import K, Listener
-from .pending import Flight, Limits, State
-from .queues import Register, Standing
 from .room import Room
-from .threads import Worker, Workers
+from .time_limit import TimeLimit
+from .time_used import TimeUsed
 
 
 class Dispatcher(Generic[K]):

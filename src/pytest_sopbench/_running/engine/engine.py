@@ -12,14 +12,14 @@ from threading import Lock
 from typing import Final, Generic
 
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._running.limits.pulse import Pulse
+from pytest_sopbench._running.queue.job import Job, K, Listener, Silent
+from pytest_sopbench._running.queue.pending import Flight, Limits
+from pytest_sopbench._running.queue.queues import Standing
+from pytest_sopbench._running.threads.pulse import Pulse
 from pytest_sopbench._running.tools.toolbox import Clock
 
 from .adaptive import Limit
 from .dispatcher import Dispatcher
-from .job import Job, K, Listener, Silent
-from .pending import Flight, Limits
-from .queues import Standing
 
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1

@@ -7,12 +7,12 @@ import traceback
 from pathlib import Path
 from typing import Final
 
-import pytest_sopbench
+from pytest_sopbench import errors
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.plain import encodable
 
-_OURS: Final = str(Path(pytest_sopbench.__file__).parent)
+_OURS: Final = str(Path(errors.__file__).parent)
 _BUNDLED: Final = str(Path(_OURS, "bundled"))
 _ASYNCIO: Final = str(Path(asyncio.__file__).parent)
 

@@ -10,9 +10,11 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import jsonschema_rs
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.task import Domain, JsonValue, ToolSpec
+from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trace import Finding, FindingKind
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ToolSpecError
 
 Copied: TypeAlias = Callable[[JsonValue], bool]

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import Finding, ToolCall
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import RunOverError, ToolError
 
 REFUSALS: Final = 10

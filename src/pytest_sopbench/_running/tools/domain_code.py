@@ -18,15 +18,16 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, NoReturn, TypeAlias, cast
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.plain import plain
-from pytest_sopbench._running.agents.parameters import CannotFillError, Filling, plan_filling
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import is_ours, message_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 from .manager import Manager, ManagerFactory
+from .parameters import CannotFillError, Filling, plan_filling
 
 Fault: TypeAlias = type[LoadingError]
 

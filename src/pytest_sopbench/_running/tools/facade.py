@@ -15,7 +15,8 @@ from functools import partial
 from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
-from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 

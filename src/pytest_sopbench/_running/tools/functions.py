@@ -8,7 +8,8 @@ from inspect import Parameter, Signature
 from operator import getitem
 from typing import Any, Final, Literal, TypeVar, Union, cast
 
-from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
 
 Arguments = dict[str, object]
 

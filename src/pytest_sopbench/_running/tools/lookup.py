@@ -11,8 +11,10 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.task import Domain, JsonValue, LookupTool
+from pytest_sopbench._core.model.task import LookupTool
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError
 
 _SHOWN: Final = 80

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from pytest_sopbench._core.model.task import JsonValue, Task
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.observing.problem import message_of
 from pytest_sopbench.errors import ToolError
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, TypeVar
 
-from pytest_sopbench._core.model.task import JsonValue
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
 from pytest_sopbench._core.model.usage import read_usage
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 
 from .call_log import Ledger

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pytest_sopbench._core.model.task import JsonValue, ToolSpec
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import plain
 
 

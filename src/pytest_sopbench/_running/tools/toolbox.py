@@ -11,9 +11,11 @@ from itertools import islice
 from threading import Lock
 from typing import TypeAlias, cast
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import current_mask, masking
-from pytest_sopbench._core.model.task import Domain, JsonValue, Task, ToolSpec
+from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench.errors import (

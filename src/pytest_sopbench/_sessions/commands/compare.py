@@ -10,9 +10,9 @@ from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComp
 from pytest_sopbench._core.gates.quarantine import TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._sessions.file.planned import planned_records, selection_of, shard_of
-from pytest_sopbench._sessions.file.reader import SavedSession
 from pytest_sopbench._sessions.file.slim import slimmed
+from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
+from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
 
 from .gate import quarantined

@@ -24,7 +24,7 @@ from pytest_sopbench._core.gates.summary_gates import (
     doubts_of,
     evaluate,
 )
-from pytest_sopbench._sessions.file.planned import (
+from pytest_sopbench._sessions.reading.planned import (
     FAILURES,
     NOT_EVALUATED,
     outcomes_of,
@@ -32,7 +32,7 @@ from pytest_sopbench._sessions.file.planned import (
     shard_of,
     summaries_of,
 )
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
 
 

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
-from pytest_sopbench._core.model.task import JsonValue
-from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.header import (
+    PAST,
     DomainHeader,
     SessionHeader,
     made_of,
     planned_tasks,
 )
-from pytest_sopbench._sessions.file.planned import (
+from pytest_sopbench._sessions.reading.planned import (
     FAILURES,
     NOT_EVALUATED,
     SHARD,
@@ -27,10 +29,9 @@ from pytest_sopbench._sessions.file.planned import (
     shard_of,
     summarized,
 )
-from pytest_sopbench._sessions.file.reader import SavedSession, refuse_doubted
+from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
 
-from .resume import PAST
 from .shares import check_shares
 
 _SHOWN: Final = 3

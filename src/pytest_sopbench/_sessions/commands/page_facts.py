@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_sopbench._sessions.file.planned import selection_of
-from pytest_sopbench._sessions.file.reader import SavedSession
+from pytest_sopbench._sessions.reading.planned import selection_of
+from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
 def facts_of(saved: SavedSession) -> Mapping[str, str]:

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.fingerprint import judging_hash
-from pytest_sopbench._core.judging.rejudge import Judges, rescore
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.task import Domain, Rules, Scoring
+from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader, made_of
-from pytest_sopbench._sessions.file.planned import planned_records, summarized
-from pytest_sopbench._sessions.file.reader import SavedSession, refuse_doubted
+from pytest_sopbench._sessions.reading.planned import planned_records, summarized
+from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
 
 GONE = "its domain has no such task; is it renamed or its row deleted?"

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.model.verdict import Outcome
-from pytest_sopbench._core.records.record import RunKey, RunRecord
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
+from pytest_sopbench._sessions.file.git import GitState
 from pytest_sopbench._sessions.file.header import UNCHECKED, DomainHeader, SessionHeader
-from pytest_sopbench._sessions.file.reader import SavedSession, read_session
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import write_lines
-from pytest_sopbench._sessions.git import GitState
 from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
 from pytest_sopbench._sessions.journal.leftovers import leftovers_of
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench._sessions.lines.damage import damage_lines
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT_RUN})
@@ -27,13 +28,6 @@ ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT
 MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN, Outcome.CORRECT})
 """Outcomes whose runs are made again on request."""
 
-RECORDED: Final = "resumed"
-"""Among the options of a header: the sessions that a session goes back to, the last one last."""
-
-ANYWAY: Final = "resumed_anyway"
-"""Among the options of a header: the differences that were accepted then."""
-
-PAST: Final = (RECORDED, ANYWAY)
 
 _NAMED: Final = 3
 _COMMIT: Final = 12

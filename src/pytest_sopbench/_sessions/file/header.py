@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 from pytest_sopbench._core.model.shards import Share
-from pytest_sopbench._core.model.task import JsonValue
-from pytest_sopbench._sessions.git import GitState
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
+
+from .git import GitState
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
@@ -177,3 +178,14 @@ def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
             for task, numbers in data.get("some_trials", {}).items()
         },
     }
+
+
+RECORDED: Final = "resumed"
+"""Among the options of a header: the sessions that a session goes back to, the last one last."""
+
+
+ANYWAY: Final = "resumed_anyway"
+"""Among the options of a header: the differences that were accepted then."""
+
+
+PAST: Final = (RECORDED, ANYWAY)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pytest_sopbench._core.model.verdict import Outcome
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 from .header import SCHEMA, SessionHeader
 

@@ -16,12 +16,12 @@ from typing import BinaryIO
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, total_to_json
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.record import RunKey
-from pytest_sopbench._sessions.folder.location import make_folder
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .header import SessionHeader, header_to_line
+from .location import make_folder
 from .start import MARK
 
 # Taken at import: an agent may put another function into its place.

@@ -18,9 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._sessions.file.location import make_folder
 from pytest_sopbench.errors import SessionFileError
-
-from .location import make_folder
 
 SUFFIX: Final = ".running"
 _TRIES: Final = 10

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_sopbench._sessions.commands.last_time import has_summary
-
+from .last_time import has_summary
 from .mark import SUFFIX as MARK
 from .mark import is_running, mark_path, owner_of
 from .paths import SUFFIX, is_own_name

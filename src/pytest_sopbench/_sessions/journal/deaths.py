@@ -10,7 +10,7 @@ import json
 import os
 from pathlib import Path
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench.errors import SessionFileError
 
 from .journal import FinishedRun, journal_path, read_journal

@@ -15,8 +15,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import RunKey, RunRecord, from_line
+from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import write_whole

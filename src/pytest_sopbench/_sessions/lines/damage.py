@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.records.record import RunKey
+from pytest_sopbench._core.model.keys import RunKey
 
 SHOWN: Final = 10
 """How many damaged lines are named; a file may have as many as it has lines."""

@@ -11,11 +11,12 @@ from sys import intern
 from typing import Any, Final, TypeAlias
 
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.verdict import Mismatch, Outcome
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
 from pytest_sopbench._core.records.rule_line import rule_from_json
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
 
 Wanted: TypeAlias = Callable[[Mapping[str, Any]], bool]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pytest_sopbench._core.judging.approvable import record_refusal, recorded_trajectory
-from pytest_sopbench._core.model.task import Domain
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.trajectory import Trajectory
+from pytest_sopbench._core.records.approvable import record_refusal, recorded_trajectory
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules

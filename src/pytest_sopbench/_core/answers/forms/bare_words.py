@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.model.task import JsonValue
+from pytest_sopbench._core.values.json import JsonValue
 
 _FLAT: Final = re.compile(r"\{([^{}]*)\}")
 _PART: Final = re.compile(r"""("[^"]*"|'[^']*')|([:,])|([^:,"']+)|(["'])""")

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pytest_sopbench._core.answers.search import Candidate, Search
 from pytest_sopbench._core.answers.text.echoes import count_words
-from pytest_sopbench._core.model.task import JsonValue, OutputField
-from pytest_sopbench._core.model.verdict import AnswerForm
+from pytest_sopbench._core.answers.text.escaped_tags import ANSWERS, DECISIONS, WRAPPERS
+from pytest_sopbench._core.answers.text.markup import Element
+from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.wrapping import bare_value, decoded
+from pytest_sopbench._core.model.answer import AnswerForm
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.values.json import JsonValue
 
-from .escaped_tags import ANSWERS, DECISIONS, WRAPPERS
-from .markup import Element
 from .objects import AnswerObject, last_ones, object_candidates, object_inside
 from .plain_values import Reading, plain_value
-from .wrapping import bare_value, decoded
 
 _FINAL_OUTPUT, _FINAL_DECISION = DECISIONS
 _FORMS: Final = {_FINAL_OUTPUT: AnswerForm.FINAL_OUTPUT}

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.answers.search import Candidate, Search, pattern_of
-from pytest_sopbench._core.model.task import JsonValue
-from pytest_sopbench._core.model.verdict import AnswerForm
+from pytest_sopbench._core.answers.text.markup import elements, tags
+from pytest_sopbench._core.answers.text.search import Candidate, Search, pattern_of
+from pytest_sopbench._core.answers.text.wrapping import bare_value, decoded
+from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.values.grammars import Dialect
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import objects
 from pytest_sopbench._core.values.normalise import fold
 
 from .bare_words import BareDict, bare_dicts
-from .markup import elements, tags
 from .plain_values import Reading, plain_value
-from .wrapping import bare_value, decoded
 
 _LONG: Final = 50_000
 _FINAL: Final = "final decision"

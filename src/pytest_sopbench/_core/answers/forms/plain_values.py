@@ -9,13 +9,13 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.judging.field_values import read_boolean
-from pytest_sopbench._core.model.task import Compare, FieldType, JsonValue, OutputField
+from pytest_sopbench._core.answers.text.wrapping import bare_value
+from pytest_sopbench._core.fields.values import read_boolean
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import read_list
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._core.values.quantities import read_moment, read_number
-
-from .wrapping import bare_value
 
 _STOPS: Final = ".!\u3002\uff0e\uff01"
 _SYMBOLS: Final = "\u2600"

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.answers.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.wrapping import bare_value
+from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.verdict import AnswerForm
 from pytest_sopbench._core.values.normalise import is_empty
 
 from .plain_values import Reading, is_other_value, plain_value
-from .wrapping import bare_value
 
 _BULLETS: Final = r"[ \t]*(?:(?:[-*+>#|\u2022]+|\d{1,3}[.)])[ \t]+)*(?:\|[ \t]*)?"
 _PREFIX: Final = (

@@ -7,9 +7,10 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.answers.forms.escaped_tags import tags_unescaped
-from pytest_sopbench._core.answers.forms.markup import without_hidden
 from pytest_sopbench._core.values.normalise import INVISIBLE
+
+from .escaped_tags import tags_unescaped
+from .markup import without_hidden
 
 _WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 

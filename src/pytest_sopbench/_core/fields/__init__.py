@@ -1,0 +1,1 @@
+"""Output fields: their types, their values, and how an answer is compared with them."""

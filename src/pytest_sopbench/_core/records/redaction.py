@@ -1,0 +1,203 @@
+"""Take out what must not leave the process: secrets by pattern, private columns by name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_sopbench._core.hiding.secrets import Secrets
+from pytest_sopbench._core.model.answer import Answer, Mismatch
+from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.trace import Approval, Finding, Problem, Returned, ToolCall, Trace
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.patterns import Pattern
+from pytest_sopbench._core.verdict import Verdict
+
+from .record import CallRecord, RunRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redaction:
+    """Replaces every secret and every match of `patterns` by `***`, and values of private names.
+
+    Without any of them it changes nothing. The names of output fields stay as they are, and so
+    does what makes a run this run: its domain, task, trial and agent.
+    """
+
+    patterns: tuple[re.Pattern[str] | Pattern, ...] = ()
+    private: frozenset[str] = frozenset()
+    secrets: Secrets | None = None
+
+    @property
+    def masks_texts(self) -> bool:
+        """Whether there is anything that is looked for in texts."""
+        return self.secrets is not None or bool(self.patterns)
+
+    @property
+    def masks(self) -> bool:
+        """Whether there is anything to be masked at all."""
+        return self.masks_texts or bool(self.private)
+
+    def of(self, private: Collection[str]) -> Redaction:
+        """Return the redaction of a domain with these private columns."""
+        # Asked for each run, and nearly always for nothing.
+        return replace(self, private=frozenset(private)) if private or self.private else self
+
+    def text(self, text: str) -> str:
+        if self.secrets is not None:
+            text = self.secrets.masked(text, MASK)
+        for pattern in self.patterns:
+            text = pattern.sub(MASK, text)
+        return text
+
+    def cut_text(self, text: str) -> str:
+        """Return a text that was cut by somebody who knows nothing of what is masked."""
+        text = self.text(text)
+        return text if self.secrets is None else self.secrets.masked_beside_cuts(text, MASK)
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """Return any value, masked at every depth; a number is masked where its digits match."""
+        if isinstance(value, str):
+            return self.text(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, Mapping):
+            return self._nested(value)
+        if isinstance(value, Sequence):
+            return [self.value(one) for one in value]
+        return self._number(value)
+
+    def mapping(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        """Return values by the names of fields or columns, which are the domain's own."""
+        return {
+            name: MASK if name in self.private else self.value(one) for name, one in values.items()
+        }
+
+    def record(self, record: RunRecord) -> RunRecord:
+        """Return the record as it may be written, sent and printed."""
+        if not self.masks:
+            return record
+        held = record.trajectory
+        return replace(
+            record,
+            reason=self.text(record.reason),
+            answer=None if record.answer is None else self.mapping(record.answer),
+            expected=self.mapping(record.expected),
+            mismatches=tuple(self._mismatch(one) for one in record.mismatches),
+            text=self.text(record.text),
+            calls=tuple(self._call(one) for one in record.calls),
+            problem=self.problem(record.problem),
+            disagreement=self.text(record.disagreement),
+            rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
+            trajectory=held and replace(held, departure=self.text(held.departure)),
+            notes=tuple(self.text(note) for note in record.notes),
+        )
+
+    def trace(self, trace: Trace) -> Trace:
+        """Return a trace as it may leave the process; nothing that is judged comes from it."""
+        if not self.masks:
+            return trace
+        return replace(
+            trace,
+            returned=self._returned(trace.returned),
+            problem=self.problem(trace.problem),
+            calls=tuple(self.call(one) for one in trace.calls),
+            approvals=tuple(self._approval(one) for one in trace.approvals),
+            messages=tuple(self.value(one) for one in trace.messages),
+            output=self.text(trace.output),
+            notes=tuple(self.text(note) for note in trace.notes),
+        )
+
+    def verdict(self, verdict: Verdict) -> Verdict:
+        """Return a verdict in words that may leave the process; what it decided stays."""
+        if not self.masks:
+            return verdict
+        departure = verdict.departure
+        return replace(
+            verdict,
+            reason=self.text(verdict.reason),
+            answer=self._answer(verdict.answer),
+            mismatches=tuple(self._mismatch(one) for one in verdict.mismatches),
+            rules=tuple(replace(one, why=self.text(one.why)) for one in verdict.rules),
+            departure=None if departure is None else self.text(departure),
+        )
+
+    def problem(self, problem: Problem | None) -> Problem | None:
+        return problem and replace(
+            problem,
+            type=self.text(problem.type),
+            message=self.text(problem.message),
+            traceback=self.text(problem.traceback),
+        )
+
+    def call(self, call: ToolCall) -> ToolCall:
+        """Return a call as it may be shown."""
+        if not self.masks:
+            return call
+        return replace(
+            call,
+            name=self.text(call.name),
+            arguments=self.value(call.arguments),
+            result=self.value(call.result),
+            error=None if call.error is None else self.text(call.error),
+            findings=tuple(self._finding(one) for one in call.findings),
+        )
+
+    def _nested(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+        masked: dict[str, JsonValue] = {}
+        for name, one in values.items():
+            key = shown = self.text(name)
+            while key in masked:
+                # Two names that both have a secret in them are still two.
+                key = f"{shown} ({len(masked) + 1})"
+            masked[key] = MASK if name in self.private else self.value(one)
+        return masked
+
+    def _number(self, value: float) -> JsonValue:
+        spelled = json.dumps(value)
+        return value if self.text(spelled) == spelled else MASK
+
+    def _returned(self, returned: Returned | None) -> Returned | None:
+        if returned is None:
+            return None
+        said = returned.declared_error
+        return replace(
+            returned,
+            mapping=self._nested(returned.mapping),
+            text=self.text(returned.text),
+            problem=self.text(returned.problem),
+            declared_error=None if said is None else self.text(said),
+            messages=tuple(self.value(one) for one in returned.messages),
+            notes=tuple(self.text(note) for note in returned.notes),
+        )
+
+    def _answer(self, answer: Answer | None) -> Answer | None:
+        return answer and replace(
+            answer, values=self.mapping(answer.values), why=self.text(answer.why)
+        )
+
+    def _approval(self, one: Approval) -> Approval:
+        return replace(one, step=self.text(one.step), by=self.text(one.by))
+
+    def _finding(self, one: Finding) -> Finding:
+        return replace(one, parameter=self.text(one.parameter), message=self.text(one.message))
+
+    def _mismatch(self, one: Mismatch) -> Mismatch:
+        expected, actual = self.value(one.expected), self.value(one.actual)
+        return replace(one, expected=expected, actual=actual, why=self.text(one.why))
+
+    def _call(self, one: CallRecord) -> CallRecord:
+        return replace(
+            one,
+            name=self.text(one.name),
+            arguments=self.value(one.arguments),
+            result=self.value(one.result),
+            error=None if one.error is None else self.text(one.error),
+            findings=tuple(self.text(finding) for finding in one.findings),
+        )
+
+
+NOTHING_REDACTED = Redaction()
+"""Changes nothing."""

@@ -1,0 +1,186 @@
+"""Judge a recorded run again, by other rules, or say why what was kept of it does not suffice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pytest_sopbench._core.contract.demands import AfterApproval
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.judging.procedure import CUT_OFF
+from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
+
+from .record import RESULT_LIMIT, CallRecord, RunRecord, record_of
+
+NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
+CHANGED: Final = "its row has changed since"
+MASKED: Final = "a value that decides is masked"
+OTHERWISE: Final = "what was kept of it comes to another outcome than the one recorded"
+RULES_CHANGED: Final = (
+    "the rules have changed since, its record is not whole, and its event log is not kept"
+)
+
+_LOST: Final = frozenset({Outcome.CRASH, Outcome.NOT_RUN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """The rules of one domain by which a session is judged again.
+
+    `before` are those it was judged by; `None` where they are no longer known, since the domain
+    has changed.
+    """
+
+    before: Rules | None
+    after: Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """A run after it was judged again, or as it was before, and `why` that was impossible.
+
+    Nothing is guessed: an answer that was cut, masked or not kept is not judged.
+    """
+
+    record: RunRecord
+    why: str = ""
+
+
+def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) -> Rescored:
+    """Judge a run again.
+
+    Args:
+        judges: of the task's domain.
+        task: as it is today.
+        record: the run as it was recorded.
+        trace: as its event log has it, or `None` where none is kept.
+    """
+    if record.task_hash != task.hash:
+        return Rescored(record=record, why=CHANGED)
+    if judges.before is None:
+        return _by_changed_rules(judges.after, task, record, trace)
+    if record.outcome in CUT_OFF:
+        # No answer was judged, and what is judged beside it stays as it was.
+        return Rescored(record=record)
+    seen = trace or _answered(record)
+    why = _refusal(task, record, seen)
+    if why or seen is None:
+        return Rescored(record=record, why=why or NO_LOG)
+    if judge(judges.before, task, seen).outcome is not record.outcome:
+        return Rescored(record=record, why=OTHERWISE)
+    return _checked(
+        _answer_of(judges.after, task, record, seen, from_log=trace is not None), record
+    )
+
+
+def _by_changed_rules(rules: Rules, task: Task, record: RunRecord, trace: Trace | None) -> Rescored:
+    """Judge a run by rules that are not those of before: its answer, and its calls as well."""
+    if record.outcome in _LOST:
+        died = Trace(ending=Ending.PROCESS_DIED) if record.outcome is Outcome.CRASH else None
+        return Rescored(record=_procedure_of(rules, task, record, died))
+    seen = trace or _rebuilt(rules, record)
+    why = _refusal(task, record, seen)
+    if why or seen is None:
+        return Rescored(record=record, why=why or RULES_CHANGED)
+    if record.outcome in CUT_OFF:
+        return Rescored(record=_procedure_of(rules, task, record, seen))
+    found = _answer_of(rules, task, record, seen, from_log=trace is not None)
+    return _checked(_procedure_of(rules, task, found, seen), record)
+
+
+def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
+    """Return a trace of the recorded answer and calls, or `None` where they are not whole."""
+    demands = [rule.demand for rule in rules.contract.rules] if rules.contract else []
+    # Approvals stand in no record.
+    if any(isinstance(one, AfterApproval) for one in demands) or not _are_whole(record.calls):
+        return None
+    cut_off = record.outcome in CUT_OFF
+    answered = Trace(ending=Ending.RAISED) if cut_off else _answered(record)
+    if answered is None:
+        return None
+    calls = (
+        ToolCall(
+            name=one.name,
+            arguments=one.arguments,
+            result=one.result,
+            error=one.error,
+            overlaps=one.overlaps,
+        )
+        for one in record.calls
+    )
+    return replace(answered, calls=tuple(calls))
+
+
+def _are_whole(calls: Sequence[CallRecord]) -> bool:
+    values = [value for one in calls for value in (one.arguments, one.result)]
+    return not any(_is_cut(value) or MASK in _spelled(value) for value in values)
+
+
+def _answered(record: RunRecord) -> Trace | None:
+    """Return a trace that gives the recorded answer, or `None` where it is not whole."""
+    if record.answer is None or any(_is_cut(one) for one in record.answer.values()):
+        return None
+    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
+    return Trace(ending=Ending.RETURNED, returned=returned)
+
+
+def _is_cut(value: JsonValue) -> bool:
+    if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
+        return False
+    size = value["characters"]
+    return isinstance(size, int) and size > RESULT_LIMIT
+
+
+def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:
+    if _spelled(record.expected) != _spelled(task.expected):
+        # The row is the same, so this is a redaction; its values must not come to light here.
+        return MASKED
+    return MASKED if trace is not None and trace.returned and _hides(trace.returned) else ""
+
+
+def _hides(returned: Returned) -> bool:
+    return MASK in returned.mapping.values() or returned.text == MASK
+
+
+def _answer_of(
+    rules: Rules, task: Task, record: RunRecord, trace: Trace, *, from_log: bool
+) -> RunRecord:
+    made = record_of(rules, task, trace, judge(rules, task, trace))
+    return replace(
+        record,
+        outcome=made.outcome,
+        reason=made.reason,
+        answer=made.answer if from_log else record.answer,
+        answer_form=made.answer_form if from_log else record.answer_form,
+        mismatches=made.mismatches,
+        only_published=made.only_published,
+    )
+
+
+def _procedure_of(rules: Rules, task: Task, record: RunRecord, trace: Trace | None) -> RunRecord:
+    made = record_of(rules, task, trace, judge(rules, task, trace))
+    return replace(
+        record,
+        rules=made.rules,
+        contract=made.contract,
+        grounded=made.grounded,
+        trajectory=made.trajectory,
+        unneeded=made.unneeded,
+    )
+
+
+def _checked(made: RunRecord, record: RunRecord) -> Rescored:
+    if MASK in _spelled(made.answer or {}):
+        return Rescored(record=record, why=MASKED)
+    return Rescored(record=made)
+
+
+def _spelled(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

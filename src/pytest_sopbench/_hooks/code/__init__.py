@@ -1,0 +1,1 @@
+"""Code that is not ours: agents, tools and policies, loaded only where it is trusted."""

@@ -1,0 +1,97 @@
+"""The agents of one process: resolved once, checked once, called for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.agents.spec import resolve_agent
+from pytest_sopbench.errors import SopbenchError
+
+from .importing import bounded_import
+from .trusted_code import policy
+
+NO_AGENT = (
+    "no agent: give --agent package.module:attribute on the command line, set sop_agent in the "
+    "configuration, mark the test with @pytest.mark.sop(agent=...), or define the fixture sop_agent"
+)
+
+
+def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> None:
+    """Complain at collection that no agent is known, since later it would be a failed test.
+
+    Raises:
+        pytest.UsageError: neither an option nor a fixture of the project gives an agent.
+    """
+    if sop.options.agent is None and not overriding_fixture(node):
+        msg = f"{node.nodeid}: {NO_AGENT}"
+        raise pytest.UsageError(msg)
+
+
+def overriding_fixture(node: pytest.Item | pytest.Collector) -> str:
+    """Say which fixture of the project stands for ours, or nothing where none does."""
+    # pytest has no public way to ask which fixtures a node sees.
+    manager: Any = getattr(node.session, "_fixturemanager")  # noqa: B009 - not in pytest's types
+    found: Sequence[Any] = manager.getfixturedefs("sop_agent", node) or ()
+    if len(found) < 2:  # noqa: PLR2004 - ours is always there
+        return ""
+    # Where it is defined is known by its function; a fixture may also be made in other ways.
+    code = getattr(getattr(found[-1], "func", None), "__code__", None)
+    return f"fixture sop_agent ({Path(code.co_filename).name})" if code else "fixture sop_agent"
+
+
+class Agents:
+    """Resolves agents by their spec and makes them callable on tasks."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._resolved: dict[str, object] = {}
+        self._callers: dict[int, tuple[object, AgentCaller]] = {}
+
+    def resolve(self, spec: str) -> object:
+        """Return what the spec names, imported once per process.
+
+        Raises:
+            pytest.UsageError: it cannot be resolved, or not be called as an agent.
+        """
+        if spec not in self._resolved:
+            try:
+                with bounded_import(self._sop, f"agent {spec!r}"):
+                    self._resolved[spec] = resolve_agent(
+                        spec,
+                        path=self._folder,
+                        domains=[active.domain for active in self._sop.actives],
+                        policies=lambda name: policy(self._sop.find_active(name)),
+                    )
+            except SopbenchError as error:
+                raise pytest.UsageError(str(error)) from None
+            self.caller(self._resolved[spec], spec)
+        return self._resolved[spec]
+
+    @property
+    def _folder(self) -> Path:
+        """What a module's name is relative to: as typed, or as the project's file has it."""
+        config = self._sop.config
+        typed = config.getoption("sop_agent") is not None
+        return config.invocation_params.dir if typed else config.rootpath
+
+    def caller(self, agent: object, name: str = "fixture sop_agent") -> AgentCaller:
+        """Return the way to call an agent, which checks its parameters at the first asking.
+
+        Raises:
+            pytest.UsageError: a parameter cannot be filled.
+        """
+        if id(agent) not in self._callers:
+            try:
+                caller = AgentCaller(agent, dict(self._sop.options.agent_args))
+            except SopbenchError as error:
+                msg = f"agent {name!r}: {error}"
+                raise pytest.UsageError(msg) from None
+            # The agent is kept beside its caller, so that its id stays its own.
+            self._callers[id(agent)] = agent, caller
+        return self._callers[id(agent)][1]

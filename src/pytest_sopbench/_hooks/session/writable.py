@@ -1,0 +1,25 @@
+"""Whether what is asked for could be written, tried before a model is paid for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._sessions.file.store import try_writing
+
+from .session import SopSession
+
+
+def check_writable(sop: SopSession, option: str, path: Path) -> None:
+    """Refuse a file that the disk does not take.
+
+    Raises:
+        pytest.UsageError: names the option, the file, and why.
+    """
+    try:
+        try_writing(path)
+    except OSError as fault:
+        why = fault.strerror or str(fault)
+        msg = f"{option}: {sop.shown(path)} cannot be written: {why}\nname a place that can be"
+        raise pytest.UsageError(msg) from None

@@ -1,0 +1,113 @@
+"""What must leave no process of a session: `sop_redact`, and variables given to the agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from pytest_sopbench._core.hiding.secrets import SHORTEST, is_long_enough, secrets_of
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.values.patterns import Pattern, PatternError, linear_pattern
+
+from .ini import ini_values
+
+ENV: Final = "env:"
+"""Begins what names a variable of the environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hidden:
+    """What is masked; `open_arguments` of the agent come from variables too short to be."""
+
+    redaction: Redaction = NOTHING_REDACTED
+    open_arguments: tuple[str, ...] = ()
+
+
+REDACTION = pytest.StashKey[Redaction]()
+"""What is masked in this session, from when it is known: before every other option is read."""
+
+
+def read_hidden(config: pytest.Config) -> Hidden:
+    """Read what is to be masked.
+
+    Raises:
+        pytest.UsageError: a value of `sop_redact` means nothing, or its variable is not set.
+    """
+    hidden = hidden_of(
+        ini_values(config, "sop_redact"),
+        config.getoption("sop_agent_arg") or (),
+        os.environ,
+        # A worker may run on another machine; its controller has checked the variables.
+        strict=not hasattr(config, "workerinput"),
+    )
+    config.stash[REDACTION] = hidden.redaction
+    return hidden
+
+
+def hidden_of(
+    redact: Sequence[str],
+    agent_args: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    strict: bool = True,
+) -> Hidden:
+    """Return what `sop_redact` names, and what variables hold that the agent is given."""
+    named = [one.removeprefix(ENV) for one in redact if one.startswith(ENV)]
+    secrets = [_variable(name, environment, strict=strict) for name in named]
+    given = dict(_given(agent_args, environment))
+    return Hidden(
+        redaction=Redaction(
+            patterns=tuple(compiled(one) for one in redact if not one.startswith(ENV)),
+            secrets=secrets_of([*secrets, *given.values()]),
+        ),
+        open_arguments=tuple(name for name, held in given.items() if not is_long_enough(held)),
+    )
+
+
+def compiled(pattern: str) -> Pattern:
+    """Compile one regular expression of `sop_redact`, which is matched in linear time."""
+    try:
+        found = linear_pattern(pattern)
+    except PatternError as fault:
+        msg = f"sop_redact={pattern}: not a regular expression that can be used: {fault}"
+        raise pytest.UsageError(msg) from None
+    if pattern[0] == pattern[-1] and pattern[0] in "'\"" and len(pattern) > 1:
+        # Quotes would be part of the pattern, and the secret would stay.
+        msg = f"sop_redact={pattern}: write the pattern without quotes, one on a line"
+        raise pytest.UsageError(msg)
+    if found.fullmatch(""):
+        msg = f"sop_redact={pattern}: it matches nothing at all, and so everywhere"
+        raise pytest.UsageError(msg)
+    return found
+
+
+def _variable(name: str, environment: Mapping[str, str], *, strict: bool) -> str:
+    if not name.isidentifier():
+        msg = f"sop_redact={ENV}{name}: write env:NAME, each on a line of its own"
+        raise pytest.UsageError(msg)
+    if name not in environment and strict:
+        msg = (
+            f"sop_redact={ENV}{name}: the environment has no variable {name!r}\n"
+            "correct the name, or set it; an empty one holds nothing to be masked"
+        )
+        raise pytest.UsageError(msg)
+    secret = environment.get(name, "")
+    if secret.strip() and not is_long_enough(secret):
+        msg = (
+            f"sop_redact={ENV}{name}: it holds fewer than {SHORTEST} characters, which stand "
+            "everywhere by chance\nwrite a pattern that says where the secret stands"
+        )
+        raise pytest.UsageError(msg)
+    return secret
+
+
+def _given(agent_args: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for one in agent_args:
+        name, _, value = one.partition("=")
+        held = environment.get(value.removeprefix(ENV), "") if value.startswith(ENV) else ""
+        if held.strip():
+            yield name, held

@@ -1,0 +1,192 @@
+"""Load a domain: a folder becomes a `Domain`, or one error says what stands in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import LookupTool, ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
+from pytest_sopbench._loading.domain.layout import Layout, lay_out
+from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
+from pytest_sopbench._loading.domain.output_fields import label_warnings, output_fields
+from pytest_sopbench._loading.domain.task_ids import task_ids
+from pytest_sopbench._loading.domain.task_rows import TaskRows
+from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
+from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
+from pytest_sopbench._loading.files.cells import ColumnType, infer_type
+from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
+from pytest_sopbench._loading.files.document import is_a_file, read_text
+from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+from pytest_sopbench._loading.files.table import Table, read_table, rename
+from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
+from pytest_sopbench._loading.metadata.read import Described, read_metadata
+from pytest_sopbench.errors import LoadingError
+
+SOP_FILES = ("sop.txt", "sop.md")
+DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
+TOOLS_FILE = "tools.py"
+POLICY_FILE = "policy.py"
+
+
+def load_domain(folder: Path, *, name: str | None = None) -> Domain:
+    """Load the domain that a folder holds; none of its code runs.
+
+    Args:
+        folder: the folder with `metadata.json` or `domain.toml`.
+        name: what to call the domain, if not as its metadata does.
+
+    Raises:
+        LoadingError: a file is missing or cannot be used; carries its path, line and column.
+    """
+    if not folder.is_dir():
+        raise LoadingError(folder, "no such folder")
+    described = read_metadata(folder)
+    metadata = described.metadata
+    domain = metadata.name if name is None else name
+    if not is_domain_name(domain):
+        raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
+    sop = _sop(folder)
+    specs, spec_warnings = _specs(described, folder)
+    data_file, data_warnings = _data_file(folder)
+    table = rename(read_table(data_file), metadata.columns, source=described.path)
+    layout = lay_out(described, table, specs)
+    lookups = lookup_tools(described, layout, specs)
+    fields = output_fields(described, table)
+    ids = task_ids(table, layout.id_column, layout.inputs)
+    types = _types(described, table, layout)
+    tasks = TaskRows(domain=domain, table=table, layout=layout, types=types, ids=ids)
+    tasks.check(tuple(metadata.types))
+    tools_file = _optional(folder / TOOLS_FILE)
+    return Domain(
+        name=domain,
+        folder=folder,
+        data_file=data_file,
+        sop=sop,
+        tool_specs=specs,
+        fields=fields,
+        tasks=tasks,
+        task_ids=ids,
+        input_columns=layout.inputs,
+        title=metadata.title,
+        description=metadata.description,
+        industry=metadata.industry,
+        licence=metadata.licence,
+        version=metadata.version,
+        private_columns=layout.private,
+        lookups=lookups,
+        tools_file=tools_file,
+        policy_file=_optional(folder / POLICY_FILE),
+        reject_bad_arguments=metadata.reject_bad_arguments,
+        contract=domain_contract(described, layout, specs, tasks),
+        expected_calls=domain_expected_calls(described, specs, ids),
+        warnings=(
+            *described.warnings,
+            *spec_warnings,
+            *data_warnings,
+            *layout.warnings,
+            *_tool_warnings(specs, unserved(specs, lookups), tools_file),
+            *label_warnings(fields, table),
+        ),
+        hashes={
+            "sop": text_digest(sop),
+            "specs": _specs_hash(specs),
+            "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
+            "data": _data_hash(table),
+        },
+    )
+
+
+def _sop(folder: Path) -> str:
+    found = [folder / name for name in SOP_FILES if is_a_file(folder / name)]
+    if not found:
+        raise LoadingError(
+            folder, "no sop.txt and no sop.md", hint="the procedure stands in one of them"
+        )
+    if len(found) > 1:
+        raise LoadingError(folder, "has both sop.txt and sop.md", hint="keep one")
+    text = read_text(found[0])
+    if not text.strip():
+        raise LoadingError(found[0], "the file is empty", hint="write the procedure into it")
+    return text
+
+
+def _data_file(folder: Path) -> tuple[Path, tuple[str, ...]]:
+    found = [name for name in DATA_FILES if is_a_file(folder / name)]
+    if not found:
+        raise LoadingError(
+            folder,
+            "no rows: it has neither data.csv nor test_set_with_outputs.csv nor tasks.jsonl",
+            hint="each row is one task: inputs, tool results and expected outputs",
+        )
+    if found == [PUBLISHED_DATA, "data.csv"]:
+        # Public folders have both; only this one has the outputs.
+        return folder / PUBLISHED_DATA, (f"data.csv is not read, {PUBLISHED_DATA} is",)
+    if len(found) > 1:
+        raise LoadingError(folder, f"has both {found[0]} and {found[1]}", hint="keep one")
+    return folder / found[0], ()
+
+
+def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tuple[str, ...]]:
+    path = folder / SPECS_FILE
+    if is_a_file(path):
+        specs = read_tool_specs(path)
+        return specs, () if specs else (f"{SPECS_FILE} lists no tool: the agent has no tools",)
+    if described.metadata.tools or (folder / TOOLS_FILE).is_file():
+        raise LoadingError(
+            folder,
+            f"there are tools and no {SPECS_FILE}",
+            hint="a model needs the name, description and argument schema of each tool",
+        )
+    return (), (f"no {SPECS_FILE}: the agent has no tools",)
+
+
+def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, ColumnType]:
+    declared = described.metadata.types
+    types: dict[str, ColumnType] = {}
+    for name in (*layout.inputs, *layout.results):
+        if name in declared:
+            types[name] = ColumnType(declared[name])
+        else:
+            types[name] = ColumnType.WRITTEN if table.typed else infer_type(table.cells(name))
+    for name in declared:
+        if name not in types:
+            raise LoadingError(
+                described.path, f"key 'types': {name!r} is neither an input nor a tool result"
+            )
+    return types
+
+
+def _optional(path: Path) -> Path | None:
+    return path if is_a_file(path) else None
+
+
+def _tool_warnings(
+    specs: tuple[ToolSpec, ...], missing: str, tools_file: Path | None
+) -> tuple[str, ...]:
+    return (missing,) if specs and missing and tools_file is None else ()
+
+
+def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
+    return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
+
+
+def _tools_hash(lookups: Mapping[str, LookupTool], tools_file: Path | None, *, reject: bool) -> str:
+    tools: Mapping[str, JsonValue] = {name: asdict(tool) for name, tool in lookups.items()}
+    code = text_digest(read_text(tools_file)) if tools_file else ""
+    content: JsonValue = {
+        "tools": tools,
+        "code": code,
+        "reject_bad_arguments": reject,
+    }
+    return digest(content)
+
+
+def _data_hash(table: Table) -> str:
+    names = sorted(table.columns)
+    places = [table.columns.index(name) for name in names]
+    rows = unordered_digest([row[place] for place in places] for row in table.rows)
+    return digest({"columns": names, "rows": rows})

@@ -1,1 +1,0 @@
-"""Time limits, and the time that each run has really used."""

@@ -1,0 +1,1 @@
+"""Runs that an engine was asked for: what each needs, where each stands."""

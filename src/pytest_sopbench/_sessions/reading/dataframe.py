@@ -1,0 +1,59 @@
+"""A saved session as a table of pandas: one row for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench.errors import SessionFileError
+
+BEFORE = ("domain", "task", "trial", "agent", "outcome", "correct", "reason")
+"""Columns before those of the answer."""
+
+BEHIND = ("calls", "duration_s", "input_tokens", "output_tokens", "model_calls", "cost_usd")
+"""Columns behind them; what a run did not tell is missing, and never 0."""
+
+EXTRA = 'pip install "pytest-sopbench[pandas]"'
+
+
+def frame_of(records: Iterable[RunRecord]) -> Any:
+    """Return a `pandas.DataFrame` with one row for each run, in the order of the records.
+
+    The columns are `BEFORE`, then `answer.FIELD` for each field that some run answered, sorted,
+    then `BEHIND`. `calls` counts tool calls.
+
+    Raises:
+        SessionFileError: pandas is not installed.
+    """
+    try:
+        pandas = import_module("pandas")
+    except ImportError:
+        msg = "to_dataframe() needs pandas, which is not installed"
+        raise SessionFileError(msg, hint=EXTRA) from None
+    rows = [_row(one) for one in records]
+    answers = sorted({name for row in rows for name in row} - {*BEFORE, *BEHIND})
+    return pandas.DataFrame(rows, columns=[*BEFORE, *answers, *BEHIND])
+
+
+def _row(record: RunRecord) -> Mapping[str, Any]:
+    answer: Mapping[str, JsonValue] = record.answer or {}
+    return {
+        "domain": record.domain,
+        "task": record.task,
+        "trial": record.trial,
+        "agent": record.agent,
+        "outcome": record.outcome.value,
+        "correct": record.outcome is Outcome.CORRECT,
+        "reason": record.reason,
+        **{f"answer.{name}": value for name, value in answer.items()},
+        "calls": len(record.calls),
+        "duration_s": record.duration_s,
+        "input_tokens": record.usage.input_tokens,
+        "output_tokens": record.usage.output_tokens,
+        "model_calls": record.usage.model_calls,
+        "cost_usd": record.usage.cost_usd,
+    }

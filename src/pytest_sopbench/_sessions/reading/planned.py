@@ -1,0 +1,217 @@
+"""A saved session with every run that it planned, however it ended, and what they came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.tally import Tally
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.file.header import PlannedTasks
+
+    from .reader import SavedSession
+
+SHARD = "--sop-shard="
+"""How the option of a shard begins, among what selected the tasks of a session."""
+
+NOT_EVALUATED = "not_evaluated"
+"""Among the options of a header: what took selected tasks away, where something did."""
+
+
+FAILURES = "failures"
+"""Among the options of a header: how many tests failed that no gate forgives.
+
+`None` where the session did not come to its end; it was not recorded before there was this option.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """The `number`-th of `count` parts of a session, counted from 1."""
+
+    number: int
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+def selection_of(saved: SavedSession) -> tuple[str, ...]:
+    """Return the options that selected the session's tasks, as they are written."""
+    given = saved.header.options.get("selection")
+    return tuple(map(str, given)) if isinstance(given, list) else ()
+
+
+def shard_of(saved: SavedSession) -> Shard | None:
+    """Return which part of a session this is, or `None` where it is no part."""
+    for option in selection_of(saved):
+        if option.startswith(SHARD):
+            number, _, count = option.removeprefix(SHARD).partition("/")
+            return Shard(number=int(number), count=int(count))
+    return None
+
+
+def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
+    """Return a record of each planned run; denominators never shrink.
+
+    A run that was begun and left no line is a `crash`, a planned one without any sign `not_run`.
+    They follow the runs of the file.
+    """
+    return (*saved.records, *_missing(saved))
+
+
+def summaries_of(
+    saved: SavedSession,
+    *,
+    without: Collection[TaskName] = (),
+    fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
+) -> Mapping[str, Summary]:
+    """Return what the runs of each domain came to, counted from their lines.
+
+    Where a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`. What the
+    session itself counted is not believed, but for reruns, of which no line of a run tells.
+
+    Args:
+        saved: a session.
+        without: tasks that are left out.
+        fields: the output fields of the domains that are at hand; see `Tally`.
+    """
+    records: Iterable[RunRecord] = planned_records(saved)
+    if without:
+        records = (one for one in records if TaskName(one.domain, one.task) not in without)
+    reruns = saved.reruns or {}
+    return {
+        name: replace(one, reruns=reruns.get(name, 0))
+        for name, one in summarized(records, fields).items()
+    }
+
+
+def outcomes_of(saved: SavedSession) -> Mapping[str, Summary]:
+    """Return what `summaries_of` does as far as outcomes go, which is quicker to count."""
+    counts = Counter((one.domain, one.agent, one.outcome) for one in planned_records(saved))
+    groups: dict[tuple[str, str], dict[Outcome, int]] = {}
+    for (domain, agent, outcome), number in counts.items():
+        groups.setdefault((domain, agent), {})[outcome] = number
+    return {
+        _title(group, groups): Summary(runs=sum(one.values()), outcomes=one)
+        for group, one in groups.items()
+    }
+
+
+def summarized(
+    records: Iterable[RunRecord],
+    fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
+) -> Mapping[str, Summary]:
+    """Count records by domain, and by agent where a domain has several.
+
+    Args:
+        records: each key once.
+        fields: the output fields of the domains that are at hand; see `Tally`.
+    """
+    tallies: dict[tuple[str, str], Tally] = {}
+    for one in records:
+        tallies.setdefault((one.domain, one.agent), Tally(fields.get(one.domain, ()))).add(one)
+    return {_title(group, tallies): tally.summary() for group, tally in tallies.items()}
+
+
+def _title(group: tuple[str, str], groups: Collection[tuple[str, str]]) -> str:
+    domain, agent = group
+    return domain if sum(one == domain for one, _ in groups) == 1 else f"{domain} ({agent})"
+
+
+def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the planned runs, by domain and agent.
+
+    Where the header does not tell agents, they are of the one that runs of the domain tell first.
+    """
+    told = _told(saved)
+    for name, domain in saved.header.domains.items():
+        agents = domain.agents or {told.get(name, saved.header.agent): domain}
+        for agent, planned in agents.items():
+            for task, trial in planned.runs:
+                yield RunKey(name, task, trial, agent)
+
+
+def never_started(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the planned runs of which the file has no sign."""
+    if saved.absent is not None:
+        yield from saved.absent
+        return
+    seen = _seen(saved)
+    told = _told(saved)
+    for name, domain in saved.header.domains.items():
+        for agent, planned in (domain.agents or {"": domain}).items():
+            for task, trial in planned.runs:
+                if task not in seen.get((name, agent, trial), ()):
+                    known = agent or told.get(name, saved.header.agent)
+                    yield RunKey(name, task, trial, known)
+
+
+def unplanned(saved: SavedSession) -> Iterator[RunKey]:
+    """Yield the runs of the file that its session did not plan, where it says what it planned."""
+    if not saved.header.domains:
+        return
+    for (name, agent, trial), tasks in _seen(saved).items():
+        domain = saved.header.domains.get(name)
+        agents: Mapping[str, PlannedTasks] = {} if domain is None else domain.agents or {"": domain}
+        planned = agents.get(agent)
+        known = frozenset(planned.planned) if planned is not None else frozenset[str]()
+        for task in sorted(tasks):
+            if planned is None or task not in known or trial not in planned.trials_of(task):
+                yield RunKey(name, task, trial, agent)
+
+
+def _seen(saved: SavedSession) -> Mapping[tuple[str, str, int], set[str]]:
+    """Return the tasks of which there is a sign, by domain, agent and trial.
+
+    Where the header does not tell agents, which one the others had is a guess, which must not make
+    up a run: there all runs are of the agent without a name.
+    """
+    telling = {name for name, one in saved.header.domains.items() if one.agents}
+    seen: dict[tuple[str, str, int], set[str]] = {}
+    signs: Iterable[RunRecord | RunKey] = chain(saved.records, saved.unfinished)
+    for one in signs:
+        agent = one.agent if one.domain in telling else ""
+        tasks = seen.get((one.domain, agent, one.trial))
+        if tasks is None:
+            tasks = seen[one.domain, agent, one.trial] = set()
+        tasks.add(one.task)
+    return seen
+
+
+def _told(saved: SavedSession) -> Mapping[str, str]:
+    """Return the agent of each domain that its runs tell first."""
+    return {one.domain: one.agent for one in reversed(saved.records)}
+
+
+def _missing(saved: SavedSession) -> Iterator[RunRecord]:
+    for key in saved.unfinished:
+        yield _unseen(key, Outcome.CRASH, "the process that ran it died")
+    damaged = {one.run for one in saved.damaged}
+    # At its end a session writes a line of every planned run, whatever became of it.
+    why = "its line is missing" if saved.finished else "it was never started"
+    for key in never_started(saved):
+        said = "its line is damaged" if key in damaged else why
+        yield _unseen(key, Outcome.NOT_RUN, said)
+
+
+def _unseen(key: RunKey, outcome: Outcome, reason: str) -> RunRecord:
+    return RunRecord(
+        domain=key.domain,
+        task=key.task,
+        trial=key.trial,
+        agent=key.agent,
+        outcome=outcome,
+        reason=reason,
+    )

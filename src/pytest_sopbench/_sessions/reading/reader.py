@@ -1,0 +1,273 @@
+"""Read a saved session, whole or left behind by a process that died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
+from pytest_sopbench._sessions.file.slim import TYPE as SLIM
+from pytest_sopbench._sessions.folder.pointer import followed
+from pytest_sopbench._sessions.journal.leftovers import leftovers_of
+from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
+from pytest_sopbench._sessions.lines.damage import DamagedLine, damage_lines, run_name, some_runs
+from pytest_sopbench._sessions.lines.shapes import check_shape
+from pytest_sopbench.errors import SessionFileError
+
+from .content import Content, Parse, parse_run, read_json
+from .dataframe import frame_of
+from .planned import never_started, outcomes_of, summaries_of, unplanned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedSession:
+    """A session as it lies on disk.
+
+    `records` hold each key once, its last line, in the order of the file; those that stand in the
+    journals of a session that did not come to its end follow. `unfinished` are the
+    runs that were begun and left no line: their process died. `finished` tells whether the session
+    came to its end; `reruns` are those that its last line counts, by the title of each group.
+
+    `absent` are the planned runs of which the file has no sign, or `None` where nobody has looked.
+
+    `damaged` are the lines that hold something else than was written, which count for nothing.
+    `doubts` are the reasons for which nothing may be concluded from the file; `problems` are what
+    a reader should tell, the doubts and the damaged lines among them.
+    """
+
+    path: Path
+    header: SessionHeader
+    records: tuple[RunRecord, ...]
+    unfinished: tuple[RunKey, ...] = ()
+    finished: bool = False
+    reruns: Mapping[str, int] | None = None
+    absent: tuple[RunKey, ...] | None = None
+    damaged: tuple[DamagedLine, ...] = ()
+    doubts: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    called: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the session was asked for by, such as `last`, else the name of its file."""
+        return self.called or self.path.stem
+
+    @property
+    def slim(self) -> bool:
+        """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
+        return self.header.options.get(SLIM) is True
+
+    @property
+    def summaries(self) -> Mapping[str, Summary] | None:
+        """What the runs of each domain came to, counted; `None` without an end of the session."""
+        return summaries_of(self) if self.finished else None
+
+    def runs_of(self, task: str) -> tuple[RunRecord, ...]:
+        """Return the runs of one task, in the order of trials.
+
+        Args:
+            task: `DOMAIN/TASK`, `DOMAIN::TASK`, or the task's id where one domain has it.
+
+        Raises:
+            SessionFileError: no task is called so, or tasks of several domains are.
+        """
+        found = [one for one in self.records if is_called(one.domain, one.task, task)]
+        if not found:
+            ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
+            near = get_close_matches(task, sorted(ids), n=3)
+            msg = f"{self.path}: no run of a task {task!r}"
+            hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
+            raise SessionFileError(msg, hint=hint)
+        domains = sorted({record.domain for record in found})
+        if len(domains) > 1:
+            msg = f"{self.path}: {task!r} is a task of {', '.join(domains)}"
+            raise SessionFileError(msg, hint=f"write {domains[0]}/{task}")
+        return tuple(sorted(found, key=lambda record: (record.agent, record.trial)))
+
+    def to_dataframe(self) -> Any:
+        """Return the runs as a `pandas.DataFrame`, one row each, in the order of the file.
+
+        Its columns are `domain`, `task`, `trial`, `agent`, `outcome`, `correct`, `reason`,
+        `answer.FIELD` for each output field, `calls`, `duration_s`, `input_tokens`,
+        `output_tokens`, `model_calls`, `cost_usd`. What is not known is missing, and never 0.
+
+        Raises:
+            SessionFileError: pandas is not installed.
+        """
+        return frame_of(self.records)
+
+
+def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
+    """Read a saved session, line by line. A missing or truncated last line is no error.
+
+    A line that is not what was written is left out and named, and its run counts as one that
+    was planned and left no line. A session that was saved before lines had checksums is read as it
+    stands, and said to be unchecked.
+
+    Args:
+        path: the file.
+        parse: reads the line of a run, whole or what of it is needed.
+
+    Raises:
+        SessionFileError: the file cannot be read, is no saved session, was written by a newer
+            version, or its header is damaged.
+    """
+    # Once, since a session that ends meanwhile moves the pointer.
+    called, path = path.stem, followed(path)
+    try:
+        with path.open("rb") as file:
+            header = _header(path, file.readline())
+            seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
+            content = Content(seed, parse)
+            for number, line in enumerate(file, start=2):
+                content.take(number, line)
+    except OSError as fault:
+        msg = f"{path}: cannot be read: {fault.strerror or fault}"
+        raise SessionFileError(msg, hint=_nearest(path)) from fault
+    left = [] if content.finished else _add_leftovers(path, header, content)
+    return _judged(path, called, header, content, left)
+
+
+def refuse_doubted(saved: SavedSession) -> None:
+    """Refuse a session of which nothing may be concluded, before another is made of it.
+
+    Raises:
+        SessionFileError: the session is damaged.
+    """
+    if saved.doubts:
+        msg = f"{saved.path}: {saved.doubts[0]}"
+        raise SessionFileError(msg, hint="resume it, or run it again: damaged runs are lost")
+
+
+def is_called(domain: str, task: str, name: str) -> bool:
+    """Tell whether a user names a task so."""
+    return name.endswith(task) and name in _names_of(domain, task)
+
+
+def _judged(
+    path: Path, called: str, header: SessionHeader, content: Content, problems: list[str]
+) -> SavedSession:
+    """Return the session, with what is to be told of it."""
+    lost = {one.run for one in content.damaged}
+    unfinished = tuple(
+        key for key in content.begun if key not in content.records and key not in lost
+    )
+    saved = SavedSession(
+        path=path,
+        called=called,
+        header=header,
+        records=tuple(content.records.values()),
+        unfinished=unfinished,
+        finished=content.finished,
+        reruns={name: one.reruns for name, one in (content.stored or {}).items()},
+        damaged=tuple(content.damaged),
+    )
+    saved = replace(saved, absent=tuple(never_started(saved)))
+    doubts = tuple(_doubts(saved, content))
+    if header.schema <= UNCHECKED:
+        problems.append(f"{path}: saved before lines had checksums; it is read unchecked")
+    if content.cut:
+        problems.append(f"{path}, line {content.cut}: cut short, and left out")
+    problems += damage_lines(path, content.damaged)
+    # That lines are damaged, each of them has said.
+    problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
+    problems += [
+        f"{path}: the run of {run_name(key)} was begun and has no end: its process died"
+        for key in unfinished
+    ]
+    return replace(saved, doubts=doubts, problems=tuple(problems))
+
+
+def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
+    """Say why nothing may be concluded from a file, damaged lines first."""
+    if content.damaged:
+        count = len(content.damaged)
+        yield f"{count} damaged lines" if count > 1 else "1 damaged line"
+    # A slim baseline is written at once; runs of a session that was killed may stand there twice.
+    if content.differing and (content.finished or saved.slim):
+        yield f"runs that stand there twice, and differ: {some_runs([*content.differing])}"
+    if saved.slim and saved.absent:
+        # None is made of a session that lacks a run.
+        yield f"lines of a slim baseline are missing: {some_runs(saved.absent)}"
+    others = list(unplanned(saved))
+    if others:
+        yield f"runs that the session did not plan: {some_runs(others)}"
+    if not content.finished or content.stored is None or content.damaged:
+        return
+    if _outcomes(content.stored) != _outcomes(outcomes_of(saved)):
+        runs = sum(one.runs for one in content.stored.values())
+        yield (
+            f"its last line counts other outcomes of {runs} runs than its lines come to; "
+            f"the {len(saved.records)} lines of runs count"
+        )
+
+
+def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
+    return {name: {**one.outcomes} for name, one in summaries.items() if one.runs}
+
+
+def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
+    """Add what stands in the session's journals alone; return what is to be told of them."""
+    try:
+        left = leftovers_of(path, header.identity)
+    except SessionFileError as fault:
+        return [str(fault)]
+    for key, run in left.finished.items():
+        content.records.setdefault(key, run.record)
+    content.begun.update(dict.fromkeys(left.unfinished))
+    return list(left.problems)
+
+
+def _names_of(domain: str, task: str) -> tuple[str, ...]:
+    return task, f"{domain}/{task}", f"{domain}::{task}"
+
+
+def _nearest(path: Path) -> str:
+    names = [one.stem for one in path.parent.glob("*.jsonl")]
+    near = get_close_matches(path.stem, names, n=3, cutoff=0.5) or sorted(names)[:5]
+    return f"sessions in {path.parent}: {', '.join(near)}" if near else ""
+
+
+def _header(path: Path, line: bytes) -> SessionHeader:
+    if not line.strip(b"\0 \t\r\n"):
+        raise _foreign(path, "it is empty")
+    if not line.isascii():
+        raise _foreign(path, "it holds bytes that no saved session holds")
+    try:
+        data = read_json(line)
+    except (ValueError, RecursionError) as fault:
+        raise _foreign(path, "its first line is no header") from fault
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
+        raise _foreign(path, "its first line is no header")
+    return _checked_header(path, line.rstrip(b"\r\n"), cast("dict[str, Any]", data))
+
+
+def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
+    schema = data.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
+        raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
+    try:
+        check_shape("header", data)
+        header = header_from_json(data)
+    except ValueError as fault:
+        raise _damaged(path, str(fault)) from fault
+    if (header.schema > UNCHECKED or is_sealed(line)) and not is_intact(line):
+        raise _damaged(path, "its checksum is missing, or of another content")
+    return header
+
+
+def _foreign(path: Path, why: str) -> SessionFileError:
+    hint = "a saved session is a .jsonl file that pytest wrote with an option --sop-..."
+    return SessionFileError(f"{path}: no saved session: {why}", hint=hint)
+
+
+def _damaged(path: Path, why: str) -> SessionFileError:
+    hint = "nothing can be concluded without its header: run the session again"
+    return SessionFileError(f"{path}, line 1: damaged: {why}", hint=hint)
