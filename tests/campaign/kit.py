@@ -110,7 +110,7 @@ def run_command(
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=_environment(env or {}),
+        env=environment(env or {}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -143,7 +143,8 @@ def kill_group(leader: int) -> None:
         return
 
 
-def _environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """What a child sees of the environment; a change to None takes a variable away."""
     ours = ("PYTEST_", "COV_CORE_", "SOP_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     # A session in CI is stricter, a terminal of another width breaks lines elsewhere.

@@ -198,6 +198,18 @@ def test_a_base_beside_its_heir_is_no_rival(bench: Any) -> None:
             r"ParcelManager\(\) needs 'db'",
             id="unknown-parameter",
         ),
+        pytest.param(
+            "class Meta(type):\n    def __getattribute__(kind, name): raise OSError(name)\n"
+            "class ParcelManager(metaclass=Meta):\n    def process_tool_call(*_): ...",
+            "row 2: it cannot be looked at: OSError: __module__",
+            id="hostile-class",
+        ),
+        pytest.param(
+            "class Meta(type):\n    def __getattribute__(kind, name): raise OSError(name)\n"
+            "class Odd(Exception, metaclass=Meta): ...\nraise Odd('no data')",
+            "row 4: it cannot be imported: Odd: no data",
+            id="hostile-exception",
+        ),
     ],
 )
 def test_a_tools_file_that_cannot_be_used_is_a_fault_of_the_set_up(
@@ -286,6 +298,11 @@ def test_a_policy_decides_over_inputs_and_tools(bench: Any) -> None:
     ("source", "said"),
     [
         pytest.param("decide = 3", "defines no function 'decide'", id="no-function"),
+        pytest.param(
+            "def __getattr__(name): raise OSError(name)",
+            "row 1: it cannot be looked at: OSError: decide",
+            id="hostile-module",
+        ),
         pytest.param("import nothing_of_that_name", "row 1: .*ModuleNotFoundError", id="import"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._running.observing.problem import message_of
+from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import AgentSpecError, LoadingError
@@ -118,7 +118,7 @@ def _imported(spec: str, name: str, path: Path) -> ModuleType:
 
 def _import_failure(spec: str, name: str, error: BaseException) -> str:
     place = place_of(error)
-    told = f"{type(error).__name__}: {message_of(error)}"
+    told = f"{name_of(error)}: {message_of(error)}"
     where = f"\n  at {place}" if place else ""
     return f"agent {spec!r}: importing {name} failed: {told}{where}"
 

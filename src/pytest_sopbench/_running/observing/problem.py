@@ -30,8 +30,15 @@ def problem_of(error: BaseException, notes: list[str] | None = None) -> Problem:
 
 
 def qualified_name(kind: type) -> str:
-    name = kind.__qualname__
-    return name if kind.__module__ == "builtins" else f"{kind.__module__}.{name}"
+    # Not `kind.__qualname__`: a metaclass of a user answers that, or fails to.
+    name = str(type.__getattribute__(kind, "__qualname__"))
+    module = type.__getattribute__(kind, "__module__")
+    return f"{module}.{name}" if type(module) is str and module != "builtins" else name
+
+
+def name_of(error: BaseException) -> str:
+    """Return the bare name of an exception's class."""
+    return str(type.__getattribute__(type(error), "__name__"))
 
 
 def message_of(error: BaseException) -> str:
@@ -39,7 +46,7 @@ def message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as fault:  # noqa: BLE001 - the user's own __str__
-        return f"<its text cannot be read: {type(fault).__name__}>"
+        return f"<its text cannot be read: {name_of(fault)}>"
 
 
 def is_ours(filename: str) -> bool:
@@ -55,7 +62,7 @@ def _user_traceback(error: BaseException) -> str:
         _leave_ours_out(told)
         return "".join(told.format())
     except Exception as fault:  # noqa: BLE001 - an exception of a user may break any protocol
-        return f"<its traceback cannot be read: {type(fault).__name__}>"
+        return f"<its traceback cannot be read: {name_of(fault)}>"
 
 
 def _leave_ours_out(told: traceback.TracebackException) -> None:

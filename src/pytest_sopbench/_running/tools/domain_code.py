@@ -23,7 +23,7 @@ from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.plain import plain
 from pytest_sopbench._running.observing.capture import Output, captured
-from pytest_sopbench._running.observing.problem import is_ours, message_of
+from pytest_sopbench._running.observing.problem import is_ours, message_of, name_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 from .manager import Manager, ManagerFactory
@@ -51,15 +51,9 @@ def load_manager_factory(domain: Domain) -> ManagerFactory:
         raise ToolSpecError(domain.folder, "the domain has no tools.py")
     path = domain.tools_file
     module = _imported(domain, path, ToolSpecError)
-    kind = _manager_class(module, path)
-    try:
-        filling = plan_filling(inspect.signature(kind), required=(), wanted=(_ROW, _FOLDER))
-    except CannotFillError as fault:
-        raise ToolSpecError(
-            path,
-            f"{kind.__name__}() needs {fault.parameter!r}, which is not known here",
-            hint=f"a manager may ask for {_ROW!r} and {_FOLDER!r}; give the others a default",
-        ) from None
+    with _looking(path, ToolSpecError):
+        kind = _manager_class(module, path)
+        filling = _filling(kind, path)
 
     def make(task: Task) -> Manager:
         return _made(kind, filling, domain, task)
@@ -79,7 +73,9 @@ def load_policy(domain: Domain) -> Policy:
             "the domain has no policy.py, so it has no reference policy",
             hint="name another agent, or a domain that has one",
         )
-    decide = getattr(_imported(domain, domain.policy_file, LoadingError), "decide", None)
+    module = _imported(domain, domain.policy_file, LoadingError)
+    with _looking(domain.policy_file, LoadingError):
+        decide = getattr(module, "decide", None)
     if not callable(decide):
         raise LoadingError(
             domain.policy_file,
@@ -117,7 +113,18 @@ def _imported(domain: Domain, path: Path, fault: Fault) -> ModuleType:
     return module
 
 
-def _refuse(path: Path, error: BaseException, fault: Fault) -> NoReturn:
+@contextmanager
+def _looking(path: Path, fault: Fault) -> Generator[None, None, None]:
+    """Refuse code whose classes or modules raise as soon as somebody looks at them."""
+    try:
+        yield
+    except (KeyboardInterrupt, LoadingError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a domain's own code may raise anything
+        _refuse(path, error, fault, "looked at")
+
+
+def _refuse(path: Path, error: BaseException, fault: Fault, action: str = "imported") -> NoReturn:
     line: int | None = None
     if isinstance(error, SyntaxError):
         line = error.lineno
@@ -128,7 +135,7 @@ def _refuse(path: Path, error: BaseException, fault: Fault) -> NoReturn:
         )
     raise fault(
         path,
-        f"it cannot be imported: {type(error).__name__}: {message_of(error)}",
+        f"it cannot be {action}: {name_of(error)}: {message_of(error)}",
         row=line,
     ) from error
 
@@ -175,6 +182,17 @@ def _manager_class(module: ModuleType, path: Path) -> type[Any]:
     )
 
 
+def _filling(kind: type[Any], path: Path) -> Filling:
+    try:
+        return plan_filling(inspect.signature(kind), required=(), wanted=(_ROW, _FOLDER))
+    except CannotFillError as fault:
+        raise ToolSpecError(
+            path,
+            f"{kind.__name__}() needs {fault.parameter!r}, which is not known here",
+            hint=f"a manager may ask for {_ROW!r} and {_FOLDER!r}; give the others a default",
+        ) from None
+
+
 def _made(kind: type[Any], filling: Filling, domain: Domain, task: Task) -> Manager:
     row = plain({**task.inputs, **task.results})
     values, named = filling.values({_ROW: row, _FOLDER: domain.folder})
@@ -188,6 +206,6 @@ def _made(kind: type[Any], filling: Filling, domain: Domain, task: Task) -> Mana
         raise ToolSpecError(
             domain.tools_file or domain.folder,
             f"{kind.__name__} cannot be made for task {task.id}: "
-            f"{type(error).__name__}: {message_of(error)}",
+            f"{name_of(error)}: {message_of(error)}",
             row=line,
         ) from error

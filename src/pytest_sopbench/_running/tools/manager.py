@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._running.observing.problem import message_of
+from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench.errors import ToolError
 
 
@@ -44,4 +44,4 @@ def _told(error: BaseException) -> str:
     message = message_of(error)
     if type(error) is ValueError and message:
         return message
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return f"{name_of(error)}: {message}" if message else name_of(error)

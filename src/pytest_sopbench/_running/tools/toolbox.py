@@ -284,4 +284,5 @@ def _failed(error: ToolError | RunOverError) -> Served:
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - TOOLS_LISTED
-    return ", ".join(names[:TOOLS_LISTED]) + (f" and {more} more" if more > 0 else "")
+    shown = (name if len(name) <= NAME_COMPARED else f"{name[:NAME_COMPARED]}..." for name in names)
+    return ", ".join(islice(shown, TOOLS_LISTED)) + (f" and {more} more" if more > 0 else "")
