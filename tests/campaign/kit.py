@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +47,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Cases that one session tries together; where it fails, each is tried again alone."""
+    """Cases that one session tries together; where it fails, each is tried again alone.
+
+    Where each survives alone, their failure together counts only if it is `conclusive`: cases
+    that may end a session keep those after them from being tried at all.
+    """
 
     cases: tuple[Case, ...]
     run: Callable[[Path], str | None]
+    conclusive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,32 +113,49 @@ def run_command(
     guard: float = HANG_GUARD_SECONDS,
 ) -> Ended:
     """Run a command in a process group of its own; what is left of the group is killed."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment(env or {}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    return collect(process, guard=guard)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment(env or {}),
+            stdin=subprocess.DEVNULL,
+            # No pipes: what the child leaves behind would hold them open.
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        status = wait(process, guard=guard)
+        out.seek(0)
+        err.seek(0)
+        said, complained = out.read(), err.read()
+    return Ended(status, said.decode("utf-8", "replace"), complained.decode("utf-8", "replace"))
 
 
 def collect(process: subprocess.Popen[bytes], *, guard: float = HANG_GUARD_SECONDS) -> Ended:
-    """Wait for a child that has a session of its own, and end what it leaves behind."""
+    """Wait for a child that leads a group of its own and writes into pipes."""
     status: int | None
     try:
         out, err = process.communicate(timeout=guard)
         status = process.returncode
     except subprocess.TimeoutExpired:
+        # Ended it may have all the same, and something that it started holds its streams.
+        status = process.poll()
         kill_group(process.pid)
         out, err = process.communicate()
-        # It may have ended long ago, and something that it started holds its streams.
-        status = None
     finally:
         kill_group(process.pid)
     return Ended(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def wait(process: subprocess.Popen[bytes], *, guard: float = HANG_GUARD_SECONDS) -> int | None:
+    """Wait for a child that leads a group of its own; kill it, and what it leaves behind."""
+    try:
+        return process.wait(timeout=guard)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        kill_group(process.pid)
+        process.wait()
 
 
 def kill_group(leader: int) -> None:
@@ -217,8 +240,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+# Not what `faulthandler` dumps of a process that dies, which has no comma before "in".
 _OUR_FRAME = re.compile(
-    r"""(File "[^"]*|^[^\s:]*)pytest_sopbench/[\w/]+\.py("|:\d+: )""", re.MULTILINE
+    r"""(File "[^"]*pytest_sopbench/[\w/]+\.py", line \d+, in )"""
+    r"""|(^\S*pytest_sopbench/[\w/]+\.py:\d+: )""",
+    re.MULTILINE,
 )
 
 

@@ -36,13 +36,14 @@ class _Suspects:
     part: str
     names: tuple[str, ...]
     failure: str
+    conclusive: bool
     alone: list[Result] = field(default_factory=list)
 
     def results(self) -> list[Result]:
         """What is known once all were tried: where each survives alone, it is what they share."""
         if len(self.alone) < len(self.names):
             return []
-        if any(result.failure is not None for result in self.alone):
+        if not self.conclusive or any(one.failure is not None for one in self.alone):
             return self.alone
         return [Result(self.part, self.names, f"together, and none of them alone:\n{self.failure}")]
 
@@ -97,7 +98,8 @@ def _to_try_alone(job: _Waiting, failure: str | None) -> list[_Waiting]:
     cases = job.batch.cases
     if failure is None or len(cases) == 1:
         return []
-    suspects = _Suspects(job.part, tuple(case.name for case in cases), failure)
+    names = tuple(case.name for case in cases)
+    suspects = _Suspects(job.part, names, failure, job.batch.conclusive)
     return [_Waiting(job.part, _alone(case), suspects) for case in cases]
 
 

@@ -218,7 +218,6 @@ BREAKAGES: list[Breakage] = [
         Breakage(name=f"metadata.json: {name}", apply=keys(**changes), says=("data.csv", "row "))
         for name, changes in UNFIT.items()
     ),
-    sound("metadata.json: a name that is a number", keys(name=5)),
     *(
         described(f"metadata.json: no {key}", key, **{key: Drop})
         for key in ("name", "output_columns", "input_columns")
