@@ -10,7 +10,7 @@ BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench campaign clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -31,6 +31,11 @@ format: $(VENV)/.check
 
 bench: $(VENV)/.test
 	PATH="$(ABS_BIN):$$PATH" sh benchmarks/run.sh
+
+# CAMPAIGN narrows it down: CAMPAIGN="--sample 12 --seed 7".
+CAMPAIGN ?=
+campaign: $(VENV)/.test
+	$(BIN)/python tests/campaign --minutes 15 $(CAMPAIGN)
 
 clean:
 	rm -rf $(VENV)

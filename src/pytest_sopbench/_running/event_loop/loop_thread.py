@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import Context, ContextVar
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Final, TypeVar
 
 from .blocking import in_thread
@@ -32,6 +32,7 @@ class LoopThread:
         self._loop.set_task_factory(_owned)
         self._stopping = False
         self._answered = True
+        self._ended = Event()
         self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
         try:
             self._thread.start()
@@ -65,7 +66,7 @@ class LoopThread:
         self._stopping = True
         with suppress(RuntimeError):
             self.call(lambda loop: loop.stop())
-        self._thread.join(grace)
+        self._ended.wait(grace)
 
     def _answer(self, _loop: AbstractEventLoop) -> None:
         self._answered = True
@@ -82,10 +83,15 @@ class LoopThread:
         for task in tasks:
             task.cancel()
         with suppress(BaseException):
-            # One turn delivers the cancelling; who does not end with it, ends with the loop.
+            # One turn delivers the cancelling.
             loop.run_until_complete(_some_turns())
             loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
+        stuck = {task for task in tasks if not task.done()}
+        if not stuck:
+            loop.close()
+        self._ended.set()
+        if stuck:
+            _keep_for_good(stuck)
 
 
 class _OwnedTask(asyncio.Task[Any]):
@@ -104,6 +110,16 @@ def _owned(loop: AbstractEventLoop, coroutine: Any, **given: Any) -> Any:
 async def _some_turns() -> None:
     for _ in range(10):
         await asyncio.sleep(0)
+
+
+def _keep_for_good(stuck: set[asyncio.Task[Any]]) -> None:
+    """Hold on to tasks that have swallowed their end, until the process is gone.
+
+    A coroutine that is forgotten is closed by whichever thread forgets it. One that goes on
+    whatever is raised in it would then go on in the main thread, at the end of the session.
+    """
+    while stuck:
+        Event().wait()
 
 
 class _DaemonThreads(ThreadPoolExecutor):
