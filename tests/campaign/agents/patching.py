@@ -111,11 +111,6 @@ BREAKING: dict[str, str] = {
     ),
     "closes descriptors above 2": "import os\nos.closerange(3, 256)\nreturn WRONG",
     "keeps the import lock": ("import _imp\n_imp.acquire_lock()\nreturn WRONG"),
-    "keeps the locks of logging": (
-        "import logging\n"
-        "logging._acquireLock() if hasattr(logging, '_acquireLock') else logging._lock.acquire()\n"
-        "return WRONG"
-    ),
 }
 """What breaks more than one run for good."""
 
@@ -209,7 +204,9 @@ LASTING: dict[str, str] = {
 KINDS: list[Kind] = [
     *(
         Kind(
-            f"replaces {module}.{name}", _set(module.partition(".")[0], f"{rest}{name}"), Harm.LASTS
+            f"replaces {module}.{name}",
+            _set(module.partition(".")[0], f"{rest}{name}"),
+            Harm.BREAKS,
         )
         for module, names in PATCHES.items()
         for rest in [f"{module.partition('.')[2]}." if "." in module else ""]

@@ -32,6 +32,8 @@ BY_NAME: dict[str, Mode] = {mode.name: mode for mode in MODES}
 TOGETHER = {Harm.NONE: 20, Harm.HANGS: 5, Harm.LASTS: 4, Harm.BREAKS: 1, Harm.KILLS: 1}
 """Culprits of one session."""
 
+HARMS = list(Harm)
+
 DEADLY_TOGETHER = 3
 """Culprits of one session where each ends a worker, and the session goes on."""
 
@@ -56,11 +58,11 @@ def seed_of(some: Sequence[Case]) -> int:
 def together(chosen: Sequence[Case]) -> Iterator[Batch]:
     """Kinds that do the same harm share a session, where they leave the process as it was."""
 
-    def room(case: Case) -> tuple[str, str]:
-        return case.name.partition("/")[2], KINDS[case.kind].harm.value
+    def room(case: Case) -> tuple[int, str]:
+        return HARMS.index(KINDS[case.kind].harm), case.name.partition("/")[2]
 
-    for (mode_name, harm_name), group in groupby(sorted(chosen, key=room), key=room):
-        mode, harm = BY_NAME[mode_name], Harm(harm_name)
+    for (place, mode_name), group in groupby(sorted(chosen, key=room), key=room):
+        mode, harm = BY_NAME[mode_name], HARMS[place]
         size = DEADLY_TOGETHER if harm is Harm.KILLS and mode.workers else TOGETHER[harm]
         members = list(group)
         for start in range(0, len(members), size):
