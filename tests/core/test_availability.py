@@ -195,3 +195,24 @@ def test_a_response_that_explodes_decides_nothing() -> None:
     BrokenResponseError.__module__, BrokenResponseError.__qualname__ = "openai", "APIError"
 
     assert not is_unavailable(BrokenResponseError())
+
+
+class HostileMeta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise OSError(name)
+
+
+class HostileError(Exception, metaclass=HostileMeta):
+    def __getattribute__(self, name: str) -> Any:
+        raise OSError(name)
+
+
+def test_an_exception_that_cannot_be_looked_at_decides_nothing() -> None:
+    assert not is_unavailable(HostileError())
+
+
+def test_what_it_was_raised_from_is_seen_all_the_same() -> None:
+    error = HostileError()
+    BaseException.__setattr__(error, "__cause__", Unavailable())
+
+    assert is_unavailable(error)

@@ -11,7 +11,6 @@ BODIES: dict[str, str] = {
     "takes an attribute off its tools": "del tools.call",
     "sets an attribute of its tools": "tools.call = lambda *a, **k: {'reading': 90}",
     "sets the class of its tools": "tools.__class__ = dict",
-    "patches the class of its tools": "type(tools).call = lambda *a, **k: 5",
     "looks for the answer in its tools": "return str(vars(tools))",
     "pickles its tools": "import pickle\npickle.dumps(tools)",
     "copies its tools": "import copy\ncopy.deepcopy(tools).call('nothing')",

@@ -28,6 +28,7 @@ PATCHES: dict[str, tuple[str, ...]] = {
 """Functions of the standard library that an agent replaces by one that raises."""
 
 BREAKING: dict[str, str] = {
+    "patches the class of its tools": "type(tools).call = lambda *a, **k: 5\nreturn WRONG",
     "freezes the clock": _set("time", "time", "lambda: 0.0"),
     "turns the clock back": _set("time", "monotonic", "lambda: -1e9"),
     "makes json lie": _set("json", "dumps", "lambda *a, **k: '{}'"),

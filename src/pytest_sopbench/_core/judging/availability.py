@@ -99,13 +99,14 @@ def chain(error: BaseException) -> Iterator[BaseException]:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        current = current.__cause__
+        # Not `current.__cause__`: a class of a user answers that, or fails to.
+        current = BaseException.__getattribute__(current, "__cause__")
 
 
 def _means_it(
     error: BaseException, known: frozenset[str], names: frozenset[str], depth: int
 ) -> bool:
-    own = {_qualified(kind) for kind in type(error).__mro__}
+    own = {_qualified(kind) for kind in type.__getattribute__(type(error), "__mro__")}
     if not own.isdisjoint(known):
         return True
     if not own.isdisjoint(WITH_STATUS):
@@ -117,9 +118,13 @@ def _means_it(
 
 
 def _qualified(kind: type) -> str:
+    return attempt(lambda: _written(kind), "")
+
+
+def _written(kind: type) -> str:
     # Of a builtin exception, people write the plain name.
     module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    return attempt(lambda: f"{module}{kind.__qualname__}", "")
+    return f"{module}{kind.__qualname__}"
 
 
 def _status_says_so(error: BaseException) -> bool:
