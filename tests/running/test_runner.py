@@ -231,6 +231,31 @@ def test_an_exception_that_cannot_be_told_is_still_an_ending(run: Run) -> None:
     assert trace.problem.traceback
 
 
+@pytest.mark.parametrize("fault", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_an_exception_whose_text_ends_the_process_is_still_an_ending(
+    run: Run, fault: type[BaseException]
+) -> None:
+    class OddError(Exception):
+        def __str__(self) -> str:
+            raise fault
+
+    trace = run(raising(OddError()))
+
+    assert trace.problem is not None
+    assert f"<its text cannot be read: {fault.__name__}>" == trace.problem.message
+
+
+def test_an_exception_that_hides_its_attributes_is_still_an_ending(run: Run) -> None:
+    class OddError(Exception):
+        def __getattribute__(self, name: str) -> Any:
+            raise RuntimeError(name)
+
+    trace = run(raising(OddError("odd")))
+
+    assert trace.problem is not None
+    assert "odd" == trace.problem.message
+
+
 def test_a_long_message_loses_its_middle(run: Run) -> None:
     trace = run(raising(ValueError("a" * 50_000 + "z")))
 

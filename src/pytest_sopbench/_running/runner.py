@@ -19,7 +19,7 @@ from pytest_sopbench._running.event_loop.blocking import close_coroutine, settle
 from pytest_sopbench._running.observing.capture import Capture, captured
 from pytest_sopbench._running.observing.forked import end_child_of
 from pytest_sopbench._running.observing.interrupt import watched_interrupts
-from pytest_sopbench._running.observing.problem import problem_of
+from pytest_sopbench._running.observing.problem import is_of, problem_of
 from pytest_sopbench._running.tools.reported import filled
 from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
 
@@ -75,7 +75,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
             problem = problem_of(error, notes)
             ending = _ending(error, unavailable, timed_out)
-            if isinstance(error, KeyboardInterrupt):
+            if is_of(error, KeyboardInterrupt):
                 interrupt = error
         finally:
             end_child_of(process)

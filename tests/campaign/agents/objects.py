@@ -117,9 +117,6 @@ BODIES: dict[str, str] = {
     "an object whose attributes exit": (
         "class Odd:\n    def __getattr__(self, n): raise SystemExit(0)\nreturn Odd()"
     ),
-    "an object whose attributes are interrupted": (
-        "class Odd:\n    def __getattr__(self, n): raise KeyboardInterrupt\nreturn Odd()"
-    ),
     "an object whose text exits": (
         "class Odd:\n"
         "    def __str__(self): raise SystemExit(0)\n    __repr__ = __str__\nreturn Odd()"

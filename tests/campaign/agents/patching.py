@@ -183,6 +183,10 @@ LASTING: dict[str, str] = {
         "import os, signal, time\n"
         "os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(0.2)\nreturn WRONG"
     ),
+    # In the main thread it cannot be told from the user's own Ctrl-C.
+    "returns an object whose attributes are interrupted": (
+        "class Odd:\n    def __getattr__(self, n): raise KeyboardInterrupt\nreturn Odd()"
+    ),
     "interrupts the main thread": "import _thread\n_thread.interrupt_main()\nreturn WRONG",
     "keeps the interpreter to itself": "import ctypes\nctypes.PyDLL(None).sleep(3)\nreturn WRONG",
     "stops the shared loop": (

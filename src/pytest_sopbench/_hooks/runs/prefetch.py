@@ -195,7 +195,7 @@ class Flights:
     def _is_timed_out(self, error: BaseException) -> bool:
         # pytest-timeout fails the item from a signal, in the middle of whatever it waits for.
         plugins = self._sop.config.pluginmanager
-        return isinstance(error, pytest.fail.Exception) and plugins.hasplugin("timeout")
+        return issubclass(type(error), pytest.fail.Exception) and plugins.hasplugin("timeout")
 
     def _ahead(self, ask: Ask, item: pytest.Item) -> Iterator[RunKey]:
         """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""

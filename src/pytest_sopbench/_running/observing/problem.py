@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import traceback
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard, TypeVar
 
 from pytest_sopbench import errors
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.plain import encodable
+
+E = TypeVar("E", bound=BaseException)
 
 _OURS: Final = str(Path(errors.__file__).parent)
 _BUNDLED: Final = str(Path(_OURS, "bundled"))
@@ -45,8 +47,17 @@ def message_of(error: BaseException) -> str:
     """Return `str(error)`, which an exception of a user may fail to give."""
     try:
         return str(error)
-    except Exception as fault:  # noqa: BLE001 - the user's own __str__
+    except BaseException as fault:  # noqa: BLE001 - the user's own __str__, which may even exit
         return f"<its text cannot be read: {name_of(fault)}>"
+
+
+def is_of(error: BaseException, kind: type[E]) -> TypeGuard[E]:
+    """Tell whether an exception is one of a kind.
+
+    `isinstance` asks the object itself for its class where its type does not fit, and an object
+    of a user may raise then.
+    """
+    return issubclass(type(error), kind)
 
 
 def is_ours(filename: str) -> bool:
@@ -61,7 +72,7 @@ def _user_traceback(error: BaseException) -> str:
         told = traceback.TracebackException.from_exception(error, compact=True)
         _leave_ours_out(told)
         return "".join(told.format())
-    except Exception as fault:  # noqa: BLE001 - an exception of a user may break any protocol
+    except BaseException as fault:  # noqa: BLE001 - an exception of a user may break any protocol
         return f"<its traceback cannot be read: {name_of(fault)}>"
 
 

@@ -23,7 +23,7 @@ from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.plain import plain
 from pytest_sopbench._running.observing.capture import Output, captured
-from pytest_sopbench._running.observing.problem import is_ours, message_of, name_of
+from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 from .manager import Manager, ManagerFactory
@@ -126,7 +126,7 @@ def _looking(path: Path, fault: Fault) -> Generator[None, None, None]:
 
 def _refuse(path: Path, error: BaseException, fault: Fault, action: str = "imported") -> NoReturn:
     line: int | None = None
-    if isinstance(error, SyntaxError):
+    if is_of(error, SyntaxError):
         line = error.lineno
     else:
         frames = traceback.extract_tb(error.__traceback__)

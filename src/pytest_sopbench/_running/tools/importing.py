@@ -17,7 +17,7 @@ from threading import Event, Thread
 from typing import Final
 
 from pytest_sopbench._core.values.quantities import as_seconds
-from pytest_sopbench._running.observing.problem import is_ours
+from pytest_sopbench._running.observing.problem import is_of, is_ours
 
 PATIENCE: Final = 10.0
 """Seconds after which a line says what is being imported."""
@@ -83,7 +83,7 @@ class ImportLimit:
 
 def place_of(error: BaseException) -> str:
     """Return file and line of the last frame that the user wrote."""
-    if isinstance(error, SyntaxError) and error.filename:
+    if is_of(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_ours(f.filename)]
     foreign = _installed_places()
