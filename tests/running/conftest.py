@@ -140,7 +140,7 @@ class Flights:
             domain=self.bench.domain(),
             task=self.bench.task(),
             open_toolbox=lambda: self.bench.toolbox(max_calls=max_calls),
-            unavailable=lambda error: isinstance(error, Unavailable),
+            unavailable=lambda error: issubclass(type(error), Unavailable),
         )
         return replace(job, **changes)
 

@@ -38,7 +38,7 @@ def run(bench: Any, clock: Any) -> Run:
             bench.task(),
             toolbox,
             clock=clock,
-            unavailable=lambda error: isinstance(error, Unavailable),
+            unavailable=lambda error: issubclass(type(error), Unavailable),
             **options,
         )
 
