@@ -148,7 +148,7 @@ def _policy(name: str, content: str, *says: str, verdict: Verdict = "refused") -
 
 BREAKAGES: list[Breakage] = [
     # Its text is part of what a session is about, so a listing reads it as well.
-    Breakage(name="tools.py is not UTF-8", apply=_served("# caf\udcff\n"), says=(TOOLS, "row 1")),
+    Breakage(name="tools.py is not UTF-8", apply=_served("# caf\udcff"), says=(TOOLS, "row 1")),
     *(_tools(name, *texts) for name, texts in IMPORTS.items()),
     *(
         _tools(
