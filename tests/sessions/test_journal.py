@@ -15,6 +15,11 @@ from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Tr
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.journal.journal import (
+from pytest_sopbench._core.records import RunKey, RunRecord, to_line
+from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.verdicts import Outcome
+from pytest_sopbench._sessions.checksum import bare, sealed
+from pytest_sopbench._sessions.journal import (
     Journal,
     ReadJournal,
     clear_journals,
@@ -194,6 +199,49 @@ def test_a_line_that_no_journal_has_is_passed_over(path: Path, line: str) -> Non
 
     assert [key("T_1")] == list(found.finished)
     assert (f"{path}: 1 damaged (line 1), passed over; the others count",) == found.problems
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param('"task":"T_1"', '"task":1', id="a number as the name of a task"),
+        pytest.param('"trial":1', '"trial":1.0', id="half numbers of trials"),
+        pytest.param('"trial":1', f'"trial":{10**30}', id="more trials than there are"),
+        pytest.param('"outcome":"correct"', '"outcome":"splendid"', id="no outcome"),
+        pytest.param('"duration_s":null', '"duration_s":NaN', id="no number"),
+        pytest.param('"text":"caf', '"text":7,"x":"caf', id="a trace with a number as its text"),
+        pytest.param('"calls":[]', '"calls":[{"name":1}]', id="a call without a name"),
+    ],
+)
+def test_a_sealed_line_with_a_value_of_a_wrong_type_is_passed_over(
+    path: Path, old: str, new: str
+) -> None:
+    """As another program may write it."""
+    journal = Journal(path)
+    end(journal, "T_1")
+    end(journal, "T_2")
+    journal.close()
+    lines = [bare(line).decode() for line in path.read_bytes().splitlines()]
+    at = next(at for at, line in enumerate(lines) if old in line)
+    lines[at] = lines[at].replace(old, new, 1)
+    path.write_bytes(b"".join(sealed(line) + b"\n" for line in lines))
+
+    found = read_journal(path)
+
+    assert (f"{path}: 1 damaged (line {at + 1}), passed over; the others count",) == found.problems
+    assert {key("T_1"), key("T_2")} >= found.finished.keys() >= {key("T_2")}
+    assert all(run.record == record(name.task) for name, run in found.finished.items())
+
+
+def test_a_line_without_its_checksum_counts_only_where_lines_had_none(path: Path) -> None:
+    """Who edits a line by hand cannot make it count by removing the checksum."""
+    journal = Journal(path)
+    end(journal, "T_1", trace=None)
+    journal.close()
+    path.write_bytes(bare(path.read_bytes().rstrip()) + b"\n")
+
+    assert {} == read_journal(path).finished
+    assert [key("T_1")] == list(read_journal(path, may_be_unsealed=True).finished)
 
 
 def test_a_disk_that_refuses_is_told(tmp_path: Path) -> None:

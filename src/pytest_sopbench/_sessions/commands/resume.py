@@ -89,7 +89,7 @@ def bring_in_leftovers(path: Path) -> Sequence[str]:
     if not path.exists() or not journals_folder(path).is_dir():
         return ()
     saved = read_session(path)
-    left = leftovers_of(path, saved.header.identity)
+    left = leftovers_of(path, saved.header)
     if saved.finished or not (left.finished or left.unfinished):
         return left.problems
     _add_logs(path, left)

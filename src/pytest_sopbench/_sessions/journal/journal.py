@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
@@ -22,7 +22,9 @@ from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_j
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import write_whole
 from pytest_sopbench._sessions.lines.checksum import bare, is_intact, is_sealed, sealed
-from pytest_sopbench._sessions.lines.damage import CHANGED, SHOWN
+from pytest_sopbench._sessions.lines.damage import CHANGED, SHOWN, UNSEALED
+from pytest_sopbench._sessions.lines.shapes import check_shape
+from pytest_sopbench._sessions.reading.content import read_json
 from pytest_sopbench.errors import SessionFileError
 
 # Taken at import: an agent may put another function into its place.
@@ -140,7 +142,8 @@ class Journal:
 class _Reading:
     """A journal as far as it was read."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, may_be_unsealed: bool) -> None:
+        self._may_be_unsealed = may_be_unsealed
         self.begun: dict[RunKey, None] = {}
         self.finished: dict[RunKey, FinishedRun] = {}
         self._parts: dict[RunKey, dict[str, Any]] = {}
@@ -151,13 +154,16 @@ class _Reading:
         Raises:
             ValueError: it is damaged.
         """
-        # A journal of an earlier version has no checksums.
+        # Else a line that was edited by hand would count, as long as its checksum was removed.
+        if not is_sealed(line) and not self._may_be_unsealed:
+            raise ValueError(UNSEALED)
         if is_sealed(line):
             if not is_intact(line):
                 raise ValueError(CHANGED)
             line = bare(line)
-        data: dict[str, Any] = json.loads(line)
+        data = cast("dict[str, Any]", read_json(line))
         kind: str = data["type"]
+        check_shape(kind, data)
         if kind == "start":
             self.begun[start_from_json(data)] = None
         elif kind in {"trace", "events"}:
@@ -171,13 +177,17 @@ class _Reading:
             self.finished[record.key] = FinishedRun(line=text, record=record, **left)
 
 
-def read_journal(path: Path) -> ReadJournal:
+def read_journal(path: Path, *, may_be_unsealed: bool = False) -> ReadJournal:
     """Read what a process left; a line that was cut short is passed over, a damaged one counted.
+
+    Args:
+        path: the file.
+        may_be_unsealed: whether a version wrote it whose lines had no checksums.
 
     Raises:
         SessionFileError: the file cannot be read.
     """
-    reading = _Reading()
+    reading = _Reading(may_be_unsealed=may_be_unsealed)
     damaged: list[int] = []
     for number, line in _lines(path):
         try:
@@ -192,13 +202,16 @@ def read_journal(path: Path) -> ReadJournal:
     )
 
 
-def read_journals(folder: Path) -> ReadJournal:
+def read_journals(folder: Path, *, may_be_unsealed: bool = False) -> ReadJournal:
     """Read all journals of a session as one; without the folder there is nothing.
 
     Raises:
         SessionFileError: as `read_journal`.
     """
-    found = [read_journal(path) for path in sorted(folder.glob("*.jsonl"))]
+    found = [
+        read_journal(path, may_be_unsealed=may_be_unsealed)
+        for path in sorted(folder.glob("*.jsonl"))
+    ]
     finished = {key: run for one in found for key, run in one.finished.items()}
     begun = dict.fromkeys(key for one in found for key in one.unfinished)
     return ReadJournal(

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._sessions.file.header import UNCHECKED, SessionHeader
+
 from .journal import ReadJournal, journals_folder, read_journals
 
 MARK: Final = "session"
@@ -30,12 +32,12 @@ def mark_journals(folder: Path, identity: str) -> None:
         aside.replace(folder / MARK)
 
 
-def leftovers_of(session: Path, identity: str) -> ReadJournal:
+def leftovers_of(session: Path, header: SessionHeader) -> ReadJournal:
     """Return what the journals of a session hold, which is nothing where none are its own.
 
     Args:
         session: the file of the saved session.
-        identity: as its header has it.
+        header: its first line, which has its identity.
 
     Raises:
         SessionFileError: a journal of its own cannot be read at all.
@@ -45,4 +47,6 @@ def leftovers_of(session: Path, identity: str) -> ReadJournal:
         owner = (folder / MARK).read_text("ascii")
     except (OSError, UnicodeDecodeError):
         return ReadJournal()
-    return read_journals(folder) if identity and owner == identity else ReadJournal()
+    if not header.identity or owner != header.identity:
+        return ReadJournal()
+    return read_journals(folder, may_be_unsealed=header.schema <= UNCHECKED)

@@ -1,4 +1,4 @@
-"""What the lines of a session must hold where they are read, by the type of each value.
+"""What lines of a session or a journal must hold where they are read, by the type of each value.
 
 A line without a checksum may hold anything, and so may one that another program has sealed. A
 number in the place of a name would end a command far from here, and say nothing of the file.
@@ -78,6 +78,43 @@ _RUN: Final = {
     "unneeded": _maybe(_COUNT),
     "notes": _TEXTS,
 }
+_FINDING: Final = {**dict.fromkeys(("kind", "parameter", "message"), _TEXT), "copied": _FLAG}
+_TIMES: Final = dict.fromkeys(("started", "duration"), _AMOUNT)
+_TRACE: Final = {
+    "ending": _TEXT,
+    "returned": _maybe(
+        _fields(
+            {
+                **dict.fromkeys(("kind", "text", "problem"), _TEXT),
+                "mapping": _OBJECT,
+                "declared_error": _maybe(_TEXT),
+                "usage": _fields(_USAGE),
+                "messages": _list(cs.any_schema()),
+                "notes": _TEXTS,
+            }
+        )
+    ),
+    "problem": _maybe(_fields(dict.fromkeys(("type", "message", "traceback"), _TEXT))),
+    "calls": _list(
+        _fields(
+            {
+                **_TIMES,
+                "name": _TEXT,
+                "error": _maybe(_TEXT),
+                "findings": _list(_fields(_FINDING)),
+                "overlaps": _COUNT,
+            }
+        )
+    ),
+    "approvals": _list(
+        _fields({"step": _TEXT, "by": _TEXT, "started": _AMOUNT, "calls": _maybe(_COUNT)})
+    ),
+    "usage": _fields(_USAGE),
+    "messages": _list(cs.any_schema()),
+    "output": _TEXT,
+    "duration": _AMOUNT,
+    "notes": _TEXTS,
+}
 _SLIM: Final = {**_KEY, "task_hash": _TEXT, "outcome": _TEXT, "calls": _TEXTS}
 _COUNTED: Final = {"runs": _COUNT, "outcomes": _by_name(_COUNT), "reruns": _COUNT}
 _PLANNED: Final = {"planned": _TEXTS, "trials": _TRIAL, "some_trials": _by_name(_list(_TRIAL))}
@@ -100,6 +137,8 @@ _SHAPES: Final = {
     "run": SchemaValidator(_fields(_RUN)),
     "slim": SchemaValidator(_fields(_SLIM)),
     "start": SchemaValidator(_fields(_KEY)),
+    "trace": SchemaValidator(_fields({**_KEY, "trace": _fields(_TRACE)})),
+    "events": SchemaValidator(_fields({**_KEY, "events": _TEXT})),
     "summary": SchemaValidator(_fields({"domains": _by_name(_fields(_COUNTED))})),
 }
 

@@ -215,7 +215,7 @@ def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
 def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
-        left = leftovers_of(path, header.identity)
+        left = leftovers_of(path, header)
     except SessionFileError as fault:
         return [str(fault)]
     for key, run in left.finished.items():
