@@ -108,6 +108,17 @@ def test_nothing_of_a_session_is_a_command(
     assert len(IDS) <= (pytester.path / "junit.xml").read_text("utf-8").count(": :add-mask::e")
 
 
+def test_the_heading_of_a_built_in_test_is_no_command(
+    hostile: Path, pytester: pytest.Pytester
+) -> None:
+    """Without a gate each miss is a failure, and pytest writes a heading above it."""
+    result = pytester.runpytest(*RUN, "domains/lab/tasks.jsonl")
+
+    result.stdout.fnmatch_lines(["*___ lab[[]a*title*[]] ___*"])
+    assert not COMMAND.search(result.stdout.str())
+    assert not CONTROL.search(result.stdout.str())
+
+
 def test_the_line_that_makes_a_run_again_can_be_pasted(
     hostile: Path, pytester: pytest.Pytester
 ) -> None:

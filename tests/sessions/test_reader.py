@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,3 +242,13 @@ def test_an_unknown_task_is_told(tmp_path: Path, lines: list[str], task: str, hi
         saved.runs_of(task)
 
     assert raised.value.hint.startswith(hint)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_a_pipe_or_a_device_is_no_session(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """A reader of the one hangs, and of the other never comes to an end."""
+    path = tmp_path / "s.jsonl"
+    make(path)
+
+    with pytest.raises(SessionFileError, match="it is a pipe or a device, and no file"):
+        read_session(path)

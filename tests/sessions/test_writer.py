@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -367,3 +368,51 @@ os._exit(9)
     saved = read_session(tmp_path / "s.jsonl")
     assert ["0", "1", "2", "3", "4"] == [record.task for record in saved.records]
     assert saved.summaries is None
+
+
+def emptied(data: bytes) -> bytes:
+    return b""
+
+
+def halved(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def without_header(data: bytes) -> bytes:
+    return data.partition(b"\n")[2]
+
+
+@pytest.mark.parametrize("change", [emptied, halved, without_header])
+def test_a_file_that_something_else_has_cut_is_not_called_whole(
+    path: Path,
+    header: SessionHeader,
+    records: list[RunRecord],
+    change: Callable[[bytes], bytes],
+) -> None:
+    writer = SessionWriter(path, header)
+    for record in records:
+        writer.append(to_line(record))
+    changed = change(path.read_bytes())
+    path.write_bytes(changed)
+
+    with pytest.raises(SessionFileError, match="something else has written into it"):
+        writer.finish([one.key for one in records], {})
+
+    assert changed == path.read_bytes()
+
+
+def test_lines_that_nobody_of_us_wrote_are_left_out(
+    path: Path, header: SessionHeader, records: list[RunRecord]
+) -> None:
+    writer = SessionWriter(path, header)
+    for record in records:
+        writer.append(to_line(record))
+    with path.open("ab") as file:
+        file.write(b"\x00\xff{}[]\n{}\n[1]\n" + b"[" * 10_000 + b"\n")
+
+    writer.finish([one.key for one in records], {"refunds": summary_of(records)})
+
+    saved = read_session(path)
+    assert saved.finished
+    assert () == saved.problems
+    assert tuple(records) == saved.records

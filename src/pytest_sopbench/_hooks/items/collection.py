@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._hooks.code.agents import check_agent_given, overriding_fixture
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
@@ -22,6 +23,7 @@ from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, S
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._loading.load import DATA_FILES
+from pytest_sopbench._reports.text.layout import one_line
 
 from .failures import ContractBroken, TaskFailed
 from .packages import PackageAboveData, package_above_data
@@ -77,7 +79,8 @@ class SopItem(pytest.Function):
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         key = self.ref.key
         name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
-        return self.path, self.ref.line - 1, f"{key.domain}[{name}]"
+        # The heading of a failure, which pytest writes as it is.
+        return self.path, self.ref.line - 1, harmless(one_line(f"{key.domain}[{name}]"))
 
     def repr_failure(
         self,

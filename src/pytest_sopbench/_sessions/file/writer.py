@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,22 +19,14 @@ from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .header import SessionHeader, header_to_line
+from .line_places import ordered, places_of
 from .location import make_folder
-from .start import MARK
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
 
 SYNC_SECONDS = 1.0
 """How much of a session a power failure may take."""
-
-_START = MARK.encode()
-_STRING = rb'"(?:[^"\\]|\\.)*"'
-# How a record's line begins; reading no more of it makes finishing cheap.
-_KEY = re.compile(
-    rb'\{"type":"run","domain":(%b),"task":(%b),"trial":(\d+),"agent":(%b)[,}]'
-    % (_STRING, _STRING, _STRING)
-)
 
 
 class SessionWriter:
@@ -72,10 +62,13 @@ class SessionWriter:
             _refuse_existing(kept)
             _make_folder(kept)
         _make_folder(path)
+        self._first = sealed(header_to_line(header)) + b"\n"
+        self._count = -1
         with _told(path):
             with _replacing(path) as file:
                 for line in sealed_session(header, lines):
                     file.write(line)
+                    self._count += 1
             self._file = path.open("a+b")
         self._began = self._synced = clock()
 
@@ -92,6 +85,7 @@ class SessionWriter:
         try:
             # One write for the line and its end: a line without an end is known to be cut.
             write_whole(self._file.fileno(), sealed(line, self._seed) + b"\n")
+            self._count += 1
             if self._clock() - self._synced >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
                 self._synced = self._clock()
@@ -122,16 +116,16 @@ class SessionWriter:
         appended is missing: append its `not_run` record before.
 
         Raises:
-            SessionFileError: the disk did not take it; what was appended is still there.
+            SessionFileError: the disk did not take it; what was appended is still there. Or
+                something else has written into the file, which is left as it is.
         """
         with _told(self.path), self._closed_by_failure(), _replacing(self.path) as new:
             # Its own descriptor, since another session may have put its file under this name.
-            self._file.seek(0)
-            lines = _ordered(self._file, order)
-            first = next(lines)
-            new.write(first if header is None else sealed(header_to_line(header)) + b"\n")
+            places = places_of(self._file, self._first, self._count)
+            first = self._first if header is None else sealed(header_to_line(header)) + b"\n"
+            new.write(first)
             # One by one: a session may be larger than the memory.
-            new.writelines(lines)
+            new.writelines(ordered(self._file, places, order))
             took = self._clock() - self._began
             summary = summary_to_line(summaries, duration=took)
             new.write(sealed(summary, self._seed) + b"\n")
@@ -159,32 +153,6 @@ def sealed_session(header: SessionHeader, lines: Iterable[str]) -> Iterator[byte
         yield sealed(line, seed) + b"\n"
 
 
-def _ordered(file: BinaryIO, order: Iterable[RunKey]) -> Iterator[bytes]:
-    """Yield the header and then the last line of each key, planned keys first."""
-    places: dict[RunKey, int] = {}
-    place = 0
-    for line in file:
-        # The line of a write that the disk cut short has no end, and is nobody's last word.
-        if place and line.endswith(b"\n") and not line.startswith(_START):
-            places[_key_of(line)] = place
-        place += len(line)
-    file.seek(0)
-    yield file.readline()
-    planned = [key for key in dict.fromkeys(order) if key in places]
-    for key in dict.fromkeys((*planned, *places)):
-        file.seek(places[key])
-        yield file.readline()
-
-
-def _key_of(line: bytes) -> RunKey:
-    found = _KEY.match(line)
-    if found is not None:
-        domain, task, trial, agent = found.groups()
-        return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
-    data = json.loads(line)
-    return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
-
-
 def write_whole(descriptor: int, data: bytes) -> None:
     """Write past the buffer, which would be flushed at once anyhow.
 
@@ -194,20 +162,6 @@ def write_whole(descriptor: int, data: bytes) -> None:
     written = os.write(descriptor, data)
     while written < len(data):
         written += os.write(descriptor, data[written:])
-
-
-def _text(literal: bytes) -> str:
-    """Read a text as JSON writes it; without an escape it stands there as it is."""
-    if b"\\" in literal:
-        text: str = json.loads(literal)
-        return text
-    return literal[1:-1].decode("ascii")
-
-
-@lru_cache
-def _repeated(literal: bytes) -> str:
-    """Read a text that nearly every line has."""
-    return _text(literal)
 
 
 def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:

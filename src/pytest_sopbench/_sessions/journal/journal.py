@@ -27,6 +27,8 @@ from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench._sessions.reading.content import read_json
 from pytest_sopbench.errors import SessionFileError
 
+from .plain_file import require_plain_file
+
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
 
@@ -235,6 +237,7 @@ def _skipped(path: Path, damaged: Sequence[int]) -> str:
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that have an end, with their numbers."""
     try:
+        require_plain_file(path)
         data = path.read_bytes()
     except OSError as fault:
         raise _refused(path, fault) from fault

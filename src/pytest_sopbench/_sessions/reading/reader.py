@@ -22,6 +22,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .content import Content, Parse, parse_run, read_json
 from .dataframe import frame_of
+from .plain_file import require_plain_file
 from .planned import never_started, outcomes_of, summaries_of, unplanned
 
 
@@ -121,6 +122,7 @@ def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
     # Once, since a session that ends meanwhile moves the pointer.
     called, path = path.stem, followed(path)
     try:
+        require_plain_file(path)
         with path.open("rb") as file:
             header = _header(path, file.readline())
             seed = None if header.schema <= UNCHECKED else seed_of(header.identity)

@@ -1,0 +1,89 @@
+"""The lines of a session's file, found again when it is put in order at the end."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import BinaryIO, Final
+
+from pytest_sopbench._core.model.keys import RunKey
+
+from .start import MARK
+
+CHANGED: Final = "something else has written into it, and runs are gone from it"
+
+_START: Final = MARK.encode()
+_STRING: Final = rb'"(?:[^"\\]|\\.)*"'
+# How a record's line begins; reading no more of it makes finishing cheap.
+_KEY: Final = re.compile(
+    rb'\{"type":"run","domain":(%b),"task":(%b),"trial":(\d+),"agent":(%b)[,}]'
+    % (_STRING, _STRING, _STRING)
+)
+
+
+def places_of(file: BinaryIO, first: bytes, count: int) -> Mapping[RunKey, int]:
+    """Return where the last line of each key begins.
+
+    Args:
+        file: of the session.
+        first: its first line, as it was written.
+        count: how many lines were written below it.
+
+    Raises:
+        OSError: lines are gone that were written.
+    """
+    file.seek(0)
+    begins = file.readline()
+    places: dict[RunKey, int] = {}
+    place, found = len(begins), 0
+    for line in file:
+        is_start = line.startswith(_START)
+        # The line of a write that the disk cut short has no end, and is nobody's last word.
+        key = _key_of(line) if line.endswith(b"\n") and not is_start else None
+        if key is not None:
+            places[key] = place
+        found += is_start or key is not None
+        place += len(line)
+    if begins != first or found < count:
+        raise OSError(errno.EIO, CHANGED)
+    return places
+
+
+def ordered(
+    file: BinaryIO, places: Mapping[RunKey, int], order: Iterable[RunKey]
+) -> Iterator[bytes]:
+    """Yield the line at each place, planned keys first."""
+    planned = [key for key in dict.fromkeys(order) if key in places]
+    for key in dict.fromkeys((*planned, *places)):
+        file.seek(places[key])
+        yield file.readline()
+
+
+def _key_of(line: bytes) -> RunKey | None:
+    """Return of which run a line is, or `None` where no session has written it."""
+    try:
+        found = _KEY.match(line)
+        if found is not None:
+            domain, task, trial, agent = found.groups()
+            return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
+        data = json.loads(line)
+        return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _text(literal: bytes) -> str:
+    """Read a text as JSON writes it; without an escape it stands there as it is."""
+    if b"\\" in literal:
+        text: str = json.loads(literal)
+        return text
+    return literal[1:-1].decode("ascii")
+
+
+@lru_cache
+def _repeated(literal: bytes) -> str:
+    """Read a text that nearly every line has."""
+    return _text(literal)
