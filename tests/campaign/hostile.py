@@ -170,7 +170,8 @@ def _write_project(home: Path, texts: Sequence[str]) -> None:
     (home / "test_own.py").write_text(TESTS, "utf-8")
     data = {
         **lab_metadata(),
-        "title": f"Grading {' '.join(texts)}",
+        # Half of a surrogate pair is refused in what a user writes.
+        "title": f"Grading {_key(texts)}",
         "input_columns": ["sample_id", "reading", "habit"],
         "outputs": {"grade": {"type": "text"}},
         "tools": {"measure": {"key": ["sample_id"], "returns": ["note"]}},

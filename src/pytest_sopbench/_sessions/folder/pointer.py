@@ -19,6 +19,7 @@ from pytest_sopbench._sessions.journal.journal import journals_folder
 from pytest_sopbench.errors import SessionFileError
 
 from .paths import LAST, SUFFIX, own_name
+from .plain_file import require_plain_file
 
 TYPE: Final = "pointer"
 _BEGINS: Final = b'{"type":"pointer"'
@@ -74,6 +75,7 @@ def _link(path: Path) -> str:
 
 def _line(path: Path) -> str:
     try:
+        require_plain_file(path)
         with path.open("rb") as file:
             line = file.readline(_LONGEST)
         data: Any = json.loads(line) if line.startswith(_BEGINS) else {}
@@ -88,6 +90,7 @@ def _move_away(old: Path) -> None:
     if old.is_symlink() or _line(old):
         return
     try:
+        require_plain_file(old)
         with old.open("rb") as file:
             header: Any = json.loads(file.readline())
         started = datetime.fromisoformat(header["started"])
