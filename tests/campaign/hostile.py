@@ -32,6 +32,8 @@ CONTROL: Final = re.compile(
 )
 """What moves the cursor of a terminal or turns the order of letters."""
 
+COLOURS: Final = re.compile("\x1b\\[[0-9;:]*m")
+
 TEXTS: Final[Mapping[str, str]] = {
     "title of a terminal": "a\x1b]0;PWNED\x07b",
     "clears the screen": "a\x1b[2J\x1b[Hb",
@@ -180,17 +182,26 @@ def _write_project(home: Path, texts: Sequence[str]) -> None:
     (folder / "data.csv").unlink()
     rows = [
         {
-            "task_id": f"{text[:300]} {number}{habit[0]}",
-            "sample_id": f"{text} {number}{habit[0]}",
+            "task_id": _task(text, number, habit),
+            "sample_id": f"{_character(text)} {number}{habit[0]}",
             "reading": number,
             "habit": habit,
-            "note": text,
-            "grade": f"not {text}",
+            "note": _character(text),
+            "grade": f"not {_character(text)}",
         }
         for number, text in enumerate(texts)
         for habit in HABITS
     ]
     (folder / "tasks.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+
+
+def _task(text: str, number: int, habit: str) -> str:
+    return f"{_character(text)[:300]} {number}{habit[0]}"
+
+
+def _character(text: str) -> str:
+    """Return a text as a user may write it; half of a surrogate pair only an agent returns."""
+    return text.encode("utf-8", "ignore").decode()
 
 
 def _key(texts: Sequence[str]) -> str:
@@ -212,7 +223,9 @@ def stream_faults(ended: Ended, *, statuses: Sequence[int] = (1,)) -> Iterator[s
         yield fault
     elif ended.status not in statuses:
         yield excerpt(ended)
-    for name, text in (("stdout", ended.out), ("stderr", ended.err)):
+    for name, stream in (("stdout", ended.out), ("stderr", ended.err)):
+        # What only colours is kept in what pytest shows of a failed assertion.
+        text = COLOURS.sub("", stream)
         for kind, pattern in (("command", COMMAND), ("control character", CONTROL)):
             if found := pattern.search(text):
                 place = found.start()
@@ -243,9 +256,7 @@ def _files(home: Path, texts: Sequence[str]) -> Iterator[str]:
         yield from markdown_faults(page.name, page.read_text("utf-8"))
     saved = sessions(home)[-1]
     ids = [one["task"] for one in lines(saved) if one["type"] == "run"]
-    expected = [
-        f"{text[:300]} {number}{habit[0]}" for number, text in enumerate(texts) for habit in HABITS
-    ]
+    expected = [_task(text, number, habit) for number, text in enumerate(texts) for habit in HABITS]
     if ids != expected:
         yield f"the session has other tasks: {ids!r:.500}"
     for log in saved.with_suffix(".traces").rglob("*.jsonl"):
@@ -283,7 +294,7 @@ def markdown_faults(name: str, text: str) -> Iterator[str]:
 def _commands(home: Path, texts: Sequence[str]) -> Iterator[str]:
     """What `sopbench` prints of a saved session."""
     yield from stream_faults(session(home, texts, "-q"))
-    names = [f"{text[:300]} 0r" for text in texts if "\0" not in text][:1]
+    names = [_task(text, 0, HABITS[0]) for text in texts][:1]
     shown = [name for name in names if name.isprintable()]
     for words in (
         ("show", "last", "--all"),
