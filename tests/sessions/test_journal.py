@@ -15,11 +15,6 @@ from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Tr
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.journal.journal import (
-from pytest_sopbench._core.records import RunKey, RunRecord, to_line
-from pytest_sopbench._core.traces import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.verdicts import Outcome
-from pytest_sopbench._sessions.checksum import bare, sealed
-from pytest_sopbench._sessions.journal import (
     Journal,
     ReadJournal,
     clear_journals,
@@ -28,6 +23,7 @@ from pytest_sopbench._sessions.journal import (
     read_journal,
     read_journals,
 )
+from pytest_sopbench._sessions.lines.checksum import bare, sealed
 from pytest_sopbench.errors import SessionFileError
 
 Open = Callable[[Path], Journal]

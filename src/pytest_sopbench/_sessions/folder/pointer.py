@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._sessions.file.event_logs import traces_folder
+from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.journal.journal import journals_folder
 from pytest_sopbench.errors import SessionFileError
 
 from .paths import LAST, SUFFIX, own_name
-from .plain_file import require_plain_file
 
 TYPE: Final = "pointer"
 _BEGINS: Final = b'{"type":"pointer"'

@@ -19,15 +19,14 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import write_whole
 from pytest_sopbench._sessions.lines.checksum import bare, is_intact, is_sealed, sealed
 from pytest_sopbench._sessions.lines.damage import CHANGED, SHOWN, UNSEALED
+from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
-from pytest_sopbench._sessions.reading.content import read_json
 from pytest_sopbench.errors import SessionFileError
-
-from .plain_file import require_plain_file
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn, TypeAlias, cast
-
-from pydantic_core import from_json
+from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json
@@ -18,6 +16,7 @@ from pytest_sopbench._sessions.file.slim import slim_from_json
 from pytest_sopbench._sessions.file.start import start_from_json
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed
 from pytest_sopbench._sessions.lines.damage import CHANGED, UNSEALED, DamagedLine
+from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
 
 Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
@@ -29,25 +28,6 @@ _STRING: Final = rb'"((?:[^"\\]|\\.)*)"'
 _RUN: Final = re.compile(
     rb'"domain":%b,"task":%b,"trial":(\d+),"agent":%b' % (_STRING, _STRING, _STRING)
 )
-
-
-def read_json(line: bytes) -> object:
-    """Read a line of JSON: by the parser of pydantic, which takes half the time, where it can.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
-    try:
-        return from_json(line, allow_inf_nan=False)
-    except ValueError:
-        # It refuses what json takes, such as half of a surrogate pair; the reason is json's.
-        return json.loads(line, parse_constant=_refuse)
-
-
-def _refuse(constant: str) -> NoReturn:
-    # Python's own extension of JSON, which no session is ever written with.
-    msg = f"{constant} is no JSON"
-    raise ValueError(msg)
 
 
 class Content:

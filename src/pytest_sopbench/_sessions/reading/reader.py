@@ -12,17 +12,18 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
+from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.journal.leftovers import leftovers_of
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
 from pytest_sopbench._sessions.lines.damage import DamagedLine, damage_lines, run_name, some_runs
+from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
-from .content import Content, Parse, parse_run, read_json
+from .content import Content, Parse, parse_run
 from .dataframe import frame_of
-from .plain_file import require_plain_file
 from .planned import never_started, outcomes_of, summaries_of, unplanned
 
 
