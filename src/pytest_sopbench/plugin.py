@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench.declared import OPTIONS, add_ini_values, add_options
+from pytest_sopbench._settings.table import AGENT_OPTION, SPECS, TABLE, WAKING
 from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
     from pytest_sopbench._running.tools.facade import Tools
 
-AGENT_OPTION = "--agent"
 SOP_FIXTURES = frozenset(
     {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
 )
@@ -35,8 +34,15 @@ MARKER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options and ini values; none of them is read here."""
-    add_options(parser)
-    add_ini_values(parser)
+    group = parser.getgroup("sop", "agents that execute standard operating procedures")
+    for spec in TABLE:
+        if spec.is_value:
+            action = "append" if spec.repeatable else "store"
+            group.addoption(spec.option, action=action, metavar=spec.metavar, help=spec.help)
+        elif spec.is_option:
+            group.addoption(spec.option, action="store_true", help=spec.help)
+        if spec.is_ini:
+            parser.addini(spec.name, spec.ini_help, type=spec.ini_type, default=[])
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -58,8 +64,10 @@ def pytest_load_initial_conftests(
         early_config.known_args_namespace.file_or_dir = parser.parse_known_args(args).file_or_dir
     yield
     if _is_free(parser):
-        group = parser.getgroup("sop")
-        group.addoption(AGENT_OPTION, dest="sop_agent", metavar="SPEC", help="same as --sop-agent")
+        group, agent = parser.getgroup("sop"), SPECS["sop_agent"]
+        group.addoption(
+            AGENT_OPTION, dest=agent.name, metavar=agent.metavar, help=f"same as {agent.option}"
+        )
     else:
         args[:] = given
 
@@ -134,7 +142,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_asked_for(config: pytest.Config) -> bool:
     return (
-        any(config.getoption(name) is not None for name in OPTIONS)
+        any(config.getoption(name) is not None for name in WAKING)
         or any(_may_name_task(arg) for arg in config.args)
         or (config.getoption("dist", "no") != "no" and _is_configured(config))
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.commands.resume import ALWAYS_AGAIN, MAY_BE_AGAIN
+from pytest_sopbench._settings.values import ALWAYS_AGAIN, MAY_BE_AGAIN
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")

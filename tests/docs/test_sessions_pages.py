@@ -16,8 +16,8 @@ from pytest_sopbench._loading.quarantine_file import KEYS, check_tasks, read_tas
 from pytest_sopbench._sessions.file.header import header_from_json
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.lines.checksum import bare
-from pytest_sopbench._sessions.project_file import FILES
 from pytest_sopbench._sessions.reading.dataframe import BEFORE, BEHIND
+from pytest_sopbench._settings.project_file import FILES
 from pytest_sopbench.cli import main
 
 DOCS = Path(__file__).parents[2] / "docs"

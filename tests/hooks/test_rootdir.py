@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._hooks.settings.rootdir import check_rootdir
+from pytest_sopbench._settings.table import TABLE
+
+OPTIONS = [name for spec in TABLE if spec.is_value for name in (spec.option, *spec.aliases)]
+
 
 @pytest.fixture
 def project(
@@ -53,3 +58,85 @@ def test_a_separate_path_inside_the_project_loses_nothing(
 
     assert 1 == result.ret
     result.stdout.fnmatch_lines(["gate   TSR >= 90% does not hold*"])
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.usefixtures("project")
+def test_no_option_may_take_the_configuration_away(pytester: pytest.Pytester, option: str) -> None:
+    """Whatever the option: its value is a folder outside of the project, after a space."""
+    config = pytester.parseconfig(option, "../elsewhere")
+
+    assert config.inipath is None
+    with pytest.raises(pytest.UsageError, match=f"^{option} ../elsewhere: pytest took the value"):
+        check_rootdir(config)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_may_have_a_path_behind_an_equals_sign(
+    pytester: pytest.Pytester, project: Path, option: str
+) -> None:
+    config = pytester.parseconfig(f"{option}=../elsewhere")
+
+    check_rootdir(config)
+
+    assert project / "pytest.ini" == config.inipath
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_may_have_a_value_that_is_no_path_after_a_space(
+    pytester: pytest.Pytester, project: Path, option: str
+) -> None:
+    config = pytester.parseconfig(option, "x" * 300)
+
+    check_rootdir(config)
+
+    assert project / "pytest.ini" == config.inipath
+
+
+@pytest.mark.usefixtures("project")
+def test_a_baseline_elsewhere_costs_no_session_its_gate(pytester: pytest.Pytester) -> None:
+    (pytester.path / "elsewhere" / "main.jsonl").write_text("{}")
+
+    result = pytester.runpytest("--sop-compare", "../elsewhere/main.jsonl")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-compare ../elsewhere/main.jsonl: pytest took *"])
+
+
+@pytest.mark.usefixtures("project")
+def test_one_task_of_a_folder_elsewhere_is_noticed(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfig("--sop-domain", "../elsewhere/lab::T_01")
+
+    with pytest.raises(pytest.UsageError, match="pytest took the value"):
+        check_rootdir(config)
+
+
+@pytest.mark.usefixtures("project")
+def test_options_of_the_environment_are_watched_too(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--sop-save ../elsewhere", prepend=" ")
+
+    result = pytester.runpytest()
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-save ../elsewhere: pytest took the value *"])
+
+
+@pytest.mark.usefixtures("project")
+def test_options_of_a_file_of_arguments_are_watched_too(pytester: pytest.Pytester) -> None:
+    Path("args.txt").write_text("--sop-save\n../elsewhere\n")
+
+    config = pytester.parseconfig("@args.txt")
+
+    assert config.inipath is None
+    with pytest.raises(pytest.UsageError, match=r"^--sop-save \.\./elsewhere: pytest took"):
+        check_rootdir(config)
+
+
+@pytest.mark.usefixtures("project")
+def test_a_list_of_domains_is_watched_too(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-list", "--sop-domain", "../elsewhere/lab")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-domain ../elsewhere/lab: pytest took the value *"])

@@ -119,7 +119,7 @@ def test_how_many_sessions_stay_is_a_number_or_all(pytester: pytest.Pytester, va
     )
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines([f"ERROR: sop_keep_sessions = {value}: *"])
+    result.stderr.fnmatch_lines([f"ERROR: sop_keep_sessions={value}: *"])
 
 
 def test_a_killed_session_is_resumed_by_last_though_an_older_one_ended(

@@ -12,7 +12,8 @@ from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.project_file import FILES, read_project
+from pytest_sopbench._settings.project_file import FILES, read_project
+from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 
@@ -111,10 +112,10 @@ def test_a_rule_of_one_line_keeps_its_spaces_and_backslashes(here: Path) -> None
 
 
 @pytest.mark.parametrize("value", ["", "{}", "[]"], ids=["text", "table", "list"])
-def test_an_empty_value_is_none(here: Path, value: str) -> None:
+def test_an_empty_value_is_the_default(here: Path, value: str) -> None:
     (here / "pytest.toml").write_text(f"[pytest]\nsop_paths = {value or repr('')}\n")
 
-    assert ("d",) == read_project(here).words("sop_paths", ("d",))
+    assert SPECS["sop_paths"].default == read_project(here).words("sop_paths")
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import click
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.project_file import Project
     from pytest_sopbench._sessions.reading.content import Parse
     from pytest_sopbench._sessions.reading.reader import SavedSession
+    from pytest_sopbench._settings.project_file import Project
 
 HOLDS: Final = 0
 FAILS: Final = 1
@@ -46,7 +46,7 @@ class FrontDoor(click.Group):
 
 def project() -> Project:
     """Return what the project in the current folder has configured."""
-    from pytest_sopbench._sessions.project_file import read_project
+    from pytest_sopbench._settings.project_file import read_project
 
     return read_project(Path.cwd())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,8 +17,6 @@ from .list import domain_option, domains_of
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.reading.reader import SavedSession
     from pytest_sopbench._sessions.snapshots.approve import Approver, Reason
-
-DEFAULT_SNAPSHOTS_DIR: Final = "sop_snapshots"
 
 
 @click.command()
@@ -87,7 +85,7 @@ def _approve_snapshots(
     to, places = where
     records = [one for task in tasks for one in saved.runs_of(task)] if tasks else saved.records
     known = project()
-    folder = Path(to) if to else known.folders("sop_snapshots_dir", (DEFAULT_SNAPSHOTS_DIR,))[0]
+    folder = Path(to) if to else known.folders("sop_snapshots_dir")[0]
     approver = _approver(folder, {one.domain for one in records}, places, add=add)
     done = approver.approve(records, saved.header, reason)
     for line in approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)):

@@ -73,8 +73,8 @@ def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
 
 def _entries() -> TaskEntries:
     from pytest_sopbench._core.gates.quarantine import NO_ENTRIES
-    from pytest_sopbench._loading.quarantine_file import FILE_NAME, read_tasks_file
+    from pytest_sopbench._loading.quarantine_file import read_tasks_file
 
     known = project()
-    path = known.folders("sop_tasks_file", (FILE_NAME,))[0]
+    path = known.folders("sop_tasks_file")[0]
     return read_tasks_file(path) if path.is_file() else NO_ENTRIES

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._loading.finding.resolve import SearchPaths
 
-DEFAULT_PATHS: Final = ("domains", "tests/domains")
 
 domain_option = click.option(
     "--domain", "places", multiple=True, metavar="PATH", help="A domain not found by its name."
@@ -57,7 +56,7 @@ def search_paths() -> SearchPaths:
     from pytest_sopbench._loading.finding.resolve import SearchPaths
 
     known = project()
-    paths = tuple(known.folder / path for path in known.folders("sop_paths", DEFAULT_PATHS))
+    paths = tuple(known.folder / path for path in known.folders("sop_paths"))
     return SearchPaths(rootdir=known.folder, invocation_dir=Path.cwd(), sop_paths=paths)
 
 

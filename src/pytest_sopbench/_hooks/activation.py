@@ -51,6 +51,8 @@ def activate(config: pytest.Config) -> SopSession:
     known = config.stash.get(SESSION, None)
     if known is not None:
         return known
+    # Before any option is read: without its configuration, even a complaint may show a secret.
+    check_rootdir(config)
     sop = config.stash[SESSION] = SopSession(config, read_options(config))
     runs = config.stash[RUNS] = Runs(sop)
     register = config.pluginmanager.register
@@ -140,7 +142,6 @@ def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, is_controll
 
 def _check_set_up(sop: SopSession, runs: Runs) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
-    check_rootdir(sop.config)
     check_distribution(sop.config)
     _check_kept(sop)
     check_shares(sop)

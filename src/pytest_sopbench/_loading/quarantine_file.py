@@ -15,8 +15,6 @@ from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench.errors import LoadingError
 
-FILE_NAME: Final = "sop_tasks.toml"
-
 KEYS: Final = ("must_pass", "may_fail", "until", "issue")
 """What an entry may say."""
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
-
-from .project_file import read_project
+from pytest_sopbench._settings.project_file import read_project
 
 
 def load_session(session: str | os.PathLike[str]) -> SavedSession:

@@ -9,10 +9,10 @@ from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
 from pytest_sopbench._hooks.session.pace import needs_main_thread
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.settings.option_values import AUTO
 from pytest_sopbench._reports.text.numbers import counted, minutes, money
 from pytest_sopbench._sessions.folder.last_time import LastSession, read_last
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
+from pytest_sopbench._settings.readers import AUTO
 
 IN_MAIN = "sop: runs are made one at a time in the main thread, without a limit of time"
 SHORT = 1.0

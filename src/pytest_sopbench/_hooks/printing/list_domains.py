@@ -9,6 +9,7 @@ import pytest
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import read_options
+from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._loading.finding.catalogue import load_catalogue
 from pytest_sopbench._reports.notices.domains import listing_lines
 from pytest_sopbench.errors import SopbenchError
@@ -20,6 +21,7 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
     Raises:
         pytest.UsageError: a value means no domain, or one that it names cannot be used.
     """
+    check_rootdir(config)
     sop = SopSession(config, read_options(config))
     try:
         domains, broken = load_catalogue(sop.options.domains, sop.where)

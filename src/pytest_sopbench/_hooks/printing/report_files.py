@@ -16,9 +16,7 @@ from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
 from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
 from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
-
-GITHUB: Final = "github"
-"""Instead of a path: the summary of a step of GitHub Actions."""
+from pytest_sopbench._settings.values import ReportTarget
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -30,14 +28,14 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
         pytest.UsageError: there is no step summary, or no folder for the page.
     """
     for target in sop.options.reports:
-        if target == GITHUB and not environment.get(STEP_SUMMARY):
+        if target.is_step_summary and not environment.get(STEP_SUMMARY):
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
         folder = _path(sop, target).parent
-        if target != GITHUB and not folder.is_dir():
-            msg = f"--sop-report=md={target}: there is no folder {sop.shown(folder)}"
+        if not target.is_step_summary and not folder.is_dir():
+            msg = f"--sop-report={target}: there is no folder {sop.shown(folder)}"
             raise pytest.UsageError(msg)
-        check_writable(sop, f"--sop-report=md={target}", _path(sop, target))
+        check_writable(sop, f"--sop-report={target}", _path(sop, target))
 
 
 def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str, ...]:
@@ -63,18 +61,20 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
     return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))
 
 
-def _written(sop: SopSession, target: str, page: str) -> str:
+def _written(sop: SopSession, target: ReportTarget, page: str) -> str:
     path = _path(sop, target)
     try:
         # A step may write several pages into its summary.
-        with path.open("a" if target == GITHUB else "w", encoding="utf-8", newline="\n") as file:
+        with path.open(
+            "a" if target.is_step_summary else "w", encoding="utf-8", newline="\n"
+        ) as file:
             file.write(page)
     except OSError as fault:
         return f"{path}: cannot be written: {fault.strerror or fault}"
     return ""
 
 
-def _path(sop: SopSession, target: str) -> Path:
-    if target == GITHUB:
+def _path(sop: SopSession, target: ReportTarget) -> Path:
+    if target.is_step_summary:
         return Path(os.environ.get(STEP_SUMMARY, ""))
-    return sop.config.invocation_params.dir / Path(target).expanduser()
+    return sop.config.invocation_params.dir / Path(target.path).expanduser()

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.shards import shard_number
-from pytest_sopbench._hooks.settings.option_values import Sample
 from pytest_sopbench._hooks.settings.options import Options
+from pytest_sopbench._settings.values import Sample
 
 
 def choose(domain: Domain, options: Options, named: frozenset[str]) -> tuple[int, ...]:

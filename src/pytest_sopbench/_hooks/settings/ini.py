@@ -7,6 +7,7 @@ text or list option. Then the file is read here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -29,10 +30,19 @@ def ini_value(config: pytest.Config, name: str) -> str | None:
         pytest.UsageError: it has more than one word.
     """
     words = ini_values(config, name)
+    return one_word(config, name, words) if words else None
+
+
+def one_word(config: pytest.Config, name: str, words: Sequence[str]) -> str:
+    """Return the only one of some words.
+
+    Raises:
+        pytest.UsageError: there are more.
+    """
     if len(words) > 1:
         msg = f"{config.inipath}: {name}: one value expected, got {' '.join(words)!r}"
         raise pytest.UsageError(msg)
-    return words[0] if words else None
+    return words[0]
 
 
 def _native(path: Path | None, name: str) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pytest
 
@@ -16,42 +17,16 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata.read import is_domain_folder
-from pytest_sopbench._loading.quarantine_file import FILE_NAME
+from pytest_sopbench._settings import readers
+from pytest_sopbench._settings.table import SPECS
+from pytest_sopbench._settings.values import ReportTarget, Resume, Sample, Shard
 
 from .hidden import Hidden, read_hidden
-from .ini import ini_value, ini_values
+from .ini import ini_value, ini_values, one_word
 from .node_ids import read_task_id
-from .option_values import (
-    Resume,
-    Sample,
-    Shard,
-    read_agent_args,
-    read_budget,
-    read_choice,
-    read_concurrency,
-    read_count,
-    read_fail_under,
-    read_gate,
-    read_keep,
-    read_natural,
-    read_reports,
-    read_resume,
-    read_sample,
-    read_scoring,
-    read_seconds,
-    read_shard,
-    read_snapshot_rules,
-    read_tags,
-    read_trials,
-)
 from .strictness import types_gate
 
-DEFAULT_PATHS = ("domains", "tests/domains")
-DEFAULT_SESSIONS_DIR = ".sop/sessions"
-DEFAULT_SNAPSHOTS_DIR = "sop_snapshots"
-DEFAULT_MAX_CALLS = 100
-DEFAULT_TIMEOUT = 600.0
-"""Seconds."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +34,14 @@ class Options:
     """What the user asked for, from the command line and from the project's configuration.
 
     `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
-    `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments;
-    they are among `domains`. `types_gate` tells that a gate came with this session, and not with
-    the configuration. `junit_misses` is `failure` or `skipped`, `contract` is `report`,
-    `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in
-    flight of all processes together, `None` is one per process. `timeout` is in seconds, `None`
-    is no limit. `reports` are paths of pages, or `github`. `names_tasks_file` tells that the
-    configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
-    follows from the concurrency. `keep_sessions` is `None` where all are kept.
+    `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
+    are among `domains`. `types_gate` tells that a gate came with this session, and not with the
+    configuration. `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or
+    `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all
+    processes together, `None` is one per process. `timeout` is in seconds, `None` is no limit.
+    `names_tasks_file` tells that the configuration names the tasks file, so that it must be there.
+    `lookahead` is `None` where it follows from the concurrency. `keep_sessions` is `None` where all
+    are kept.
     """
 
     domains: tuple[str, ...]
@@ -86,7 +61,7 @@ class Options:
     resume: Resume | None
     compare: str | None
     compare_create: bool
-    reports: tuple[str, ...]
+    reports: tuple[ReportTarget, ...]
     tasks_file: Path
     names_tasks_file: bool
     paths: tuple[Path, ...]
@@ -118,8 +93,8 @@ class Options:
         sample, shard = self.sample, self.shard
         parts = (
             ("--sop-tags", ",".join(sorted(self.tags)) or None),
-            ("--sop-shard", f"{shard.number}/{shard.count}" if shard else None),
-            ("--sop-sample", f"{sample.size}@{sample.seed}" if sample else None),
+            ("--sop-shard", str(shard) if shard else None),
+            ("--sop-sample", str(sample) if sample else None),
             ("--sop-limit", self.limit),
         )
         return tuple(f"{name}={value}" for name, value in parts if value is not None)
@@ -133,58 +108,53 @@ def read_options(config: pytest.Config) -> Options:
     """
     # First of all: what is said of the others must be masked, too.
     hidden = read_hidden(config)
-    given: Sequence[str] | None = config.getoption("sop_domain")
-    domains = given if given is not None else ini_values(config, "sop_domain")
-    named = _named(config)
-    max_calls = read_count("sop_max_calls", ini_value(config, "sop_max_calls"))
+    domains, named = _words(config, "sop_domain"), _named(config)
+    with refusing("--sop-agent-arg"):
+        agent_args = readers.read_agent_args(_words(config, "sop_agent_arg"))
+    with refusing("--sop-budget"):
+        budget = readers.read_budget(_words(config, "sop_budget"))
+    with refusing("--sop-report"):
+        reports = readers.read_reports(_words(config, "sop_report"))
+    with refusing("sop_snapshot_rules", ": "):
+        snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(
         domains=tuple(dict.fromkeys((*domains, *named))),
         typed_domains=_is_typed(config, "--sop-domain"),
         named=named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
-        agent_args=read_agent_args(config.getoption("sop_agent_arg") or ()),
-        trials=read_trials(*_set_by(config, "sop_trials")),
-        budget=read_budget(config.getoption("sop_budget") or ()),
-        limit=read_count("--sop-limit", config.getoption("sop_limit")),
-        sample=read_sample(config.getoption("sop_sample")),
-        tags=read_tags(config.getoption("sop_tags")),
-        shard=read_shard(config.getoption("sop_shard")),
+        agent_args=agent_args,
+        trials=_required(config, "sop_trials", readers.read_trials),
+        budget=budget,
+        limit=_read(config, "sop_limit", readers.read_count),
+        sample=_read(config, "sop_sample", readers.read_sample),
+        tags=_read(config, "sop_tags", readers.read_tags) or frozenset(),
+        shard=_read(config, "sop_shard", Shard.read),
         gates=_gates(config),
         types_gate=types_gate(config),
         save=config.getoption("sop_save"),
-        resume=read_resume(
-            config.getoption("sop_resume"),
-            config.getoption("sop_resume_retry"),
-            anyway=bool(config.getoption("sop_resume_anyway")),
-        ),
+        resume=_resume(config),
         compare=config.getoption("sop_compare"),
         compare_create=bool(config.getoption("sop_compare_create")),
-        reports=read_reports(config.getoption("sop_report") or ()),
-        tasks_file=_folders(config, "sop_tasks_file", (FILE_NAME,))[0],
+        reports=reports,
+        tasks_file=_folders(config, "sop_tasks_file")[0],
         names_tasks_file=bool(ini_values(config, "sop_tasks_file")),
-        paths=_folders(config, "sop_paths", DEFAULT_PATHS),
-        trusted=_folders(config, "sop_trust", ()),
-        sessions_dir=_folders(config, "sop_sessions_dir", (DEFAULT_SESSIONS_DIR,))[0],
-        keep_sessions=read_keep("sop_keep_sessions", ini_value(config, "sop_keep_sessions")),
-        max_calls=max_calls or DEFAULT_MAX_CALLS,
-        concurrency=read_concurrency(*_set_by(config, "sop_concurrency")),
-        timeout=read_seconds(*_set_by(config, "sop_timeout"), DEFAULT_TIMEOUT),
-        lookahead=read_natural("sop_lookahead", ini_value(config, "sop_lookahead")),
-        retries=read_natural("sop_retries", ini_value(config, "sop_retries")) or 0,
-        scoring=read_scoring(ini_value(config, "sop_scoring")),
+        paths=_folders(config, "sop_paths"),
+        trusted=_folders(config, "sop_trust"),
+        sessions_dir=_folders(config, "sop_sessions_dir")[0],
+        keep_sessions=_required(config, "sop_keep_sessions", readers.read_keep),
+        max_calls=_required(config, "sop_max_calls", readers.read_count),
+        concurrency=_read(config, "sop_concurrency", readers.read_concurrency),
+        timeout=_required(config, "sop_timeout", readers.read_seconds),
+        lookahead=_read(config, "sop_lookahead", readers.read_natural),
+        retries=_required(config, "sop_retries", readers.read_natural),
+        scoring=_required(config, "sop_scoring", readers.read_scoring),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
-        junit_misses=read_choice(
-            "sop_junit_misses", ini_value(config, "sop_junit_misses"), ("failure", "skipped")
-        ),
-        contract=read_choice(
-            "sop_contract", ini_value(config, "sop_contract"), ("report", "off", "enforce")
-        ),
-        traces=read_choice(
-            "sop_traces", ini_value(config, "sop_traces"), ("failed", "all", "none")
-        ),
+        junit_misses=_choice(config, "sop_junit_misses", "failure", "skipped"),
+        contract=_choice(config, "sop_contract", "report", "off", "enforce"),
+        traces=_choice(config, "sop_traces", "failed", "all", "none"),
         hidden=hidden,
-        snapshots_dir=_folders(config, "sop_snapshots_dir", (DEFAULT_SNAPSHOTS_DIR,))[0],
-        snapshot_rules=read_snapshot_rules(ini_values(config, "sop_snapshot_rules")),
+        snapshots_dir=_folders(config, "sop_snapshots_dir")[0],
+        snapshot_rules=snapshot_rules,
     )
     typed = {config.getoption("sop_fail_under"), *(config.getoption("sop_gate") or ())}
     if options.shard is not None and typed - {None, "none"}:
@@ -196,12 +166,64 @@ def read_options(config: pytest.Config) -> Options:
     return options
 
 
-def _set_by(config: pytest.Config, name: str) -> tuple[str, str | None]:
-    """Return a value and what it was set by: the option, else its ini twin."""
-    typed: str | None = config.getoption(name)
+@contextmanager
+def refusing(source: str, sign: str = "=") -> Generator[None, None, None]:
+    """Turn the complaint of a reader into one that names what set the value."""
+    try:
+        yield
+    except ValueError as fault:
+        msg = f"{source}{sign}{fault}"
+        raise pytest.UsageError(msg) from None
+
+
+def _set_by(config: pytest.Config, name: str) -> tuple[str, tuple[str, ...]]:
+    """Return what set a value, and its texts: the option, else its ini twin, else the table."""
+    spec = SPECS[name]
+    typed: str | Sequence[str] | None = config.getoption(name) if spec.is_option else None
     if typed is not None:
-        return f"--{name.replace('_', '-')}", typed
-    return name, ini_value(config, name)
+        return spec.option, (typed,) if isinstance(typed, str) else tuple(typed)
+    return name, (ini_values(config, name) if spec.is_ini else ()) or spec.default
+
+
+def _words(config: pytest.Config, name: str) -> tuple[str, ...]:
+    return _set_by(config, name)[1]
+
+
+def _read(config: pytest.Config, name: str, reader: Callable[[str], _T]) -> _T | None:
+    """Return the one value of an option, or `None` where nothing sets it."""
+    source, texts = _set_by(config, name)
+    return _one(config, source, texts, reader) if texts else None
+
+
+def _required(config: pytest.Config, name: str, reader: Callable[[str], _T]) -> _T:
+    """Return the one value of an option that has a default in the table."""
+    return _one(config, *_set_by(config, name), reader)
+
+
+def _one(
+    config: pytest.Config, source: str, texts: tuple[str, ...], reader: Callable[[str], _T]
+) -> _T:
+    text = one_word(config, source, texts)
+    with refusing(source):
+        return reader(text)
+
+
+def _choice(config: pytest.Config, name: str, *words: str) -> str:
+    return _required(config, name, readers.read_choice(*words))
+
+
+def _resume(config: pytest.Config) -> Resume | None:
+    """Return which session to resume, and how; the latter means nothing without the former."""
+    session: str | None = config.getoption("sop_resume")
+    retry = _read(config, "sop_resume_retry", readers.read_retry)
+    anyway = bool(config.getoption("sop_resume_anyway"))
+    if session is not None:
+        return Resume(session=session, retry=retry or frozenset(), anyway=anyway)
+    for name, given in (("--sop-resume-retry", retry), ("--sop-resume-anyway", anyway)):
+        if given:
+            msg = f"{name}: say with --sop-resume=NAME which session to resume"
+            raise pytest.UsageError(msg)
+    return None
 
 
 def _is_typed(config: pytest.Config, option: str) -> bool:
@@ -226,19 +248,12 @@ def _named(config: pytest.Config) -> tuple[str, ...]:
 
 def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
     """Return the gates of the command line, and those of the configuration that it leaves."""
-    typed: str | None = config.getoption("sop_fail_under")
-    if typed is not None:
-        bound = read_fail_under("--sop-fail-under", typed)
-    else:
-        bound = read_fail_under("sop_fail_under", ini_value(config, "sop_fail_under"))
-    gates: Sequence[str] | None = config.getoption("sop_gate")
-    if gates is not None:
-        others = [read_gate("--sop-gate", gate) for gate in gates]
-    else:
-        others = [read_gate("sop_gate", gate) for gate in ini_values(config, "sop_gate")]
-    return (*bound, *others)
+    bound = _read(config, "sop_fail_under", readers.read_fail_under) or ()
+    source, texts = _set_by(config, "sop_gate")
+    with refusing(source):
+        return (*bound, *map(readers.read_gate, texts))
 
 
-def _folders(config: pytest.Config, name: str, default: Sequence[str]) -> tuple[Path, ...]:
-    words = ini_values(config, name) or default
+def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:
+    words = _words(config, name)
     return tuple(config.rootpath / Path(word).expanduser() for word in words)

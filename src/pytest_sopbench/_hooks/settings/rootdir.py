@@ -6,26 +6,18 @@ existing folder looks like a test path. A configuration file, and the gate in it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-VALUE_OPTIONS = frozenset(
-    {
-        "--agent",
-        "--sop-agent",
-        "--sop-agent-arg",
-        "--sop-domain",
-        "--sop-gate",
-        "--sop-resume",
-        "--sop-save",
-        "--sop-tags",
-    }
-)
-CONFIGURATION_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
-TABLES = {"pyproject.toml": "[tool.pytest", "tox.ini": "[pytest]", "setup.cfg": "[tool:pytest]"}
+from pytest_sopbench._settings.project_file import read_project
+from pytest_sopbench._settings.table import VALUE_OPTIONS
+from pytest_sopbench.errors import SopbenchError
+
+from .strictness import typed_words
 
 
 def check_rootdir(config: pytest.Config) -> None:
@@ -34,12 +26,18 @@ def check_rootdir(config: pytest.Config) -> None:
     Raises:
         pytest.UsageError: with the spelling that is safe.
     """
-    taken = list(_values_taken_for_paths(config))
-    if not taken or config.getoption("inifilename", None) or config.getoption("rootdir", None):
+    taken = next(_values_taken_for_paths(config), None)
+    named = config.getoption("inifilename", None) or config.getoption("rootdir", None)
+    # A worker has the arguments and the rootdir of its controller, which has checked them.
+    if taken is None or named or hasattr(config, "workerinput"):
         return
-    lost = _configuration(config.invocation_params.dir)
+    try:
+        # What pytest would read for this folder, were there no such value.
+        lost = read_project(config.invocation_params.dir).file
+    except SopbenchError as error:
+        raise pytest.UsageError(str(error)) from None
     if lost is not None and lost != config.inipath:
-        option, value = taken[0]
+        option, value = taken
         msg = (
             f"{option} {value}: pytest took the value for a test path, and {lost} was not read\n"
             f"write {option}={value}"
@@ -48,19 +46,20 @@ def check_rootdir(config: pytest.Config) -> None:
 
 
 def _values_taken_for_paths(config: pytest.Config) -> Iterator[tuple[str, str]]:
-    words = [str(word) for word in config.invocation_params.args]
+    here = config.invocation_params.dir
+    words = _expanded(here, typed_words(config, os.environ))
     for option, value in pairwise(words):
-        if option in VALUE_OPTIONS and (config.invocation_params.dir / value).exists():
+        # As pytest does, which looks for the file of a node id. A path may be too long for a
+        # `Path` to be asked about it.
+        if option in VALUE_OPTIONS and os.path.exists(here / value.split("::")[0]):  # noqa: PTH110
             yield option, value
 
 
-def _configuration(folder: Path) -> Path | None:
-    """Return the file that pytest would read for this folder, were there no such value."""
-    for one in (folder, *folder.parents):
-        for name in CONFIGURATION_FILES:
-            if (one / name).is_file():
-                return one / name
-        for name, table in TABLES.items():
-            if (one / name).is_file() and table in (one / name).read_text("utf-8", "replace"):
-                return one / name
-    return None
+def _expanded(here: Path, words: Iterable[str]) -> Iterator[str]:
+    """Yield the words that a file `@FILE` holds, one a line, in its place."""
+    for word in words:
+        path = here / word.removeprefix("@")
+        if word.startswith("@") and path.is_file():
+            yield from _expanded(here, path.read_text("utf-8", "replace").splitlines())
+        else:
+            yield word

@@ -34,7 +34,7 @@ def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.enviro
     fail_under: str | None = config.getoption(FAIL_UNDER)
     gates: Sequence[str] | None = config.getoption(GATE)
     given = {FAIL_UNDER: [fail_under] if fail_under else [], GATE: gates or []}
-    typed = [*_words(config, environment)]
+    typed = [*typed_words(config, environment)]
     configured = [*ini_values(config, "addopts")]
     overridden = [*_overridden(config)]
     for name, values in given.items():
@@ -48,9 +48,10 @@ def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.enviro
     return False
 
 
-def _words(config: pytest.Config, environment: Mapping[str, str]) -> Iterator[str]:
-    yield from map(str, config.invocation_params.args)
+def typed_words(config: pytest.Config, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the words of the command line, and those of the environment before them."""
     yield from shlex.split(environment.get("PYTEST_ADDOPTS", ""))
+    yield from map(str, config.invocation_params.args)
 
 
 def _overridden(config: pytest.Config) -> Iterator[str]:

@@ -22,7 +22,6 @@ from pytest_sopbench._sessions.reading.planned import (
     FAILURES,
     NOT_EVALUATED,
     SHARD,
-    Shard,
     never_started,
     planned_keys,
     selection_of,
@@ -30,6 +29,7 @@ from pytest_sopbench._sessions.reading.planned import (
     summarized,
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
+from pytest_sopbench._settings.values import Shard
 from pytest_sopbench.errors import SessionFileError
 
 from .shares import check_shares

@@ -20,14 +20,8 @@ from pytest_sopbench._sessions.journal.leftovers import leftovers_of
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench._sessions.lines.damage import damage_lines
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._settings.values import ALWAYS_AGAIN
 from pytest_sopbench.errors import SessionFileError
-
-ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT_RUN})
-"""Outcomes that say nothing of the agent: such runs are made again whenever a session resumes."""
-
-MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN, Outcome.CORRECT})
-"""Outcomes whose runs are made again on request."""
-
 
 _NAMED: Final = 3
 _COMMIT: Final = 12

@@ -7,8 +7,9 @@ from typing import Final
 
 from pytest_sopbench._core.model.shards import Share, ids_digest, shard_number
 from pytest_sopbench._sessions.file.header import DomainHeader
-from pytest_sopbench._sessions.reading.planned import Shard, planned_keys, selection_of, shard_of
+from pytest_sopbench._sessions.reading.planned import planned_keys, selection_of, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._settings.values import Shard
 from pytest_sopbench.errors import SessionFileError
 
 _CUTS: Final = ("--sop-sample=", "--sop-limit=")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._settings.values import Shard
 
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.file.header import PlannedTasks
@@ -36,17 +37,6 @@ FAILURES = "failures"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
-    """The `number`-th of `count` parts of a session, counted from 1."""
-
-    number: int
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.count}"
-
-
 def selection_of(saved: SavedSession) -> tuple[str, ...]:
     """Return the options that selected the session's tasks, as they are written."""
     given = saved.header.options.get("selection")
@@ -57,8 +47,7 @@ def shard_of(saved: SavedSession) -> Shard | None:
     """Return which part of a session this is, or `None` where it is no part."""
     for option in selection_of(saved):
         if option.startswith(SHARD):
-            number, _, count = option.removeprefix(SHARD).partition("/")
-            return Shard(number=int(number), count=int(count))
+            return Shard.read(option.removeprefix(SHARD))
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench.errors import SopbenchError
 
-SESSIONS_DIR: Final = ".sop/sessions"
+from .table import SPECS
 
 _OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 FILES: Final = (
@@ -29,39 +29,39 @@ FILES: Final = (
 )
 """Where pytest looks, in its order; the first four count even if they are empty."""
 
-_LINES = frozenset({"sop_redact", "sop_snapshot_rules"})
-"""Values of one word a line, in which a backslash stays; the others are words as of a shell."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """The folder that paths of the configuration start from, and the values that are set."""
+    """The folder that paths of the configuration start from, and the values that are set.
+
+    `file` is the file that sets them, and `None` where no file speaks of pytest.
+    """
 
     folder: Path
+    file: Path | None = None
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
-    def words(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return the words of a value, or `default` where it is not set or empty."""
-        value = self.values.get(name)
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return the words of a value; where it is not set or empty, its default."""
+        value, spec = self.values.get(name), SPECS[name]
+        default = spec.default
         if isinstance(value, list):
             return tuple(map(str, cast("list[object]", value))) or default
         if value is None or isinstance(value, Mapping):
             return default
         text = str(value)
-        if name in _LINES:
+        if spec.lines:
             return tuple(line for one in text.split("\n") if (line := one.strip())) or default
         return tuple(shlex.split(text)) or default
 
-    def folders(self, name: str, default: tuple[str, ...]) -> tuple[Path, ...]:
+    def folders(self, name: str) -> tuple[Path, ...]:
         """Return the folders that a value names, from the folder of the project."""
-        return tuple(
-            _shortened(self.folder / Path(one).expanduser()) for one in self.words(name, default)
-        )
+        return tuple(_shortened(self.folder / Path(one).expanduser()) for one in self.words(name))
 
     @property
     def sessions_dir(self) -> Path:
         """Where saved sessions are kept."""
-        return self.folders("sop_sessions_dir", (SESSIONS_DIR,))[0]
+        return self.folders("sop_sessions_dir")[0]
 
 
 def read_project(here: Path) -> Project:
@@ -78,7 +78,7 @@ def read_project(here: Path) -> Project:
                 continue
             values = _values(path)
             if values is not None:
-                return Project(folder=folder, values=values)
+                return Project(folder=folder, file=path, values=values)
             if name == "pyproject.toml" and fallback is None:
                 fallback = folder
     return Project(folder=fallback or here)

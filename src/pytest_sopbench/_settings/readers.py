@@ -1,0 +1,187 @@
+"""What the texts of options mean.
+
+A reader takes the text that was set and returns its value. A text that means nothing raises
+`ValueError`, whose message begins with the text, so that the name of what set it can stand before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Final, Literal
+
+from pytest_sopbench._core.gates.budget import read_budget
+from pytest_sopbench._core.gates.spec import read_fail_under as read_bound
+from pytest_sopbench._core.gates.spec import read_gate
+from pytest_sopbench._core.gates.summary_gates import GateSpec
+from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
+from pytest_sopbench._core.verdict import Outcome
+
+from .values import ALWAYS_AGAIN, MARKDOWN, MAY_BE_AGAIN, ReportTarget, Sample
+
+__all__ = (
+    "read_agent_args",
+    "read_budget",
+    "read_choice",
+    "read_concurrency",
+    "read_count",
+    "read_fail_under",
+    "read_gate",
+    "read_keep",
+    "read_natural",
+    "read_reports",
+    "read_retry",
+    "read_sample",
+    "read_scoring",
+    "read_seconds",
+    "read_snapshot_rules",
+    "read_tags",
+    "read_trials",
+)
+
+AUTO: Final = "auto"
+ALL: Final = "all"
+NO_GATE: Final = "none"
+
+MOST_TRIALS: Final = 1_000
+"""More are a slip: each trial is an item, of which a session would have too many to begin."""
+
+
+def read_retry(text: str) -> frozenset[Outcome]:
+    """Read a comma list of outcomes whose runs are made again."""
+    words = [word for part in text.split(",") if (word := part.strip())]
+    if not words or any(word not in MAY_BE_AGAIN for word in words):
+        msg = (
+            f"{text}: one or more of {','.join(MAY_BE_AGAIN)} expected\n"
+            f"{', '.join(sorted(ALWAYS_AGAIN))} are always made again"
+        )
+        raise ValueError(msg)
+    return frozenset(map(Outcome, words))
+
+
+def read_agent_args(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Read `KEY=VALUE`, each key once."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            msg = f"{text}: write KEY=VALUE, KEY being a parameter of the agent"
+            raise ValueError(msg)
+        if name in pairs:
+            msg = f"{name}: given twice"
+            raise ValueError(msg)
+        pairs[name] = value
+    return tuple(pairs.items())
+
+
+def read_count(text: str) -> int:
+    """Read a whole number of at least 1."""
+    if not re.fullmatch(r"[0-9]+", text) or int(text) < 1:
+        msg = f"{text}: a whole number of at least 1 expected"
+        raise ValueError(msg)
+    return int(text)
+
+
+def read_natural(text: str) -> int:
+    """Read a whole number of at least 0."""
+    if not re.fullmatch(r"[0-9]+", text):
+        msg = f"{text}: a whole number expected"
+        raise ValueError(msg)
+    return int(text)
+
+
+def read_keep(text: str) -> int | None:
+    """Read how many sessions are kept; `None` where all are."""
+    if text == ALL:
+        return None
+    if not re.fullmatch(r"0*[1-9][0-9]*", text):
+        msg = f"{text}: a whole number of at least 1 expected, or {ALL}"
+        raise ValueError(msg)
+    return int(text)
+
+
+def read_trials(text: str) -> int:
+    """Read how often each task is run."""
+    trials = read_count(text)
+    if trials > MOST_TRIALS:
+        msg = f"{text}: at most {MOST_TRIALS} trials of each task can be run in one session"
+        raise ValueError(msg)
+    return trials
+
+
+def read_concurrency(text: str) -> int | Literal["auto"]:
+    """Read how many runs may be in flight."""
+    if text == AUTO:
+        return AUTO
+    try:
+        return read_count(text)
+    except ValueError:
+        msg = f"{text}: a whole number of at least 1, or auto, expected"
+        raise ValueError(msg) from None
+
+
+def read_seconds(text: str) -> float | None:
+    """Read a time limit in seconds; 0 is no limit, `None`."""
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < inf:
+        msg = f"{text}: seconds expected, such as 90 or 0.5; 0 is no limit"
+        raise ValueError(msg)
+    return seconds or None
+
+
+def read_sample(text: str) -> Sample:
+    """Read `N` or `N@SEED`."""
+    found = re.fullmatch(r"([0-9]+)(?:@([0-9]+))?", text)
+    if not found or int(found[1]) < 1:
+        msg = f"{text}: write N or N@SEED, such as 20 or 20@7"
+        raise ValueError(msg)
+    return Sample(size=int(found[1]), seed=int(found[2] or 0))
+
+
+def read_tags(text: str) -> frozenset[str]:
+    """Read a comma list of tags."""
+    tags = frozenset(tag for part in text.split(",") if (tag := part.strip()))
+    if not tags:
+        msg = f"{text}: name at least one tag"
+        raise ValueError(msg)
+    return tags
+
+
+def read_fail_under(text: str) -> tuple[GateSpec, ...]:
+    """Read a bound on TSR; `none` is no gate."""
+    return () if text == NO_GATE else (read_bound(text),)
+
+
+def read_reports(texts: Sequence[str]) -> tuple[ReportTarget, ...]:
+    """Read `md=PATH` and `md=github`."""
+    return tuple(map(_report_target, texts))
+
+
+def _report_target(text: str) -> ReportTarget:
+    kind, sign, target = text.partition("=")
+    if kind != MARKDOWN or not sign or not target:
+        msg = f"{text}: write md=PATH, or md=github for the step summary"
+        raise ValueError(msg)
+    return ReportTarget(format=kind, path=target)
+
+
+def read_choice(*words: str) -> Callable[[str], str]:
+    """Return a reader of one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            msg = f"{text}: one of {', '.join(words)} expected"
+            raise ValueError(msg)
+        return text
+
+    return read
+
+
+def read_scoring(text: str) -> Scoring:
+    """Read whose rules decide."""
+    return Scoring(read_choice(*(scoring.value for scoring in Scoring))(text))

@@ -1,0 +1,255 @@
+"""The one table of options and ini values: names, help and defaults, and no meaning.
+
+pytest, `sopbench`, the protection of rootdir and the reference page all follow it. pytest loads
+this module at every start, so it needs the standard library alone; `readers` says what texts mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Words: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionSpec:
+    """An option of the command line, an ini value, or one setting that is both.
+
+    `help` is that of the option, and empty where there is none; `ini` is that of the ini value,
+    likewise. An option with `metavar` takes a value, one without is a flag. `aliases` are other
+    spellings of it, which are added elsewhere. `default` is the text of what holds where nothing
+    is set, as a user would write it. `lines` holds where a value is a line, in which a backslash
+    stays, and not a word as of a shell.
+    """
+
+    name: str
+    help: str = ""
+    metavar: str = ""
+    aliases: Words = ()
+    repeatable: bool = False
+    ini: str = ""
+    default: Words = ()
+    lines: bool = False
+
+    @property
+    def option(self) -> str:
+        """The option as it is typed."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def is_option(self) -> bool:
+        return bool(self.help)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether a value follows the option."""
+        return bool(self.metavar)
+
+    @property
+    def is_ini(self) -> bool:
+        return bool(self.ini)
+
+    @property
+    def ini_help(self) -> str:
+        """The help of the ini value, which ends in what holds where it is not set."""
+        return f"{self.ini} (default: {' '.join(self.default)})" if self.default else self.ini
+
+    @property
+    def ini_type(self) -> Literal["args", "linelist"]:
+        # `args` alone is given back as written by every pytest that we support.
+        return "linelist" if self.lines else "args"
+
+
+AGENT_OPTION: Final = "--agent"
+"""The short spelling of `--sop-agent`, which waits until no other plugin wants it."""
+
+TABLE: Final = (
+    OptionSpec(
+        name="sop_domain",
+        metavar="NAME|PATH",
+        repeatable=True,
+        help="domains to run: a name, a folder (./lab), a glob, a comma list, all, bundled",
+        ini="domains whose tasks the SOP tests of this project use",
+    ),
+    OptionSpec(
+        name="sop_agent",
+        metavar="SPEC",
+        aliases=(AGENT_OPTION,),
+        help="the agent under test: package.module:attribute, a registered name, reference-policy",
+        ini="the agent under test",
+    ),
+    OptionSpec(
+        name="sop_agent_arg",
+        metavar="KEY=VALUE",
+        repeatable=True,
+        help="given to the agent's parameter of that name; env:NAME is read late, never recorded",
+    ),
+    OptionSpec(name="sop_list", help="list the domains found and exit"),
+    OptionSpec(name="sop_tags", metavar="TAG,...", help="run only tasks that have one of these"),
+    OptionSpec(
+        name="sop_shard",
+        metavar="i/n",
+        help="run the i-th of n parts of each domain; gates are asked of the merged sessions",
+    ),
+    OptionSpec(
+        name="sop_sample",
+        metavar="N[@SEED]",
+        help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
+    ),
+    OptionSpec(
+        name="sop_trials",
+        metavar="K",
+        help="run each task K times, as K items",
+        ini="how often each task is run, as --sop-trials",
+        default=("1",),
+    ),
+    OptionSpec(
+        name="sop_budget",
+        metavar="5usd|14m",
+        repeatable=True,
+        help="start no run any more once so much was spent: money (5usd) or time (90s, 14m, 2h)",
+    ),
+    OptionSpec(name="sop_limit", metavar="N", help="run only the first N tasks of each domain"),
+    OptionSpec(
+        name="sop_concurrency",
+        metavar="N|auto",
+        help="agent runs in flight in the session, shared out among xdist workers; auto: as many "
+        "as the provider bears (default: one per process)",
+        ini="agent runs in flight, as --sop-concurrency",
+    ),
+    OptionSpec(
+        name="sop_timeout",
+        metavar="SECONDS",
+        help="seconds that one run may take (default: 600; 0: no limit)",
+        ini="seconds that one run may take, as --sop-timeout",
+        default=("600",),
+    ),
+    OptionSpec(
+        name="sop_fail_under",
+        metavar="RATE",
+        help="let the TSR decide: exit 0 when it is at least RATE (0.9 or 90%%); none: no gate",
+        ini="gate on TSR, as --sop-fail-under",
+    ),
+    OptionSpec(
+        name="sop_gate",
+        metavar="[DOMAIN:]NAME=VALUE",
+        repeatable=True,
+        help="any other gate: at least tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
+        "with trials task, pass_any, pass_all; at most unavailable; with --sop-compare lost, "
+        "drop, p",
+        ini="gates on other metrics, as --sop-gate",
+    ),
+    OptionSpec(
+        name="sop_save",
+        metavar="NAME|PATH",
+        help="keep the session under this name as well (a path has a / or ends in .jsonl)",
+    ),
+    OptionSpec(
+        name="sop_compare",
+        metavar="NAME|PATH",
+        help="compare with this saved session, and let the gates lost, drop and p decide",
+    ),
+    OptionSpec(
+        name="sop_compare_create",
+        help="where --sop-compare names no session yet, make this one the baseline",
+    ),
+    OptionSpec(
+        name="sop_report",
+        metavar="md=PATH|md=github",
+        repeatable=True,
+        help="write a page of Markdown on the session; github: the step summary of Actions",
+    ),
+    OptionSpec(
+        name="sop_resume",
+        metavar="NAME|PATH",
+        help="take over the runs that this saved session has finished, and run the rest",
+    ),
+    OptionSpec(
+        name="sop_resume_retry",
+        metavar="OUTCOME,...",
+        help="make finished runs of these outcomes again, such as error,timeout",
+    ),
+    OptionSpec(
+        name="sop_resume_anyway",
+        help="resume although the commit, uncommitted changes or some rows differ",
+    ),
+    OptionSpec(
+        name="sop_lookahead", ini="runs begun before their tests come (default: 8 x concurrency)"
+    ),
+    OptionSpec(
+        name="sop_retries",
+        ini="how often a run is made again while unavailable",
+        default=("0",),
+    ),
+    OptionSpec(
+        name="sop_paths",
+        ini="folders in which domain folders lie",
+        default=("domains", "tests/domains"),
+    ),
+    OptionSpec(
+        name="sop_trust", ini="folders outside the project whose domains may run their own code"
+    ),
+    OptionSpec(name="sop_max_calls", ini="tool calls that one run may make", default=("100",)),
+    OptionSpec(
+        name="sop_scoring",
+        ini="exact, or published, which finds and compares as SOP-Bench does",
+        default=("exact",),
+    ),
+    OptionSpec(
+        name="sop_unavailable_exceptions",
+        ini="exceptions that mean that the provider was unavailable",
+    ),
+    OptionSpec(
+        name="sop_tasks_file",
+        ini="tasks that must pass or may fail",
+        default=("sop_tasks.toml",),
+    ),
+    OptionSpec(
+        name="sop_sessions_dir",
+        ini="where saved sessions are kept",
+        default=(".sop/sessions",),
+    ),
+    OptionSpec(
+        name="sop_keep_sessions", ini="how many saved sessions stay, or all", default=("20",)
+    ),
+    OptionSpec(
+        name="sop_junit_misses",
+        ini="misses in JUnit XML: failure or skipped",
+        default=("failure",),
+    ),
+    OptionSpec(
+        name="sop_contract",
+        ini="off, report (a broken must rule fails) or enforce (any does)",
+        default=("report",),
+    ),
+    OptionSpec(
+        name="sop_traces", ini="event logs to keep: failed, all or none", default=("failed",)
+    ),
+    OptionSpec(
+        name="sop_redact",
+        lines=True,
+        ini="regular expressions, or env:NAME: matches become *** wherever we write",
+    ),
+    OptionSpec(
+        name="sop_snapshots_dir",
+        ini="where approved trajectories are kept",
+        default=("sop_snapshots",),
+    ),
+    OptionSpec(
+        name="sop_snapshot_rules",
+        lines=True,
+        ini="which arguments and values of a trajectory a snapshot compares",
+    ),
+)
+"""In the order of the reference page."""
+
+SPECS: Final = {spec.name: spec for spec in TABLE}
+
+VALUE_OPTIONS: Final = frozenset(
+    option for spec in TABLE if spec.is_value for option in (spec.option, *spec.aliases)
+)
+"""Every option that a value follows, which pytest may take for a test path."""
+
+WAKING: Final = tuple(spec.name for spec in TABLE if spec.is_value)
+"""Options that ask for the plugin by being given; a flag says how, and asks for nothing."""

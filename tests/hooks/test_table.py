@@ -1,0 +1,44 @@
+"""The table of options: what pytest is told, and what wakes the plugin, follow from it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_sopbench._settings.table import SPECS, TABLE, WAKING, OptionSpec
+
+
+def test_every_name_stands_once() -> None:
+    assert len(TABLE) == len(SPECS)
+
+
+def test_every_row_is_an_option_or_an_ini_value() -> None:
+    assert all(spec.is_option or spec.is_ini for spec in TABLE)
+
+
+def test_what_has_a_default_can_be_configured() -> None:
+    assert all(spec.is_ini for spec in TABLE if spec.default)
+
+
+def test_an_option_with_a_value_wakes_the_plugin_and_a_flag_does_not() -> None:
+    assert {spec.name for spec in TABLE if spec.is_option} - {*WAKING} == {
+        "sop_list",
+        "sop_compare_create",
+        "sop_resume_anyway",
+    }
+
+
+def test_pytest_knows_every_row(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfig()
+
+    for spec in TABLE:
+        assert not spec.is_option or config.getoption(spec.name) in {None, False}
+        assert not spec.is_ini or config.getini(spec.name) == []
+
+
+@pytest.mark.parametrize("spec", [pytest.param(one, id=one.name) for one in TABLE if one.is_value])
+def test_an_option_given_twice_is_collected_or_the_last_one_counts(
+    pytester: pytest.Pytester, spec: OptionSpec
+) -> None:
+    config = pytester.parseconfig(f"{spec.option}=a", f"{spec.option}=b")
+
+    assert (["a", "b"] if spec.repeatable else "b") == config.getoption(spec.name)
