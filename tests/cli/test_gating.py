@@ -224,6 +224,26 @@ def test_a_session_whose_gates_were_not_evaluated_does_not_pass(
     assert "gate   not evaluated: -k took 3 tasks away\n" == result.stdout
 
 
+def test_a_task_that_must_pass_fails_also_a_session_whose_gates_were_not_evaluated(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    """As the session itself did: what the tasks file asks is asked of a part of the tasks, too."""
+    options = {
+        "gates": ["tsr=0.1"],
+        "not_evaluated": "-k took 3 tasks away",
+        "must_pass": ["refunds/T1"],
+    }
+    save("base", runs("T1"), options=options)
+
+    result = sopbench("gate", "base")
+
+    assert 1 == result.exit_code
+    assert [
+        "gate   not evaluated: -k took 3 tasks away",
+        "gate   tasks that must pass and did not <= 0 does not hold (got 1): refunds/T1",
+    ] == result.stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     ("gate", "status"),
     [

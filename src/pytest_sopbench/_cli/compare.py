@@ -21,7 +21,7 @@ from .list import readable_domains
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.compare import SessionComparison
-    from pytest_sopbench._sessions.commands.gate import Gated
+    from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._sessions.reading.reader import SavedSession
 
 PAIR = 2
@@ -74,7 +74,7 @@ def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
     return [compare_saved(saved[0], one, fields=fields) for one in saved[1:]]
 
 
-def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any]) -> Gated:
+def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any]) -> Decision:
     from pytest_sopbench._sessions.commands.gate import ask_gates
 
     return ask_gates(saved, asked, comparison=compared)
@@ -87,7 +87,7 @@ def _is_comparable(compared: SessionComparison) -> bool:
 
 
 def _lines(
-    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Gated | None
+    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Decision | None
 ) -> Iterator[str]:
     if len(saved) > PAIR:
         yield from _table_lines(saved, compared)
@@ -120,7 +120,7 @@ def _table_lines(
 
 
 def _as_json(
-    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Gated | None
+    saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Decision | None
 ) -> dict[str, Any]:
     from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 

@@ -10,8 +10,8 @@ import click
 from .app import FAILS, HOLDS, INCONCLUSIVE
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._core.gates.summary_gates import GateSpec, GateVerdict
-    from pytest_sopbench._sessions.commands.gate import Gated
 
 gate_option = click.option(
     "--gate",
@@ -45,7 +45,7 @@ def given_gates(gates: Sequence[str], fail_under: str | None) -> tuple[GateSpec,
     return tuple(found)
 
 
-def gated_lines(gated: Gated) -> Iterator[str]:
+def gated_lines(gated: Decision) -> Iterator[str]:
     """Yield a line for each gate, or the one that says why none was asked."""
     from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
 
@@ -55,7 +55,7 @@ def gated_lines(gated: Gated) -> Iterator[str]:
         yield from gate_lines(verdict)
 
 
-def gated_json(gated: Gated) -> dict[str, Any]:
+def gated_json(gated: Decision) -> dict[str, Any]:
     """Return what came of the gates as JSON has it."""
     return {
         "state": gated.state.value,
@@ -64,7 +64,7 @@ def gated_json(gated: Gated) -> dict[str, Any]:
     }
 
 
-def status_of(gated: Gated) -> int:
+def status_of(gated: Decision) -> int:
     """Return the exit status: 0 holds, 1 does not, 3 inconclusive."""
     from pytest_sopbench._core.gates.summary_gates import GateState
 

@@ -54,10 +54,10 @@ def report(
     outcomes, the first 20 runs that are not correct, broken rules, the slowest runs, the cost.
     Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
     """
+    from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
     from pytest_sopbench._sessions.commands.compare import compare_saved
     from pytest_sopbench._sessions.commands.gate import (
-        Gated,
         ask_gates,
         quarantined,
         recorded_gates,
@@ -71,9 +71,9 @@ def report(
     name = baseline or _own_baseline(saved)
     comparison = compare_saved(saved_session(name), saved) if name else None
     if shard is not None:
-        gated = Gated(not_evaluated=f"shard {shard} is a part of the tasks")
+        gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
-        gated = ask_gates(saved, asked, comparison=comparison) if asked else Gated()
+        gated = ask_gates(saved, asked, comparison=comparison) if asked else Decision()
     page = SessionPage(
         agent=saved.header.agent,
         records=planned_records(saved),

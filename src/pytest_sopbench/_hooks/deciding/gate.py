@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
-from pytest_sopbench._core.gates.mandatory import entry_verdicts, must_verdicts
+from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.quarantine import TaskName
-from pytest_sopbench._core.gates.summary_gates import (
-    GateState,
-    GateVerdict,
-    doubts_of,
-    evaluate,
-    has_gate,
-)
+from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import Ledger
@@ -249,7 +243,8 @@ class Gate:
         self.not_evaluated = taken_away(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
-        self.verdicts = (*self._asked(), *entry_verdicts(self.entries.report))
+        decision = self._decision()
+        self.verdicts = (*decision.gates, *decision.entries)
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
@@ -265,30 +260,23 @@ class Gate:
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
 
-    def _asked(self) -> Sequence[GateVerdict]:
-        """Ask every gate; without a baseline that was to be made, none is asked of it."""
-        gates = self._sop.options.gates
-        of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
-        of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
-        enforce = self._sop.options.contract == "enforce"
+    def _decision(self) -> Decision:
+        """Decide as `sopbench gate` does; a baseline that is missing is made before, if it may."""
         whole = self._ledger.close()
-        summaries = whole if self.without is None else self.without
-        doubts = doubts_of(gates, summaries, whole)
-        asked = (
-            *evaluate(of_summary, summaries, doubts),
-            *(must_verdicts(self._breaking(), enforce=enforce) if gates else ()),
+        facts = SessionFacts(
+            gates=self._sop.options.gates,
+            summaries=whole if self.without is None else self.without,
+            whole=whole,
+            records=self._breaking(),
+            quarantined=self.entries.quarantined,
+            enforces=self._sop.options.contract == "enforce",
+            comparison=self.comparison,
+            entries=self.entries.report,
+            failures=self._failed,
         )
-        holds = all(one.state is GateState.HOLDS for one in asked)
-        self._create_baseline(
-            "a gate does not hold"
-            if not holds
-            else "the tasks file fails the session"
-            if self.entries.report.fails
-            else ""
-        )
-        if self.baseline.is_made:
-            of_comparison = []
-        return (*asked, *evaluate_comparison(of_comparison, self.comparison, doubts))
+        if self.baseline.is_missing:
+            self._create_baseline(refused_as_baseline(facts))
+        return decide(replace(facts, is_baseline=self.baseline.is_made))
 
     def _breaking(self) -> Sequence[RunRecord]:
         """Return the runs that broke a rule in the order of the plan, as the saved session does."""

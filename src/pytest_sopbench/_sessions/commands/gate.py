@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
-from pytest_sopbench._core.gates.mandatory import entry_verdicts, failure_verdicts, must_verdicts
+from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
     EntriesReport,
     TaskEntries,
@@ -17,13 +17,7 @@ from pytest_sopbench._core.gates.quarantine import (
     report_entries,
 )
 from pytest_sopbench._core.gates.spec import read_gate
-from pytest_sopbench._core.gates.summary_gates import (
-    GateSpec,
-    GateState,
-    GateVerdict,
-    doubts_of,
-    evaluate,
-)
+from pytest_sopbench._core.gates.summary_gates import GateSpec
 from pytest_sopbench._sessions.reading.planned import (
     FAILURES,
     NOT_EVALUATED,
@@ -34,24 +28,6 @@ from pytest_sopbench._sessions.reading.planned import (
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gated:
-    """What came of the gates; `not_evaluated` says why none of them was asked, or nothing."""
-
-    verdicts: tuple[GateVerdict, ...] = ()
-    not_evaluated: str = ""
-
-    @property
-    def state(self) -> GateState:
-        """What all gates together come to: one that does not hold decides."""
-        states = {one.state for one in self.verdicts}
-        if GateState.FAILS in states:
-            return GateState.FAILS
-        if GateState.INCONCLUSIVE in states or self.not_evaluated or not states:
-            return GateState.INCONCLUSIVE
-        return GateState.HOLDS
 
 
 def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
@@ -89,25 +65,15 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     return replace(found, expired=expired)
 
 
-def recorded_failures(saved: SavedSession) -> tuple[GateVerdict, ...]:
-    """Return what came of the other tests of a session, where it recorded that."""
+def recorded_failures(saved: SavedSession) -> int | None:
+    """Return how many other tests of a session failed; `None` where nobody can know it."""
     if FAILURES not in saved.header.options:
-        return ()
+        # It was not recorded before there was this option.
+        return 0
     failures = saved.header.options[FAILURES]
     # A number that something else has put there says nothing.
     known = type(failures) is int and failures >= 0 and saved.finished
-    return failure_verdicts(failures if known and isinstance(failures, int) else None)
-
-
-def _doubted(saved: SavedSession, verdict: GateVerdict) -> GateVerdict:
-    """Return a verdict as inconclusive where the file is no ground for it."""
-    why = ""
-    if saved.doubts and verdict.state is not GateState.INCONCLUSIVE:
-        why = saved.doubts[0]
-    elif not saved.finished and verdict.state is GateState.HOLDS:
-        # What else failed in it, a session says at its end.
-        why = "the session did not come to its end"
-    return replace(verdict, state=GateState.INCONCLUSIVE, why=why) if why else verdict
+    return failures if known and isinstance(failures, int) else None
 
 
 def _named(saved: SavedSession, option: str) -> Sequence[TaskName]:
@@ -121,7 +87,7 @@ def ask_gates(
     gates: Sequence[GateSpec],
     *,
     comparison: SessionComparison | None = None,
-) -> Gated:
+) -> Decision:
     """Ask gates of a session, and whether what must hold did: rules, and tasks that must pass.
 
     Where lines are damaged every gate is inconclusive, and none holds where the session has no end.
@@ -141,29 +107,26 @@ def ask_gates(
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds outcomes alone, and cannot be gated"
         raise SessionFileError(msg, hint="ask the gates of the session it was made of")
-    why = saved.header.options.get(NOT_EVALUATED)
-    if why:
-        return Gated(not_evaluated=str(why), verdicts=recorded_failures(saved))
-    left_out = quarantined(saved)
-    of_comparison = [one for one in gates if one.name in COMPARISON_GATES]
-    of_summary = [one for one in gates if one.name not in COMPARISON_GATES]
-    asked = planned_records(saved)
-    if left_out:
-        asked = tuple(one for one in asked if TaskName(one.domain, one.task) not in left_out)
+    why = str(saved.header.options.get(NOT_EVALUATED) or "")
+    facts = SessionFacts(
+        gates=gates,
+        records=planned_records(saved),
+        quarantined=quarantined(saved),
+        enforces=saved.header.options.get("contract") == "enforce",
+        comparison=comparison,
+        entries=recorded_entries(saved),
+        failures=recorded_failures(saved),
+        not_evaluated=why,
+        doubt=saved.doubts[0] if saved.doubts else "",
+        is_ended=saved.finished,
+    )
+    return decide(facts if why else _with_summaries(facts, saved))
+
+
+def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:
+    if facts.quarantined:
+        asked = summaries_of(saved, without=facts.quarantined)
+        return replace(facts, summaries=asked, whole=outcomes_of(saved))
     # Gates on a comparison ask no more than how the runs ended.
-    count = (summaries_of if of_summary else outcomes_of) if not left_out else None
-    summaries = count(saved) if count is not None else summaries_of(saved, without=left_out)
-    whole = outcomes_of(saved) if left_out else summaries
-    doubts = doubts_of(gates, summaries, whole)
-    verdicts = (
-        *evaluate(of_summary, summaries, doubts),
-        *evaluate_comparison(of_comparison, comparison, doubts),
-    )
-    return Gated(
-        verdicts=(
-            *(_doubted(saved, one) for one in verdicts),
-            *entry_verdicts(recorded_entries(saved)),
-            *must_verdicts(asked, enforce=saved.header.options.get("contract") == "enforce"),
-            *recorded_failures(saved),
-        )
-    )
+    is_compared = all(gate.name in COMPARISON_GATES for gate in facts.gates)
+    return replace(facts, summaries=outcomes_of(saved) if is_compared else summaries_of(saved))

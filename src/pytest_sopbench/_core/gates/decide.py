@@ -1,0 +1,127 @@
+"""The one decision on a session, asked by the session itself and by `sopbench gate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.records.record import RunRecord
+
+from .comparison_gates import COMPARISON_GATES, evaluate_comparison
+from .mandatory import entry_verdicts, failure_verdicts, must_verdicts
+from .quarantine import EntriesReport, TaskName
+from .summary_gates import GateSpec, GateState, GateVerdict, doubts_of, evaluate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """What decides on a session, whoever has found it out.
+
+    `summaries` are of the runs that gates are asked of, by domain; `whole` are of all planned runs,
+    and `None` where these are the same. `records` are the runs, or those of them that broke a rule;
+    of the tasks in `quarantined` no gate is asked. `enforces` holds where every rule must hold.
+    `is_baseline` holds where this session is the baseline from now on, so that there is nothing to
+    compare it with. `failures` counts the tests that failed and that no gate forgives; `None` is
+    unknown. `not_evaluated` says what took selected tasks away. `doubt` says why the file of the
+    session proves nothing. `is_ended` holds where the session came to its end.
+    """
+
+    gates: Sequence[GateSpec]
+    summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
+    whole: Mapping[str, Summary] | None = None
+    records: Iterable[RunRecord] = ()
+    quarantined: frozenset[TaskName] = frozenset()
+    enforces: bool = False
+    comparison: SessionComparison | None = None
+    is_baseline: bool = False
+    entries: EntriesReport = field(default_factory=EntriesReport)
+    failures: int | None = 0
+    not_evaluated: str = ""
+    doubt: str = ""
+    is_ended: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What came of a session.
+
+    `gates` are the verdicts on its gates and mandatory rules, `entries` those on its tasks file,
+    `failures` that on its other tests. `not_evaluated` says why no gate was asked, or nothing;
+    tests that failed, and what the tasks file says, count all the same.
+    """
+
+    gates: tuple[GateVerdict, ...] = ()
+    entries: tuple[GateVerdict, ...] = ()
+    failures: tuple[GateVerdict, ...] = ()
+    not_evaluated: str = ""
+
+    @property
+    def verdicts(self) -> tuple[GateVerdict, ...]:
+        return (*self.gates, *self.entries, *self.failures)
+
+    @property
+    def state(self) -> GateState:
+        """What all of it comes to: one verdict that does not hold decides."""
+        states = {verdict.state for verdict in self.verdicts}
+        if GateState.FAILS in states:
+            return GateState.FAILS
+        if GateState.INCONCLUSIVE in states or self.not_evaluated or not states:
+            return GateState.INCONCLUSIVE
+        return GateState.HOLDS
+
+
+def decide(facts: SessionFacts) -> Decision:
+    """Decide on a session.
+
+    Where selected tasks were taken away no gate is asked. Where the file is in doubt every gate is
+    inconclusive, and none holds where the session has no end.
+    """
+    return Decision(
+        gates=() if facts.not_evaluated else _gate_verdicts(facts),
+        entries=entry_verdicts(facts.entries),
+        failures=failure_verdicts(facts.failures),
+        not_evaluated=facts.not_evaluated,
+    )
+
+
+def refused_as_baseline(facts: SessionFacts) -> str:
+    """Say why a session may not become the baseline that is missing, or nothing.
+
+    Gates on a comparison are not asked: there is nothing yet to compare with.
+    """
+    asked = _gate_verdicts(replace(facts, is_baseline=True))
+    if any(verdict.state is not GateState.HOLDS for verdict in asked):
+        return "a gate does not hold"
+    return "the tasks file fails the session" if facts.entries.fails else ""
+
+
+def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
+    if not facts.gates:
+        return ()
+    of_summary = [gate for gate in facts.gates if gate.name not in COMPARISON_GATES]
+    of_comparison = [gate for gate in facts.gates if gate.name in COMPARISON_GATES]
+    doubts = doubts_of(facts.gates, facts.summaries, facts.whole)
+    left_out = facts.quarantined
+    records = (one for one in facts.records if TaskName(one.domain, one.task) not in left_out)
+    compared = (
+        () if facts.is_baseline else evaluate_comparison(of_comparison, facts.comparison, doubts)
+    )
+    return (
+        *(_doubted(facts, one) for one in evaluate(of_summary, facts.summaries, doubts)),
+        # A rule that a run broke stays broken, whatever else of the file is in doubt.
+        *must_verdicts(records, enforce=facts.enforces),
+        *(_doubted(facts, one) for one in compared),
+    )
+
+
+def _doubted(facts: SessionFacts, verdict: GateVerdict) -> GateVerdict:
+    """Return a verdict as inconclusive where the file is no ground for it."""
+    why = ""
+    if facts.doubt and verdict.state is not GateState.INCONCLUSIVE:
+        why = facts.doubt
+    elif not facts.is_ended and verdict.state is GateState.HOLDS:
+        # What else failed in it, a session says at its end.
+        why = "the session did not come to its end"
+    return replace(verdict, state=GateState.INCONCLUSIVE, why=why) if why else verdict
