@@ -124,7 +124,7 @@ def test_a_run_tells_what_happened(pytester: pytest.Pytester, lab: Path) -> None
             return {"grade": "pass"}
         """,
         test_lab="""
-        from pytest_sopbench._core.model.verdict import Outcome
+        from pytest_sopbench._core.verdict import Outcome
         def test_run(sop_run, sop_task):
             assert sop_run.task is sop_task
             assert sop_run.answer.values == {"grade": "pass"}

@@ -350,7 +350,7 @@ def test_a_killed_session_is_readable(tmp_path: Path) -> None:
     program = f"""
 import os
 from pathlib import Path
-from pytest_sopbench._core.model.verdict import Outcome
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._sessions.lines.checksum import sealed
 from pytest_sopbench._sessions.file.header import SessionHeader

@@ -14,7 +14,7 @@ from pytest_sopbench._hooks.session.partial import taken_away
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.file.store import copy_whole
+from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.reading.planned import planned_records, shard_of
@@ -118,7 +118,7 @@ class Baseline:
             return
         try:
             if not path.exists() or not followed(path).samefile(current.path):
-                copy_whole(current.path, path)
+                copy_file(current.path, path)
         except OSError as fault:
             self.is_unwritten = True
             self.remarks = (f"{shown} cannot be written: {fault.strerror or fault}",)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.file.store import try_writing
+from pytest_sopbench._sessions.file.atomic import try_writing
 
 from .session import SopSession
 

@@ -11,6 +11,8 @@ from urllib.parse import quote
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import replace_file
+
 SUFFIX = ".traces"
 SAFE = "-_.~"
 LONGEST = 80
@@ -85,12 +87,10 @@ class TraceFolder:
             self._taken.discard(path)
         elif path.exists():
             return
-        aside = path.with_name(f".{path.name}.tmp")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(log, encoding="ascii", newline="\n")
             # Whole, or not there: whoever resumes the session believes what it finds.
-            aside.replace(path)
+            with replace_file(path) as file:
+                file.write(log.encode("ascii"))
         except OSError as fault:
             raise _refused(path, fault) from fault
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -12,11 +11,10 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import replace_file
 from .event_logs import traces_folder
 from .header import SessionHeader
 from .writer import sealed_session, summary_to_line
-
-_BLOCK = 4_096
 
 
 def store_session(
@@ -63,51 +61,9 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
     Raises:
         SessionFileError: the disk did not take it.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with aside.open("wb") as file:
-                file.writelines(lines)
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with replace_file(path) as file:
+            file.writelines(lines)
     except OSError as fault:
         msg = f"{path}: cannot be written: {fault.strerror or fault}"
         raise SessionFileError(msg) from fault
-
-
-def copy_whole(source: Path, path: Path) -> None:
-    """Copy a file in one step; one that is there is replaced.
-
-    Raises:
-        OSError: the disk did not take it.
-    """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        shutil.copyfile(source, aside)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def try_writing(path: Path) -> None:
-    """See that a file could be written, and leave everything as it was but for missing folders.
-
-    Raises:
-        OSError: it could not.
-    """
-    if path.exists():
-        with path.open("ab"):
-            return
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with aside.open("wb") as file:
-            # A full disk makes files, and takes nothing into them.
-            file.write(bytes(_BLOCK))
-            file.flush()
-            os.fsync(file.fileno())
-    finally:
-        aside.unlink(missing_ok=True)

@@ -9,7 +9,6 @@ import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, total_to_json
@@ -18,6 +17,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
+from .atomic import add_file, replace_file, try_making
 from .header import SessionHeader, header_to_line
 from .line_places import ordered, places_of
 from .location import make_folder
@@ -65,7 +65,7 @@ class SessionWriter:
         self._first = sealed(header_to_line(header)) + b"\n"
         self._count = -1
         with _told(path):
-            with _replacing(path) as file:
+            with replace_file(path, is_durable=True) as file:
                 for line in sealed_session(header, lines):
                     file.write(line)
                     self._count += 1
@@ -119,7 +119,11 @@ class SessionWriter:
             SessionFileError: the disk did not take it; what was appended is still there. Or
                 something else has written into the file, which is left as it is.
         """
-        with _told(self.path), self._closed_by_failure(), _replacing(self.path) as new:
+        with (
+            _told(self.path),
+            self._closed_by_failure(),
+            replace_file(self.path, is_durable=True) as new,
+        ):
             # Its own descriptor, since another session may have put its file under this name.
             places = places_of(self._file, self._first, self._count)
             first = self._first if header is None else sealed(header_to_line(header)) + b"\n"
@@ -131,7 +135,12 @@ class SessionWriter:
             new.write(sealed(summary, self._seed) + b"\n")
             self._file.close()
         if self.kept is not None:
-            with _told(self.kept), _adding(self.kept) as copy, self.path.open("rb") as whole:
+            with (
+                _told(self.kept),
+                _free(self.kept),
+                self.path.open("rb") as whole,
+                add_file(self.kept) as copy,
+            ):
                 shutil.copyfileobj(whole, copy)
 
     @contextlib.contextmanager
@@ -179,58 +188,27 @@ def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None 
     return _dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
-def _refuse_existing(kept: Path) -> None:
-    if kept.exists():
+@contextlib.contextmanager
+def _free(kept: Path) -> Generator[None]:
+    try:
+        yield
+    except FileExistsError:
         msg = f"{kept}: a session is kept there already"
-        raise SessionFileError(msg, hint="choose another name, or move that file away first")
+        hint = "choose another name, or move that file away first"
+        raise SessionFileError(msg, hint=hint) from None
+
+
+def _refuse_existing(kept: Path) -> None:
+    with _free(kept):
+        if kept.exists():
+            raise FileExistsError(kept)
 
 
 def _make_folder(path: Path) -> None:
     """Make the folder of a file, and see that it can be written before a model is paid for."""
     with _told(path):
         make_folder(path)
-        with _temporary(path).open("wb"):
-            pass
-        _temporary(path).unlink()
-
-
-def _temporary(path: Path) -> Path:
-    # Of this process alone, in the same folder, so that renaming it is one step.
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Generator[BinaryIO]:
-    """Write a file aside, and put it into place when it is whole and on the disk."""
-    aside = _temporary(path)
-    try:
-        with aside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _adding(path: Path) -> Generator[BinaryIO]:
-    """Write a file aside, and put it into a place that is free."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.kept.tmp")
-    try:
-        with _replacing(aside) as file:
-            yield file
-        try:
-            # Fails where two sessions keep the same name at once, which a look before would miss.
-            os.link(aside, path)
-        except FileExistsError:
-            _refuse_existing(path)
-        except OSError:
-            # A disk without links.
-            _refuse_existing(path)
-            aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+        try_making(path)
 
 
 @contextlib.contextmanager

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._sessions.file.atomic import replace_path
 from pytest_sopbench._sessions.file.event_logs import traces_folder
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.journal.journal import journals_folder
@@ -46,19 +46,15 @@ def point_at(session: Path) -> None:
         SessionFileError: the disk did not take it.
     """
     pointer = last_path(session.parent)
-    aside = pointer.with_name(f".{pointer.name}.{os.getpid()}.tmp")
     try:
         _move_away(pointer)
-        aside.unlink(missing_ok=True)
-        try:
-            aside.symlink_to(session.name)
-        except (OSError, NotImplementedError):
-            # Windows grants links to few users, and some disks have none.
-            aside.write_text(f'{{"type":"{TYPE}","session":"{session.name}"}}\n', "ascii")
-        try:
-            aside.replace(pointer)
-        finally:
+        with replace_path(pointer) as aside:
             aside.unlink(missing_ok=True)
+            try:
+                aside.symlink_to(session.name)
+            except (OSError, NotImplementedError):
+                # Windows grants links to few users, and some disks have none.
+                aside.write_text(f'{{"type":"{TYPE}","session":"{session.name}"}}\n', "ascii")
     except OSError as fault:
         msg = f"{pointer}: cannot be written: {fault.strerror or fault}"
         raise SessionFileError(msg) from fault

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.errors import SessionFileError
 
 from .journal import FinishedRun, journal_path, read_journal
@@ -24,11 +25,9 @@ def mark_dead(folder: Path, worker: str, condemned: RunKey | None) -> None:
     Raises:
         OSError: the disk does not take it.
     """
-    path = folder / f"{worker}{SUFFIX}"
-    aside = path.with_suffix(".tmp")
-    aside.write_text(json.dumps(condemned), "ascii")
     # Whole, or not there: a worker may look at any moment.
-    aside.replace(path)
+    with replace_file(folder / f"{worker}{SUFFIX}") as file:
+        file.write(json.dumps(condemned).encode("ascii"))
 
 
 class Estate:

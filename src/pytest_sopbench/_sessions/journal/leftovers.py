@@ -7,10 +7,10 @@ keeps no journals leaves those of an earlier one where they are.
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.file.header import UNCHECKED, SessionHeader
 
 from .journal import ReadJournal, journals_folder, read_journals
@@ -24,12 +24,9 @@ def mark_journals(folder: Path, identity: str) -> None:
 
     A disk that refuses takes no journal either, so whoever opens one is told.
     """
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        aside = folder / f".{MARK}.{os.getpid()}.tmp"
-        aside.write_text(identity, "ascii")
-        # Whole, or not there: half an identity is another's.
-        aside.replace(folder / MARK)
+    # Whole, or not there: half an identity is another's.
+    with contextlib.suppress(OSError), replace_file(folder / MARK) as file:
+        file.write(identity.encode("ascii"))
 
 
 def leftovers_of(session: Path, header: SessionHeader) -> ReadJournal:

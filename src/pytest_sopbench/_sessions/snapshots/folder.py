@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from pytest_sopbench._core.trajectory.snapshot import SUFFIX, Snapshot, read_snapshot, snapshot_file
+from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.errors import SnapshotFileError
 
 APPROVALS = "approvals.jsonl"
@@ -183,16 +183,5 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         OSError: the disk did not take it; nothing is left aside.
     """
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    data = text.encode()
-    try:
-        try:
-            aside.write_bytes(data)
-        except FileNotFoundError:
-            # Looked for when it is missed: of a folder of thousands, only the first one misses it.
-            path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_bytes(data)
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    with replace_file(path) as file:
+        file.write(text.encode())
