@@ -64,6 +64,7 @@ def test_the_order_of_domains_and_fields_means_nothing() -> None:
 def test_the_hash_is_the_same_in_every_process() -> None:
     program = (
         "from pytest_sopbench._core.judging.fingerprint import judging_hash as h\n"
+        "from pytest_sopbench._core.domain import Rules\n"
         "from pytest_sopbench._core.model.task import *\n"
         "field = OutputField(name='hazard', type=FieldType.ENUM, aliases={'d': 'D', 'a': 'A'})\n"
         "print(h({'domain': Rules(fields=(field,))}))"

@@ -55,15 +55,14 @@ def report(
     Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
     """
     from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
+    from pytest_sopbench._reports.pages.markdown import markdown
     from pytest_sopbench._sessions.commands.compare import compare_saved
     from pytest_sopbench._sessions.commands.gate import (
         ask_gates,
-        quarantined,
         recorded_gates,
     )
-    from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
-    from pytest_sopbench._sessions.reading.planned import planned_records, shard_of, summaries_of
+    from pytest_sopbench._sessions.commands.page import session_page
+    from pytest_sopbench._sessions.reading.planned import shard_of
 
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
@@ -74,22 +73,12 @@ def report(
         gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
         gated = ask_gates(saved, asked, comparison=comparison) if asked else Decision()
-    page = SessionPage(
-        agent=saved.header.agent,
-        records=planned_records(saved),
-        summaries=summaries_of(saved),
-        gates=gated.verdicts,
-        not_evaluated=gated.not_evaluated,
-        remarks=remarks_of(saved),
-        facts=facts_of(saved),
-        comparison=comparison,
-        may_fail=quarantined(saved),
-    )
+    page = markdown(session_page(saved, gated, comparison=comparison))
     if target == STDOUT:
-        click.echo(markdown(page), nl=False)
+        click.echo(page, nl=False)
         return
     try:
-        Path(target).write_text(markdown(page), "utf-8", newline="\n")
+        Path(target).write_text(page, "utf-8", newline="\n")
     except OSError as fault:
         msg = f"{target}: cannot be written: {fault.strerror or fault}"
         raise SopbenchError(msg) from fault

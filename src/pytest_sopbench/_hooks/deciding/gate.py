@@ -48,7 +48,7 @@ class Gate:
         self._missed = 0
         self._forgiven = 0
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
-        self.verdicts: tuple[GateVerdict, ...] = ()
+        self._decided = Decision()
         self.not_evaluated = CUT_SHORT
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
@@ -98,6 +98,16 @@ class Gate:
     @property
     def is_set(self) -> bool:
         return has_gate(self._sop.options.gates)
+
+    @property
+    def verdicts(self) -> tuple[GateVerdict, ...]:
+        """What came of the gates and of the tasks file; other failures are printed apart."""
+        return (*self._decided.gates, *self._decided.entries)
+
+    @property
+    def decision(self) -> Decision:
+        """What came of the session, for its page."""
+        return replace(self._decided, not_evaluated=self.not_evaluated if self.is_set else "")
 
     @property
     def forgives(self) -> bool:
@@ -160,13 +170,8 @@ class Gate:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         try:
             result = yield
-        except session.Failed as stop:
-            self.not_evaluated = f"the session was cut short: {stop}"
-            self._look_back()
-            self._create_baseline(self.not_evaluated)
-            raise
-        except (KeyboardInterrupt, pytest.exit.Exception) as stop:
-            self.not_evaluated = f"the session was cut short{f': {stop}' if str(stop) else ''}"
+        except (session.Failed, KeyboardInterrupt, pytest.exit.Exception) as stop:
+            self.not_evaluated = f"{CUT_SHORT}{f': {stop}' if str(stop) else ''}"
             self._look_back()
             self._create_baseline(self.not_evaluated)
             raise
@@ -243,8 +248,7 @@ class Gate:
         self.not_evaluated = taken_away(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
-        decision = self._decision()
-        self.verdicts = (*decision.gates, *decision.entries)
+        self._decided = self._ask()
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
@@ -260,7 +264,7 @@ class Gate:
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
 
-    def _decision(self) -> Decision:
+    def _ask(self) -> Decision:
         """Decide as `sopbench gate` does; a baseline that is missing is made before, if it may."""
         whole = self._ledger.close()
         facts = SessionFacts(
@@ -272,7 +276,7 @@ class Gate:
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
             entries=self.entries.report,
-            failures=self._failed,
+            failures=self._failed if self.is_set else 0,
         )
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))

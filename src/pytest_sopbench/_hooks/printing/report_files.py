@@ -12,9 +12,8 @@ import pytest
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._reports.pages.markdown import SessionPage, markdown
-from pytest_sopbench._sessions.commands.page_facts import facts_of, remarks_of
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+from pytest_sopbench._reports.pages.markdown import markdown
+from pytest_sopbench._sessions.commands.page import session_page
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
 
@@ -42,22 +41,8 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
     """Write every page that was asked for; return what went wrong."""
     if not sop.options.reports:
         return ()
-    not_evaluated = gate.not_evaluated if gate.is_set else ""
-    page = markdown(
-        SessionPage(
-            agent=sop.agent_shown,
-            records=planned_records(saved),
-            summaries=summaries_of(saved),
-            gates=gate.verdicts,
-            not_evaluated=not_evaluated,
-            remarks=(*remarks_of(saved), *gate.remarks),
-            facts=facts_of(saved),
-            comparison=gate.comparison,
-            may_fail=gate.entries.quarantined,
-            failures=gate.others,
-        )
-    )
-    page = sop.options.redaction.text(page)
+    found = session_page(saved, gate.decision, comparison=gate.comparison, remarks=gate.remarks)
+    page = sop.options.redaction.text(markdown(found))
     return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))
 
 

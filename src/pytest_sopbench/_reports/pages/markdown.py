@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.quarantine import TaskName
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
@@ -26,39 +24,6 @@ MISSES = 20
 SLOWEST = 5
 RULES = 20
 _REASON = 160
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPage:
-    """What a page tells.
-
-    `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
-    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
-    that must not go unsaid, `facts` what a reader may need to find the session again, by name.
-    `comparison` is `None` where there is no baseline. `may_fail` are tasks that gates and the
-    comparison leave out.
-    """
-
-    agent: str
-    records: Sequence[RunRecord]
-    summaries: Mapping[str, Summary]
-    gates: Sequence[GateVerdict] = ()
-    not_evaluated: str = ""
-    remarks: Sequence[str] = ()
-    facts: Mapping[str, str] = field(default_factory=dict[str, str])
-    comparison: SessionComparison | None = None
-    failures: int = 0
-    may_fail: Collection[TaskName] = frozenset()
-
-    @property
-    def apart(self) -> Sequence[RunRecord]:
-        """The runs of tasks that may fail."""
-        return [one for one in self.records if TaskName(one.domain, one.task) in self.may_fail]
-
-    @property
-    def asked(self) -> Sequence[RunRecord]:
-        """The runs that gates are asked of."""
-        return [one for one in self.records if TaskName(one.domain, one.task) not in self.may_fail]
 
 
 def markdown(page: SessionPage) -> str:

@@ -1,0 +1,46 @@
+"""What a page on a session tells, in whichever format it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.records.record import RunRecord
+
+from .quarantine import TaskName
+from .summary_gates import GateVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """What a page tells.
+
+    `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
+    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
+    that must not go unsaid, `facts` what a reader may need to find the session again, by name.
+    `comparison` is `None` where there is no baseline. `failures` counts the tests that failed and
+    that no gate forgives. `may_fail` are tasks that gates and the comparison leave out.
+    """
+
+    agent: str
+    records: Sequence[RunRecord]
+    summaries: Mapping[str, Summary]
+    gates: Sequence[GateVerdict] = ()
+    not_evaluated: str = ""
+    remarks: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    comparison: SessionComparison | None = None
+    failures: int = 0
+    may_fail: Collection[TaskName] = frozenset()
+
+    @property
+    def apart(self) -> Sequence[RunRecord]:
+        """The runs of tasks that may fail."""
+        return [one for one in self.records if TaskName(one.domain, one.task) in self.may_fail]
+
+    @property
+    def asked(self) -> Sequence[RunRecord]:
+        """The runs that gates are asked of."""
+        return [one for one in self.records if TaskName(one.domain, one.task) not in self.may_fail]

@@ -1,0 +1,69 @@
+"""The page on a saved session: the one that makes it, for the session itself and for later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.decide import Decision
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, summaries_of
+from pytest_sopbench._sessions.reading.reader import SavedSession
+
+from .gate import quarantined, recorded_failures
+
+
+def session_page(
+    saved: SavedSession,
+    decision: Decision,
+    *,
+    comparison: SessionComparison | None = None,
+    remarks: Sequence[str] = (),
+) -> SessionPage:
+    """Return what a page tells of a session.
+
+    Args:
+        saved: the session.
+        decision: what came of its gates.
+        comparison: with a baseline, where there is one.
+        remarks: what must not go unsaid, beside what the file tells.
+    """
+    # A number of failed tests has a line of its own; that it is unknown stands among the gates.
+    failures = (recorded_failures(saved) or 0) if decision.failures else 0
+    return SessionPage(
+        agent=saved.header.agent,
+        records=planned_records(saved),
+        summaries=summaries_of(saved),
+        gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
+        not_evaluated=decision.not_evaluated,
+        remarks=(*_remarks_of(saved), *remarks),
+        facts=_facts_of(saved),
+        comparison=comparison,
+        failures=failures,
+        may_fail=quarantined(saved),
+    )
+
+
+def _facts_of(saved: SavedSession) -> Mapping[str, str]:
+    """Return what a reader may need to find a session again, by name; unknown is empty."""
+    header = saved.header
+    scoring = str(header.options.get("scoring", ""))
+    commit = (
+        f"{header.git.commit[:12]}{' and changes' if header.git.dirty else ''}"
+        if header.git
+        else ""
+    )
+    return {
+        "started": header.started,
+        "commit": commit,
+        "pytest-sopbench": header.plugin,
+        "selected by": " ".join(selection_of(saved)),
+        "scoring": "" if scoring == "exact" else scoring,
+    }
+
+
+def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
+    """Return what must not go unsaid of a session."""
+    published = str(saved.header.options.get("scoring", "")) == "published"
+    remark = "judged by the published scorer's rules, not by ours"
+    return (*((remark,) if published else ()), *saved.problems)
