@@ -189,7 +189,7 @@ class Doorbell:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if hasattr(report, "sop_plan") and self._config.pluginmanager.unregister(self):
+        if hasattr(report, "sop_payload") and self._config.pluginmanager.unregister(self):
             from pytest_sopbench._hooks.activation import activate
 
             activate(self._config)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from pytest_sopbench._sessions.reading import content
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")
@@ -43,6 +45,20 @@ class TestAFile:
         again = CliRunner().invoke(main, ["report", "last"], catch_exceptions=False)
 
         assert page(pytester) == again.stdout.splitlines()
+
+    def test_it_parses_no_line_of_the_session_a_second_time(
+        self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+    ) -> None:
+        parsed: list[bytes] = []
+        read_json = content.read_json
+        monkeypatch.setattr(
+            content, "read_json", lambda line: (parsed.append(line), read_json(line))[1]
+        )
+
+        pytester.runpytest(*SECOND, TO_FILE, *workers)
+
+        assert [b"summary"] == [re.match(rb'{"type":"(\w+)"', line)[1] for line in parsed]
+        assert page(pytester)
 
     def test_a_comparison_is_in_it(
         self, pytester: pytest.Pytester, baseline: Path, workers: tuple[str, ...]

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._hooks.items.transport import scrubbed
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.items.payload import Payload, attach, detach, sanitised
 
 LONE = "\\ud83d"
 
@@ -211,9 +213,9 @@ ANYTHING = st.recursive(
 
 @given(ANYTHING)
 def test_whatever_a_report_holds_is_carried(value: Any) -> None:
-    carried = execnet.loads(execnet.dumps(scrubbed(value)))
+    carried = execnet.loads(execnet.dumps(sanitised(value)))
 
-    assert carried == scrubbed(value)
+    assert carried == sanitised(value)
 
 
 def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
@@ -221,7 +223,7 @@ def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
         def __str__(self) -> str:
             raise RuntimeError
 
-    assert "<Unprintable that cannot be shown>" == scrubbed(Unprintable())
+    assert "<Unprintable that cannot be shown>" == sanitised(Unprintable())
 
 
 @pytest.mark.parametrize(
@@ -232,9 +234,49 @@ def test_a_value_that_cannot_be_shown_is_named_by_its_type() -> None:
     ],
 )
 def test_a_number_out_of_bounds_becomes_text(number: int) -> None:
-    assert number == int(scrubbed(number), 16)
+    assert number == int(sanitised(number), 16)
 
 
 @given(st.text(max_size=20))
 def test_text_that_is_encodable_is_left_alone(text: str) -> None:
-    assert text == scrubbed(text)
+    assert text == sanitised(text)
+
+
+SENT = Payload(plan="{}", line="{}", events="a\n", taken_over=True, inherited=True, is_rerun=True)
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(SENT, id="all of it"),
+        pytest.param(Payload(plan=""), id="an empty plan"),
+        pytest.param(Payload(line="{}"), id="a run"),
+        pytest.param(Payload(), id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("is_sent", [False, True], ids=["here", "to another process"])
+def test_a_payload_is_taken_off_as_it_was_attached(payload: Payload, *, is_sent: bool) -> None:
+    report = a_report()
+
+    attach(report, payload, is_sent=is_sent)
+    if is_sent:
+        values = execnet.loads(execnet.dumps(sanitised(report._to_json())))
+        report = pytest.TestReport._from_json(values)
+
+    assert payload == detach(report)
+    assert Payload() == detach(report)
+
+
+def test_a_record_stays_in_the_process_that_made_the_run() -> None:
+    record = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
+    here, sent = a_report(), a_report()
+
+    attach(here, Payload(line="{}", record=record), is_sent=False)
+    attach(sent, Payload(line="{}", record=record), is_sent=True)
+
+    assert record is detach(here).record
+    assert detach(sent).record is None
+
+
+def a_report() -> pytest.TestReport:
+    return pytest.TestReport("a.py::test", ("a.py", 1, "test"), {}, "passed", None, "call")

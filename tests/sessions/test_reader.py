@@ -12,11 +12,14 @@ import pytest
 
 from pytest_sopbench._core.metrics.summary_json import summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.lines.checksum import sealed
+from pytest_sopbench._sessions.lines.checksum import seal_of, sealed
+from pytest_sopbench._sessions.reading import content
+from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
@@ -27,6 +30,12 @@ def lines(header: SessionHeader, records: list[RunRecord]) -> list[str]:
     last = json.dumps({"type": "summary", "domains": summary, "total": {}})
     session = sealed_session(header, [*map(to_line, records), last])
     return [line.decode().rstrip("\n") for line in session]
+
+
+def known_of(lines: list[str], records: list[RunRecord]) -> dict[RunKey, KnownRun]:
+    """What the writer of a session knows of its runs."""
+    pairs = zip(records, lines[1:], strict=False)
+    return {one.key: KnownRun(seal_of(line.encode()), one) for one, line in pairs}
 
 
 def again(record: RunRecord) -> str:
@@ -252,3 +261,47 @@ def test_a_pipe_or_a_device_is_no_session(tmp_path: Path, make: Callable[[Path],
 
     with pytest.raises(SessionFileError, match="it is a pipe or a device, and no file"):
         read_session(path)
+
+
+def test_runs_that_are_known_are_not_parsed_and_give_the_same_session(
+    tmp_path: Path,
+    lines: list[str],
+    records: list[RunRecord],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = write(tmp_path, "\n".join(lines) + "\n")
+    plain = read_session(path)
+    parsed: list[bytes] = []
+    read_json = content.read_json
+    monkeypatch.setattr(
+        content, "read_json", lambda line: (parsed.append(line), read_json(line))[1]
+    )
+
+    known = read_session(path, known=known_of(lines, records))
+
+    assert plain == known
+    assert [lines[-1].encode()] == parsed
+
+
+def test_a_known_run_whose_line_was_changed_is_damaged_all_the_same(
+    tmp_path: Path, lines: list[str], records: list[RunRecord]
+) -> None:
+    changed = [lines[0], lines[1].replace("correct", "wrong"), *lines[2:]]
+    path = write(tmp_path, "\n".join(changed) + "\n")
+
+    saved = read_session(path, known=known_of(lines, records))
+
+    assert records[0].key == saved.damaged[0].run
+    assert saved.doubts
+
+
+def test_a_known_run_whose_line_was_written_anew_is_what_the_file_says(
+    tmp_path: Path, header: SessionHeader, records: list[RunRecord], lines: list[str]
+) -> None:
+    other = replace(records[0], outcome=Outcome.WRONG)
+    anew = [line.decode() for line in sealed_session(header, map(to_line, (other, *records[1:])))]
+    path = write(tmp_path, "".join(anew))
+
+    saved = read_session(path, known=known_of(lines, records))
+
+    assert Outcome.WRONG is saved.records[0].outcome

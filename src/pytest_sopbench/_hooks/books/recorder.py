@@ -17,6 +17,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
 from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import finished_in_journals, journals_of
 from pytest_sopbench._hooks.runs.prefetch import Flights
@@ -28,14 +29,11 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.alarms import Special
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._running.observing.interrupt import Deferral
-from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .early_abort import FirstRuns
 from .resume import Resumption
 from .saving import Saving
 from .worker_crashes import Crashes, give_back, leave_out
-
-BROUGHT = frozenset({"sop_plan", "sop_run", "sop_rerun"})
 
 
 class Ledger:
@@ -51,7 +49,7 @@ class Ledger:
         self._interrupts = Deferral()
         self._crashed: list[str] = []
         self.resumption = Resumption(sop)
-        self._saving = Saving(sop, self.resumption)
+        self.saving = Saving(sop, self.resumption)
         self._closed: dict[str, Summary] | None = None
         self._has_begun = False
         self.groups: dict[tuple[str, str], Summary] = {}
@@ -73,13 +71,13 @@ class Ledger:
     @property
     def unsaved(self) -> tuple[str, ...]:
         """What keeps the saved session from being this one, whole."""
-        return self._saving.problems
+        return self.saving.problems
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong with the saved session."""
         journals = (*self._flights.problems, *self.crashes.problems)
-        return (*self._saving.problems, *self._saving.log_problems, *journals)
+        return (*self.saving.problems, *self.saving.log_problems, *journals)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
@@ -90,33 +88,28 @@ class Ledger:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Most reports bring nothing for the books.
-        if not BROUGHT.isdisjoint(report.__dict__):
+        if PAYLOAD in report.__dict__:
             # A run that Ctrl-C caught between the books and the file would be in one of them only.
             with self._interrupts:
-                self._take(report)
+                # Taken off the report, because pytest keeps every report until the end.
+                self._take(report, detach(report))
         if report.when == "teardown":
             self._first_runs.check()
 
-    def _take(self, report: pytest.TestReport) -> None:
-        # Taken off the report, because pytest keeps every report until the end.
-        plan: str | None = report.__dict__.pop("sop_plan", None)
-        line: str | None = report.__dict__.pop("sop_run", None)
-        events: str = report.__dict__.pop("sop_events", "")
-        taken_over: bool = report.__dict__.pop("sop_taken_over", False)
-        inherited: bool = report.__dict__.pop("sop_inherited", False)
-        if plan is not None:
-            self._learn(plan, getattr(report, "node", None))
-        if report.__dict__.pop("sop_rerun", False) and (key := self._sop.plan.key(report.nodeid)):
+    def _take(self, report: pytest.TestReport, payload: Payload) -> None:
+        if payload.plan is not None:
+            self._learn(payload.plan, getattr(report, "node", None))
+        if payload.is_rerun and (key := self._sop.plan.key(report.nodeid)):
             # Another plugin ran the item again; the first verdict counts.
             self._tally(key.domain, key.agent).add_rerun()
-        if line is not None:
+        if payload.line is not None:
             # In the process that made the run, its record need not be read back.
-            record: RunRecord = report.__dict__.pop("sop_record", None) or from_line(line)
-            if inherited and record.key in self._outcomes:
+            record = payload.record or from_line(payload.line)
+            if payload.inherited and record.key in self._outcomes:
                 # Reported before its worker died; a second test of the task has asked for it.
                 return
-            self._enter(record, line, events, taken_over=taken_over)
-            if not taken_over:
+            self._enter(record, payload.line, payload.events, taken_over=payload.taken_over)
+            if not payload.taken_over:
                 self._first_runs.watch(record)
 
     def learn(self, plan: str, node: Any) -> None:
@@ -139,7 +132,7 @@ class Ledger:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         key = self._sop.plan.key(nodeid)
         if key is not None and key not in self._outcomes and self._sop.makes_runs:
-            self._saving.start(key)
+            self.saving.start(key)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -171,7 +164,7 @@ class Ledger:
             record = self._without_report(key, Trace(ending=Ending.PROCESS_DIED))
             self._enter(record)
             if builtin:
-                setattr(report, "sop_miss", True)  # noqa: B010 - reports carry what plugins add
+                mark_miss(report)
                 # xdist says which worker crashed, and nothing of the task.
                 report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
 
@@ -195,8 +188,8 @@ class Ledger:
                     self._enter(self._without_report(key, unmade.get(key)))
             self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
             self._closed = {self._title(*group): one for group, one in self.groups.items()}
-            self._saving.finish(planned, self._closed)
-            if not self._saving.problems:
+            self.saving.finish(planned, self._closed)
+            if not self.saving.problems:
                 journals_of(self._sop).end()
         return self._closed
 
@@ -210,10 +203,6 @@ class Ledger:
             for key in whole_plan(self._sop)
             if (key.domain, key.agent) == (domain, agent)
         )
-
-    def read_back(self) -> SavedSession | None:
-        """Read the finished session; `None` where it was not written, or is damaged since."""
-        return self._saving.read_back()
 
     def _enter_unasked(self, planned: Container[RunKey]) -> None:
         """Enter runs that ended, and whose tests were never run: they were made, and paid for."""
@@ -235,7 +224,7 @@ class Ledger:
             return
         if not self.has_runs and self._sop.options.shard is not None and self._sop.plan.specs:
             # A shard without tasks is a part like the others, when they are put together.
-            self._saving.begin()
+            self.saving.begin()
             self.close()
         elif self.has_runs:
             self.close()
@@ -259,8 +248,8 @@ class Ledger:
         self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[record.key] = record.outcome
         tally.add(record)
-        self._saving.add_events(record.key, events)
-        self._saving.add(line or to_line(record))
+        self.saving.add_events(record.key, events)
+        self.saving.add(line or to_line(record), record)
         if not taken_over:
             # What an agent of an earlier process left behind has gone with it.
             self.special.watch(record)

@@ -12,6 +12,7 @@ from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import Share, share_of
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.journals import journals_of
 from pytest_sopbench._hooks.session.partial import named_tasks, taken_away, whole_plan
@@ -25,6 +26,7 @@ from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
+from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.planned import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
@@ -41,6 +43,9 @@ class Saving:
         self._writer: SessionWriter | None = None
         self._header: SessionHeader | None = None
         self._traces: TraceFolder | None = None
+        # Runs as they were written, where the finished session is going to be looked at.
+        self._known: dict[RunKey, KnownRun] = {}
+        self._keeps_runs = False
         self.problems: tuple[str, ...] = ()
         self.log_problems: tuple[str, ...] = ()
 
@@ -53,14 +58,20 @@ class Saving:
         if not self._resumption.takes(key):
             self.add(start_to_line(key))
 
-    def add(self, line: str) -> None:
-        """Append a line; the first one opens the file."""
+    def keep_runs(self) -> None:
+        """Keep every run in memory, so that the finished session need not be parsed."""
+        self._keeps_runs = True
+
+    def add(self, line: str, record: RunRecord | None = None) -> None:
+        """Append a line, that of `record` if it is one of a run; the first one opens the file."""
         if self.problems:
             return
         writer = self._open()
         try:
             if writer is not None and not self._resumption.is_written(line):
-                writer.append(line)
+                seal = writer.append(line)
+                if self._keeps_runs and record is not None:
+                    self._known[record.key] = KnownRun(seal, record)
         except SessionFileError as error:
             self.problems = (str(error),)
 
@@ -128,7 +139,8 @@ class Saving:
         if self.problems:
             return None
         try:
-            found = read_session(self.path)
+            # Every line is still checked: what decides must be what was written.
+            found = read_session(self.path, known=self._known)
         except SessionFileError as error:
             self.problems = (str(error),)
             return None

@@ -15,7 +15,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.worker_crashes import is_again
-from pytest_sopbench._hooks.items.transport import BREACH
+from pytest_sopbench._hooks.items.payload import is_breach, is_miss
 from pytest_sopbench._hooks.items.without_runs import (
     NOTHING_ASKED,
     check_asked,
@@ -73,6 +73,8 @@ class Gate:
         self.baseline.read()
         self.entries.read()
         self._sop.recorded.update(self.entries.named())
+        if self._looks_back:
+            self._ledger.saving.keep_runs()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -120,6 +122,10 @@ class Gate:
         return self._sop.options.compare is not None or self.entries.is_set
 
     @property
+    def _looks_back(self) -> bool:
+        return self._is_read_back or bool(self._sop.options.reports)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What came of the baseline, beside the comparison, and of the saved session."""
         unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
@@ -151,7 +157,7 @@ class Gate:
         self._has_failures = True
         if is_miss(report):
             self._missed += 1
-        elif not getattr(report, BREACH, False):
+        elif not is_breach(report):
             # Of broken rules the runs tell, to whoever asks a gate of the saved session.
             self._failed += 1
 
@@ -218,10 +224,10 @@ class Gate:
     def _look_back(self) -> None:
         """Read the finished session where more is asked of it than its summaries tell."""
         runs = self._sop.makes_runs and self._ledger.has_runs
-        if not runs or not (self._is_read_back or self._sop.options.reports):
+        if not runs or not self._looks_back:
             return
         self._ledger.close()
-        self.saved = self._ledger.read_back()
+        self.saved = self._ledger.saving.read_back()
         if self.saved is None:
             return
         self.comparison = self.baseline.compare(self.saved)
@@ -291,9 +297,3 @@ class Gate:
     def _create_baseline(self, refused: str = "") -> None:
         if self.saved is not None:
             self.baseline.create(self.saved, refused)
-
-
-def is_miss(report: pytest.TestReport) -> bool:
-    """Tell whether a built-in test failed by its verdict, and by nothing else."""
-    # A plugin that runs a failed item again has given the first report another outcome.
-    return report.failed and getattr(report, "sop_miss", False)

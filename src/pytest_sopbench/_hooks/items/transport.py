@@ -1,8 +1,4 @@
-"""Carries what a run left to the process that prints the summary.
-
-One ASCII line per run rides as an attribute of the first report after the run; pytest keeps the
-attributes of reports, and xdist ships them, so no code here does either.
-"""
+"""Hands what a run left to the process that prints the summary: see `payload`."""
 
 from __future__ import annotations
 
@@ -18,21 +14,10 @@ from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
 
 from .failures import ContractBroken, TaskFailed
+from .payload import Payload, attach, mark_breach, mark_miss, sanitised
 
 PLAN = "sop_plan"
-"""On the first report of a worker, and in its output where it comes to its end without one."""
-LINE_OF_RUN = "sop_run"
-RECORD_OF_RUN = "sop_record"
-EVENTS_OF_RUN = "sop_events"
-RUN_TAKEN_OVER = "sop_taken_over"
-RUN_INHERITED = "sop_inherited"
-MISS = "sop_miss"
-BREACH = "sop_breach"
-"""On the report of a built-in test that failed by a broken rule, which the run's record tells."""
-RERUN_OF_ITEM = "sop_rerun"
-# execnet cannot carry a lower number, and writes a higher one digit by digit.
-SMALLEST = -(2**31)
-LARGEST = 2**63
+"""In the output of a worker that comes to its end without a report."""
 
 
 class Transport:
@@ -77,19 +62,37 @@ class Transport:
         if left is not None:
             del item.stash[LEFT]
             _take_own_time(left, report)
-            # Nothing but text crosses to another process.
-            _hand_over(left.done, report, with_record=not hasattr(item.config, "workerinput"))
-        if RERUN in item.stash:
-            setattr(report, RERUN_OF_ITEM, True)
+        is_first, self._plan_sent = not self._plan_sent, True
+        is_rerun = item.stash.get(RERUN, False)
+        if left is not None or is_first or is_rerun:
+            self._hand_over(left.done if left else None, report, first=is_first, rerun=is_rerun)
+        if is_rerun:
             del item.stash[RERUN]
-        if not self._plan_sent:
-            self._plan_sent = True
-            # In the process that keeps the books the plan is theirs already.
-            away = hasattr(item.config, "workerinput")
-            setattr(report, PLAN, self._sop.plan.to_json() if away else "")
         if BUILTIN in item.stash:
             _tell_kind(call, report)
         return report
+
+    def _hand_over(
+        self, done: Done | None, report: pytest.TestReport, *, first: bool, rerun: bool
+    ) -> None:
+        """Put on a report what the run of its item left, and on the first one the plan."""
+        # In the process that keeps the books the plan is theirs already.
+        is_sent = hasattr(self._sop.config, "workerinput")
+        plan = (self._sop.plan.to_json() if is_sent else "") if first else None
+        payload = (
+            Payload(plan=plan, is_rerun=rerun)
+            if done is None
+            else Payload(
+                plan=plan,
+                is_rerun=rerun,
+                line=done.line,
+                record=done.kept.record,
+                events=done.kept.events,
+                taken_over=done.kept.taken_over,
+                inherited=done.kept.inherited,
+            )
+        )
+        attach(report, payload, is_sent=is_sent)
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
@@ -105,19 +108,6 @@ class Transport:
         return result
 
 
-def _hand_over(done: Done, report: pytest.TestReport, *, with_record: bool) -> None:
-    """Put on a report what the run of its item left."""
-    setattr(report, LINE_OF_RUN, done.line)
-    if with_record:
-        setattr(report, RECORD_OF_RUN, done.kept.record)
-    if done.kept.events:
-        setattr(report, EVENTS_OF_RUN, done.kept.events)
-    if done.kept.taken_over:
-        setattr(report, RUN_TAKEN_OVER, True)
-    if done.kept.inherited:
-        setattr(report, RUN_INHERITED, True)
-
-
 def _take_own_time(left: Left, report: pytest.TestReport) -> None:
     """Report the time that a run took, and not how long its test waited for it."""
     report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
@@ -126,9 +116,9 @@ def _take_own_time(left: Left, report: pytest.TestReport) -> None:
 def _tell_kind(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
     """A built-in test fails by its verdict, or a rule; whatever else fails in it, none forgives."""
     if call.when == "call" and call.excinfo is not None:
-        for mark, kind in ((MISS, TaskFailed), (BREACH, ContractBroken)):
+        for mark, kind in ((mark_miss, TaskFailed), (mark_breach, ContractBroken)):
             if call.excinfo.errisinstance(kind):
-                setattr(report, mark, True)
+                mark(report)
 
 
 class Scrubber:
@@ -136,31 +126,4 @@ class Scrubber:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_to_serializable(self) -> Generator[None, Any, Any]:
-        return scrubbed((yield))
-
-
-def scrubbed(value: Any) -> Any:
-    """Return the value in types that execnet carries, its text without lone surrogates."""
-    if isinstance(value, str):
-        return value if value.isascii() else _encodable(value)
-    if value is None or type(value) in {bool, float, bytes}:
-        return value
-    if type(value) is int:
-        return value if SMALLEST <= value < LARGEST else hex(value)
-    if isinstance(value, dict):
-        return {scrubbed(name): scrubbed(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType] - a report holds anything
-    if isinstance(value, list | tuple | set | frozenset):
-        items = [scrubbed(one) for one in value]  # pyright: ignore[reportUnknownVariableType] - a report holds anything
-        return tuple(items) if isinstance(value, tuple) else items
-    return _encodable(_text(value))
-
-
-def _text(value: object) -> str:
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001 - the value's own code, which may raise anything
-        return f"<{type(value).__name__} that cannot be shown>"
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+        return sanitised((yield))

@@ -62,13 +62,21 @@ def ordered(
         yield file.readline()
 
 
+def run_key(line: bytes) -> RunKey | None:
+    """Return of which run a line is, or `None` where it does not begin as one of a run does."""
+    found = _KEY.match(line)
+    if found is None:
+        return None
+    domain, task, trial, agent = found.groups()
+    return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
+
+
 def _key_of(line: bytes) -> RunKey | None:
     """Return of which run a line is, or `None` where no session has written it."""
     try:
-        found = _KEY.match(line)
-        if found is not None:
-            domain, task, trial, agent = found.groups()
-            return RunKey(_repeated(domain), _text(task), int(trial), _repeated(agent))
+        key = run_key(line)
+        if key is not None:
+            return key
         data = json.loads(line)
         return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
     except (ValueError, KeyError, TypeError, RecursionError):

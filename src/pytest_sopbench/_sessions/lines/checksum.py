@@ -37,6 +37,11 @@ def is_intact(line: bytes, seed: int = 0) -> bool:
     return line[-_LENGTH:] == b',"crc":"%08x"}' % crc32(line[:-_LENGTH], seed)
 
 
+def seal_of(line: bytes) -> bytes:
+    """Return the end of a sealed line, which is its checksum."""
+    return line[-_LENGTH:]
+
+
 def bare(line: bytes) -> bytes:
     """Return a line that `sealed` made as it was before."""
     return line[:-_LENGTH] + b"}"

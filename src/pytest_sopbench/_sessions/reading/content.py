@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, cast
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, record_from_json
+from pytest_sopbench._sessions.file.line_places import run_key
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.slim import slim_from_json
 from pytest_sopbench._sessions.file.start import start_from_json
-from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed
+from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seal_of
 from pytest_sopbench._sessions.lines.damage import CHANGED, UNSEALED, DamagedLine
 from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
@@ -23,6 +25,16 @@ Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
 """Reads what stands in a run's line besides its type and its checksum."""
 
 parse_run: Parse = record_from_json
+
+
+class KnownRun(NamedTuple):
+    """A run that the reader has in memory, since it wrote the line; `seal` is its checksum."""
+
+    seal: bytes
+    record: RunRecord
+
+
+NOTHING_KNOWN: Final[Mapping[RunKey, KnownRun]] = MappingProxyType({})
 
 _STRING: Final = rb'"((?:[^"\\]|\\.)*)"'
 _RUN: Final = re.compile(
@@ -41,11 +53,18 @@ class Content:
     Args:
         seed: of the checksums; `None` where lines have none.
         parse: reads the line of a run.
+        known: runs whose lines need not be parsed where they are still what was written.
     """
 
-    def __init__(self, seed: int | None, parse: Parse = parse_run) -> None:
+    def __init__(
+        self,
+        seed: int | None,
+        parse: Parse = parse_run,
+        known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN,
+    ) -> None:
         self._seed = seed
         self._parse = parse
+        self._known = known
         self.records: dict[RunKey, RunRecord] = {}
         self.begun: dict[RunKey, None] = {}
         self.stored: Mapping[str, Summary] | None = None
@@ -60,7 +79,10 @@ class Content:
         fault = self._fault(bare)
         if not fault:
             try:
-                self._add(read_json(bare))
+                if (record := self._known_run(bare)) is not None:
+                    self._add_run(record)
+                else:
+                    self._add(read_json(bare))
             except (ValueError, RecursionError) as broken:
                 # A header that stands in the middle, and whatever else no session has there.
                 fault = str(broken) or type(broken).__name__
@@ -71,6 +93,12 @@ class Content:
             self.cut = number
         else:
             self.damaged.append(DamagedLine(number=number, why=fault, run=_run_in(bare)))
+
+    def _known_run(self, line: bytes) -> RunRecord | None:
+        """Return the run of an intact line that is known; of another line of it, nothing."""
+        key = run_key(line) if self._known else None
+        known = self._known.get(key) if key is not None else None
+        return known.record if known is not None and known.seal == seal_of(line) else None
 
     def _fault(self, line: bytes) -> str:
         if self._seed is None:

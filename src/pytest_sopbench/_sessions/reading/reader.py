@@ -22,7 +22,7 @@ from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
-from .content import Content, Parse, parse_run
+from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run, read_json
 from .dataframe import frame_of
 from .planned import never_started, outcomes_of, summaries_of, unplanned
 
@@ -105,7 +105,9 @@ class SavedSession:
         return frame_of(self.records)
 
 
-def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
+def read_session(
+    path: Path, parse: Parse = parse_run, known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN
+) -> SavedSession:
     """Read a saved session, line by line. A missing or truncated last line is no error.
 
     A line that is not what was written is left out and named, and its run counts as one that
@@ -115,6 +117,7 @@ def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
     Args:
         path: the file.
         parse: reads the line of a run, whole or what of it is needed.
+        known: runs that whoever has written the file has in memory; their lines are not parsed.
 
     Raises:
         SessionFileError: the file cannot be read, is no saved session, was written by a newer
@@ -127,7 +130,7 @@ def read_session(path: Path, parse: Parse = parse_run) -> SavedSession:
         with path.open("rb") as file:
             header = _header(path, file.readline())
             seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
-            content = Content(seed, parse)
+            content = Content(seed, parse, known)
             for number, line in enumerate(file, start=2):
                 content.take(number, line)
     except OSError as fault:
