@@ -14,14 +14,10 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.quarantine import (
-    EntriesReport,
-    RunsOfEntry,
-    TaskEntry,
-    TaskName,
-)
+from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
 from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

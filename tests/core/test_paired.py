@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.pairs import Aside, TaskKey, pair_runs
+from pytest_sopbench._core.comparing.pairs import Aside, pair_runs
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

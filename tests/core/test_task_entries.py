@@ -11,9 +11,9 @@ from pytest_sopbench._core.gates.quarantine import (
     EntriesReport,
     TaskEntries,
     TaskEntry,
-    TaskName,
     report_entries,
 )
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

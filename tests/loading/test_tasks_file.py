@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.gates.quarantine import TaskEntry, TaskName
+from pytest_sopbench._core.gates.quarantine import TaskEntry
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import LoadingError
 

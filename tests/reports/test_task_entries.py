@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry, TaskName
+from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.quarantine import entry_lines

@@ -9,7 +9,8 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
-from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskEntry, TaskName
+from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskEntry
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.files.document import read_text, read_toml
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import did_you_mean, shown

@@ -17,13 +17,14 @@ from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import without_labels
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for, paired_test
 from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
-from .pairs import Aside, Counts, Pair, Pairs, TaskKey, pair_runs
+from .pairs import Aside, Counts, Pair, Pairs, pair_runs
 
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskKey
 
 from .changes import Change
 from .compare import Comparison, SessionComparison
-from .pairs import TaskKey
 
 
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:

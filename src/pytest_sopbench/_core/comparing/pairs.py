@@ -6,22 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-
-
-class TaskKey(NamedTuple):
-    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
-
-    domain: str
-    task: str
-    agent: str = ""
-
-    def is_of(self, domain: str, agent: str) -> bool:
-        return (self.domain, self.agent) == (domain, agent)
 
 
 class Aside(StrEnum):

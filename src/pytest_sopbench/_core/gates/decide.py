@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
 from .comparison_gates import COMPARISON_GATES, evaluate_comparison
 from .mandatory import entry_verdicts, failure_verdicts, must_verdicts
-from .quarantine import EntriesReport, TaskName
+from .quarantine import EntriesReport
 from .summary_gates import GateSpec, GateState, GateVerdict, doubts_of, evaluate
 
 

@@ -9,21 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-
-
-class TaskName(NamedTuple):
-    """A task by its domain and its id."""
-
-    domain: str
-    task: str
-
-    def __str__(self) -> str:
-        return f"{self.domain}/{self.task}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
-from .quarantine import TaskName
 from .summary_gates import GateVerdict
 
 

@@ -1,7 +1,8 @@
-"""What names one run, and what stands for a value that must not be shown."""
+"""What names a run, a task or a group of runs, and what stands for a value that is not shown."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 MASK = "***"
@@ -15,3 +16,39 @@ class RunKey(NamedTuple):
     task: str
     trial: int = 1
     agent: str = ""
+
+
+class TaskName(NamedTuple):
+    """A task by its domain and its id."""
+
+    domain: str
+    task: str
+
+    def __str__(self) -> str:
+        return f"{self.domain}/{self.task}"
+
+
+class TaskKey(NamedTuple):
+    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
+
+    domain: str
+    task: str
+    agent: str = ""
+
+    def is_of(self, domain: str, agent: str) -> bool:
+        return (self.domain, self.agent) == (domain, agent)
+
+
+class GroupKey(NamedTuple):
+    """The runs of one agent on one domain, which are counted together."""
+
+    domain: str
+    agent: str
+
+    def title(self, groups: Collection[GroupKey]) -> str:
+        """Return what the group is called among all groups of its session.
+
+        That is the name of its domain, and beside it the agent where several ran on the domain.
+        """
+        agents = sum(group.domain == self.domain for group in groups)
+        return self.domain if agents == 1 else f"{self.domain} ({self.agent})"

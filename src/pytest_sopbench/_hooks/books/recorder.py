@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.gates.quarantine import TaskName
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.verdict import Outcome
@@ -45,14 +44,14 @@ class Ledger:
         self._outcomes: dict[RunKey, Outcome] = {}
         sop.plan.made = self._outcomes
         self.crashes = Crashes(sop, self._outcomes)
-        self._tallies: dict[tuple[str, str], Tally] = {}
+        self._tallies: dict[GroupKey, Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
         self.resumption = Resumption(sop)
         self.saving = Saving(sop, self.resumption)
         self._closed: dict[str, Summary] | None = None
         self._has_begun = False
-        self.groups: dict[tuple[str, str], Summary] = {}
+        self.groups: dict[GroupKey, Summary] = {}
         self._first_runs = FirstRuns()
         self.misses: list[RunRecord] = []
         self.missed = 0
@@ -187,7 +186,7 @@ class Ledger:
                 if key not in self._outcomes:
                     self._enter(self._without_report(key, unmade.get(key)))
             self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
-            self._closed = {self._title(*group): one for group, one in self.groups.items()}
+            self._closed = {group.title(self.groups): one for group, one in self.groups.items()}
             self.saving.finish(planned, self._closed)
             if not self.saving.problems:
                 journals_of(self._sop).end()
@@ -195,7 +194,7 @@ class Ledger:
 
     def disagreeing(self, domain: str, agent: str) -> Sequence[TaskTrials]:
         """Return the tasks of a closed group whose trials disagree."""
-        if not self.groups[domain, agent].trials_by:
+        if not self.groups[GroupKey(domain, agent)].trials_by:
             return ()
         # In the order of the plan, since that of arrival is another one each time.
         return disagreements(
@@ -262,10 +261,11 @@ class Ledger:
         self._sop.config.hook.pytest_sop_run_finished(run=record)
 
     def _tally(self, domain: str, agent: str) -> Tally:
-        if (domain, agent) not in self._tallies:
+        group = GroupKey(domain, agent)
+        if group not in self._tallies:
             fields = self._sop.find_active(domain).domain.fields
-            self._tallies[domain, agent] = Tally(fields)
-        return self._tallies[domain, agent]
+            self._tallies[group] = Tally(fields)
+        return self._tallies[group]
 
     def _miss(self, record: RunRecord) -> None:
         if TaskName(record.domain, record.task) in self._sop.quarantined:
@@ -283,7 +283,3 @@ class Ledger:
         verdict = judge(active.rules, task, trace)
         record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
         return safe_record(self._sop, active, record)
-
-    def _title(self, domain: str, agent: str) -> str:
-        agents = {one for name, one in self._tallies if name == domain}
-        return domain if len(agents) == 1 else f"{domain} ({agent})"

@@ -9,9 +9,9 @@ import pytest
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.quarantine import TaskName
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.worker_crashes import is_again

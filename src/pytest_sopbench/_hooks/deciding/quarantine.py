@@ -12,10 +12,9 @@ from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
     EntriesReport,
     TaskEntries,
-    TaskName,
     report_entries,
 )
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.domain import Domain, Rules
-from pytest_sopbench._core.gates.quarantine import TaskName
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside, TaskKey
+from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._reports.terminal.comparison import change_text, p_value
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_sopbench._core.comparing.changes import Change
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside, TaskKey
+from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest
 from pytest_sopbench._reports.text.layout import heading, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
-from pytest_sopbench._core.gates.quarantine import TaskName
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.slim import slimmed

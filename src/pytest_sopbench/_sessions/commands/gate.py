@@ -13,11 +13,11 @@ from pytest_sopbench._core.gates.quarantine import (
     EntriesReport,
     TaskEntries,
     TaskEntry,
-    TaskName,
     report_entries,
 )
 from pytest_sopbench._core.gates.spec import read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec
+from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._sessions.reading.planned import (
     FAILURES,
     NOT_EVALUATED,

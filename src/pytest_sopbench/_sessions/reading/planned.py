@@ -9,10 +9,9 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.gates.quarantine import TaskName
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -89,11 +88,11 @@ def summaries_of(
 def outcomes_of(saved: SavedSession) -> Mapping[str, Summary]:
     """Return what `summaries_of` does as far as outcomes go, which is quicker to count."""
     counts = Counter((one.domain, one.agent, one.outcome) for one in planned_records(saved))
-    groups: dict[tuple[str, str], dict[Outcome, int]] = {}
+    groups: dict[GroupKey, dict[Outcome, int]] = {}
     for (domain, agent, outcome), number in counts.items():
-        groups.setdefault((domain, agent), {})[outcome] = number
+        groups.setdefault(GroupKey(domain, agent), {})[outcome] = number
     return {
-        _title(group, groups): Summary(runs=sum(one.values()), outcomes=one)
+        group.title(groups): Summary(runs=sum(one.values()), outcomes=one)
         for group, one in groups.items()
     }
 
@@ -108,15 +107,13 @@ def summarized(
         records: each key once.
         fields: the output fields of the domains that are at hand; see `Tally`.
     """
-    tallies: dict[tuple[str, str], Tally] = {}
+    tallies: dict[GroupKey, Tally] = {}
     for one in records:
-        tallies.setdefault((one.domain, one.agent), Tally(fields.get(one.domain, ()))).add(one)
-    return {_title(group, tallies): tally.summary() for group, tally in tallies.items()}
-
-
-def _title(group: tuple[str, str], groups: Collection[tuple[str, str]]) -> str:
-    domain, agent = group
-    return domain if sum(one == domain for one, _ in groups) == 1 else f"{domain} ({agent})"
+        group = GroupKey(one.domain, one.agent)
+        if group not in tallies:
+            tallies[group] = Tally(fields.get(one.domain, ()))
+        tallies[group].add(one)
+    return {group.title(tallies): tally.summary() for group, tally in tallies.items()}
 
 
 def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
