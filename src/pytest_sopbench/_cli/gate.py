@@ -83,7 +83,7 @@ def _comparison(
     from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
     from pytest_sopbench._sessions.commands.compare import compare_saved
 
-    name = baseline or saved.header.options.get("compare")
+    name = baseline or saved.header.asked.compare
     if not name or not any(one.name in COMPARISON_GATES for one in gates):
         return None
     return compare_saved(counted_session(str(name)), saved)

@@ -20,7 +20,7 @@ STDOUT = "-"
 
 def _own_baseline(saved: SavedSession) -> str:
     """Return what the session itself was compared with, or nothing where it is not at hand."""
-    name = str(saved.header.options.get("compare") or "")
+    name = saved.header.asked.compare
     if name and not path_of(name).exists():
         tell(f"{path_of(name)}: the baseline of the session is not here; nothing is compared")
         return ""

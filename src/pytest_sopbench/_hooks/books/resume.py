@@ -26,7 +26,8 @@ from pytest_sopbench._sessions.commands.resume import (
 )
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
 from pytest_sopbench._sessions.file.git import git_state
-from pytest_sopbench._sessions.file.header import ANYWAY, RECORDED, SessionHeader
+from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.file.options import ANYWAY, RECORDED
 from pytest_sopbench.errors import SessionFileError
 
 from .resumed_session import ResumedSession
@@ -265,21 +266,18 @@ class Resumption:
 
     def _carry_on(self, then: SessionHeader) -> None:
         """Keep what the resumed session had itself accepted."""
-        before = then.options.get(ANYWAY)
-        if isinstance(before, list):
-            self._anyway.update(dict.fromkeys(map(str, before)))
+        self._anyway.update(dict.fromkeys(then.asked.resumed_anyway))
 
     def _record(self, runs: int) -> None:
         """Have the header tell which sessions this one goes back to, the last one last."""
         if self._left is None:
             return
         then = self._left.saved.header
-        before = then.options.get(RECORDED)
         one: JsonValue = {
             "session": self._left.saved.path.stem if self._is_last else self._name,
             "started": then.started,
             "runs": runs,
         }
-        self._sop.recorded[RECORDED] = [*(before if isinstance(before, list) else ()), one]
+        self._sop.recorded[RECORDED] = [*then.asked.resumed, one]
         if self._anyway:
             self._sop.recorded[ANYWAY] = list(self._anyway)

@@ -20,6 +20,7 @@ from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
+from pytest_sopbench._sessions.file.options import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.last_time import has_summary
@@ -27,7 +28,6 @@ from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
 from pytest_sopbench._sessions.reading.content import KnownRun
-from pytest_sopbench._sessions.reading.planned import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 

@@ -19,8 +19,6 @@ from pytest_sopbench._core.gates.spec import read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._sessions.reading.planned import (
-    FAILURES,
-    NOT_EVALUATED,
     outcomes_of,
     planned_records,
     shard_of,
@@ -36,9 +34,8 @@ def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
     Raises:
         SessionFileError: one of them cannot be read.
     """
-    given = saved.header.options.get("gates")
     try:
-        return tuple(read_gate(str(one)) for one in given) if isinstance(given, list) else ()
+        return tuple(map(read_gate, saved.header.asked.gates))
     except ValueError as fault:
         msg = f"{saved.path}, line 1: {fault}"
         raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
@@ -46,7 +43,7 @@ def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
 
 def quarantined(saved: SavedSession) -> frozenset[TaskName]:
     """Return the tasks that might fail when the session was run, which no gate is asked of."""
-    return frozenset(_named(saved, "quarantined"))
+    return frozenset(saved.header.asked.quarantined)
 
 
 def recorded_entries(saved: SavedSession) -> EntriesReport:
@@ -55,31 +52,24 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     What it says of a task that might fail no longer is what the session itself recorded, since
     on another day another entry is expired.
     """
-    must_pass = {name: TaskEntry(name=name, must_pass=True) for name in _named(saved, "must_pass")}
-    if not must_pass and not _named(saved, "expired"):
+    asked = saved.header.asked
+    must_pass = {name: TaskEntry(name=name, must_pass=True) for name in asked.must_pass}
+    if not must_pass and not asked.expired:
         return EntriesReport()
     records = planned_records(saved)
     found = report_entries(records, TaskEntries(entries=must_pass), date.min)
     planned = {TaskName(one.domain, one.task) for one in records}
-    expired = tuple(TaskEntry(name=name) for name in _named(saved, "expired") if name in planned)
+    expired = tuple(TaskEntry(name=name) for name in asked.expired if name in planned)
     return replace(found, expired=expired)
 
 
 def recorded_failures(saved: SavedSession) -> int | None:
     """Return how many other tests of a session failed; `None` where nobody can know it."""
-    if FAILURES not in saved.header.options:
-        # It was not recorded before there was this option.
+    asked = saved.header.asked
+    # Older sessions did not record it; of one that was cut short more may have failed.
+    if not asked.records_failures:
         return 0
-    failures = saved.header.options[FAILURES]
-    # A number that something else has put there says nothing.
-    known = type(failures) is int and failures >= 0 and saved.finished
-    return failures if known and isinstance(failures, int) else None
-
-
-def _named(saved: SavedSession, option: str) -> Sequence[TaskName]:
-    given = saved.header.options.get(option)
-    names = [str(one).partition("/") for one in given] if isinstance(given, list) else []
-    return [TaskName(domain, task) for domain, _, task in names]
+    return asked.failures if saved.finished else None
 
 
 def ask_gates(
@@ -107,20 +97,20 @@ def ask_gates(
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds outcomes alone, and cannot be gated"
         raise SessionFileError(msg, hint="ask the gates of the session it was made of")
-    why = str(saved.header.options.get(NOT_EVALUATED) or "")
+    recorded = saved.header.asked
     facts = SessionFacts(
         gates=gates,
         records=planned_records(saved),
         quarantined=quarantined(saved),
-        enforces=saved.header.options.get("contract") == "enforce",
+        enforces=recorded.contract == "enforce",
         comparison=comparison,
         entries=recorded_entries(saved),
         failures=recorded_failures(saved),
-        not_evaluated=why,
+        not_evaluated=recorded.not_evaluated,
         doubt=saved.doubts[0] if saved.doubts else "",
         is_ended=saved.finished,
     )
-    return decide(facts if why else _with_summaries(facts, saved))
+    return decide(facts if facts.not_evaluated else _with_summaries(facts, saved))
 
 
 def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:

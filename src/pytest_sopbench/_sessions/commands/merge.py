@@ -12,16 +12,13 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.header import (
-    PAST,
     DomainHeader,
     SessionHeader,
     made_of,
     planned_tasks,
 )
+from pytest_sopbench._sessions.file.options import FAILURES, PAST, SHARD
 from pytest_sopbench._sessions.reading.planned import (
-    FAILURES,
-    NOT_EVALUATED,
-    SHARD,
     never_started,
     planned_keys,
     selection_of,
@@ -111,7 +108,7 @@ def _shard(saved: SavedSession) -> Shard:
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
         raise SessionFileError(msg, hint="run that shard again")
     refuse_doubted(saved)
-    away = saved.header.options.get(NOT_EVALUATED)
+    away = saved.header.asked.not_evaluated
     if away:
         msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
         raise SessionFileError(msg, hint="run that shard again without what took them away")
@@ -198,10 +195,10 @@ def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
 
 def _failures(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
     """Return how many tests failed in all shards together, if all of them tell."""
-    if not any(FAILURES in one.header.options for one in parts):
+    asked = [one.header.asked for one in parts]
+    if not any(one.records_failures for one in asked):
         return {}
-    told = (one.header.options.get(FAILURES) for one in parts)
-    numbers = [one for one in told if isinstance(one, int)]
+    numbers = [one.failures for one in asked if one.failures is not None]
     return {FAILURES: sum(numbers) if len(numbers) == len(parts) else None}
 
 

@@ -47,7 +47,7 @@ def session_page(
 def _facts_of(saved: SavedSession) -> Mapping[str, str]:
     """Return what a reader may need to find a session again, by name; unknown is empty."""
     header = saved.header
-    scoring = str(header.options.get("scoring", ""))
+    scoring = header.asked.scoring
     commit = (
         f"{header.git.commit[:12]}{' and changes' if header.git.dirty else ''}"
         if header.git
@@ -64,6 +64,6 @@ def _facts_of(saved: SavedSession) -> Mapping[str, str]:
 
 def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
     """Return what must not go unsaid of a session."""
-    published = str(saved.header.options.get("scoring", "")) == "published"
+    published = saved.header.asked.scoring == "published"
     remark = "judged by the published scorer's rules, not by ours"
     return (*((remark,) if published else ()), *saved.problems)

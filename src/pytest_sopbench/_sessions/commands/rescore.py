@@ -94,13 +94,13 @@ def rescore_session(
 
 def scoring_of(header: SessionHeader) -> Scoring:
     """Return whose rules a session was judged by."""
-    return Scoring(str(header.options.get("scoring", Scoring.EXACT.value)))
+    return Scoring(header.asked.scoring or Scoring.EXACT.value)
 
 
 def _judges(
     saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
 ) -> Mapping[str, Judges]:
-    off = saved.header.options.get("contract") == "off"
+    off = saved.header.asked.contract == "off"
     before = {
         name: _rules(domain, scoring_of(saved.header), off=off) for name, domain in domains.items()
     }

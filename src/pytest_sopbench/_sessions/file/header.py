@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from sys import intern
-from typing import Any, Final
+from typing import Any
 
 from pytest_sopbench._core.model.shards import Share
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
 
 from .git import GitState
+from .options import SessionOptions, read_session_options
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
@@ -105,6 +106,11 @@ class SessionHeader:
     identity: str = ""
     schema: int = SCHEMA
 
+    @property
+    def asked(self) -> SessionOptions:
+        """The options that are known to this version, each with its type."""
+        return read_session_options(self.options)
+
 
 def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
     """Return the header of a session that is made of others, as one of its own.
@@ -137,7 +143,7 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
             started=str(data["started"]),
             judging=str(data["judging"]),
             agent_args=dict(data["agent_args"]),
-            options=dict(data["options"]),
+            options=_checked_options(data["options"]),
             git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
             domains={name: _domain(one) for name, one in data["domains"].items()},
             identity=str(data.get("identity", "")),
@@ -145,6 +151,13 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
     except (KeyError, TypeError, AttributeError, ValueError) as fault:
         msg = f"a header with missing or unusable keys: {fault}"
         raise ValueError(msg) from fault
+
+
+def _checked_options(data: Mapping[str, Any]) -> Mapping[str, JsonValue]:
+    """Return options as they stand, once they have turned out to mean something."""
+    options = dict(data)
+    read_session_options(options)
+    return options
 
 
 def _domain(data: Mapping[str, Any]) -> DomainHeader:
@@ -178,14 +191,3 @@ def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
             for task, numbers in data.get("some_trials", {}).items()
         },
     }
-
-
-RECORDED: Final = "resumed"
-"""Among the options of a header: the sessions that a session goes back to, the last one last."""
-
-
-ANYWAY: Final = "resumed_anyway"
-"""Among the options of a header: the differences that were accepted then."""
-
-
-PAST: Final = (RECORDED, ANYWAY)

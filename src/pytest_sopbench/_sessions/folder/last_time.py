@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_sopbench._sessions.file.header import RECORDED
+from pytest_sopbench._sessions.file.options import RECORDED
 
 _BLOCK = 65_536
 

@@ -22,32 +22,15 @@ if TYPE_CHECKING:
 
     from .reader import SavedSession
 
-SHARD = "--sop-shard="
-"""How the option of a shard begins, among what selected the tasks of a session."""
-
-NOT_EVALUATED = "not_evaluated"
-"""Among the options of a header: what took selected tasks away, where something did."""
-
-
-FAILURES = "failures"
-"""Among the options of a header: how many tests failed that no gate forgives.
-
-`None` where the session did not come to its end; it was not recorded before there was this option.
-"""
-
 
 def selection_of(saved: SavedSession) -> tuple[str, ...]:
     """Return the options that selected the session's tasks, as they are written."""
-    given = saved.header.options.get("selection")
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+    return saved.header.asked.selection
 
 
 def shard_of(saved: SavedSession) -> Shard | None:
     """Return which part of a session this is, or `None` where it is no part."""
-    for option in selection_of(saved):
-        if option.startswith(SHARD):
-            return Shard.read(option.removeprefix(SHARD))
-    return None
+    return saved.header.asked.shard
 
 
 def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:

@@ -13,7 +13,6 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
-from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.journal.leftovers import leftovers_of
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
@@ -63,7 +62,7 @@ class SavedSession:
     @property
     def slim(self) -> bool:
         """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
-        return self.header.options.get(SLIM) is True
+        return self.header.asked.is_slim
 
     @property
     def summaries(self) -> Mapping[str, Summary] | None:

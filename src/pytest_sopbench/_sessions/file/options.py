@@ -1,0 +1,106 @@
+"""The options in the header of a saved session, each with its type.
+
+On disk they stay an object of names, so that what an older or newer version wrote is kept as it
+stands. Whoever asks for one asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._settings.values import Shard
+
+SHARD: Final = "--sop-shard="
+"""How the option of a shard begins, among what selected the tasks of a session."""
+
+SELECTION: Final = "selection"
+SCORING: Final = "scoring"
+NOT_EVALUATED: Final = "not_evaluated"
+FAILURES: Final = "failures"
+COMPARE: Final = "compare"
+SLIM: Final = "slim"
+RECORDED: Final = "resumed"
+ANYWAY: Final = "resumed_anyway"
+PAST: Final = (RECORDED, ANYWAY)
+"""What a session that is resumed goes back to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """What was asked of a session, and what it recorded beside its runs; empty is not recorded.
+
+    `selection` are the options that selected its tasks, as they are written, and `shard` is the
+    part that one of them names. `compare` is its baseline. `not_evaluated` says what took selected
+    tasks away. `failures` counts the tests that failed and that no gate forgives; it is `None`
+    where the session did not come to its end, and where `records_failures` does not hold: older
+    sessions did not record it. `quarantined` tasks might fail when it was run, `must_pass` ones
+    had to pass, and of `expired` ones the entry was. `resumed` are the sessions that it goes back
+    to, the last one last, and `resumed_anyway` the differences that were accepted then.
+    """
+
+    selection: tuple[str, ...] = ()
+    shard: Shard | None = None
+    gates: tuple[str, ...] = ()
+    scoring: str = ""
+    contract: str = ""
+    compare: str = ""
+    not_evaluated: str = ""
+    failures: int | None = None
+    records_failures: bool = False
+    quarantined: tuple[TaskName, ...] = ()
+    must_pass: tuple[TaskName, ...] = ()
+    expired: tuple[TaskName, ...] = ()
+    resumed: tuple[JsonValue, ...] = ()
+    resumed_anyway: tuple[str, ...] = ()
+    is_slim: bool = False
+
+
+def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
+    """Read the options of a header; names that are not known are passed over.
+
+    Raises:
+        ValueError: what it says of a shard means nothing, so that a part might pass for the whole.
+    """
+    selection = _texts(options, SELECTION)
+    shards = [one.removeprefix(SHARD) for one in selection if one.startswith(SHARD)]
+    failures = options.get(FAILURES)
+    return SessionOptions(
+        selection=selection,
+        shard=Shard.read(shards[0]) if shards else None,
+        gates=_texts(options, "gates"),
+        scoring=_text(options, SCORING),
+        contract=_text(options, "contract"),
+        compare=_text(options, COMPARE),
+        not_evaluated=_text(options, NOT_EVALUATED),
+        # A number that something else has put there says nothing.
+        failures=failures if type(failures) is int and failures >= 0 else None,
+        records_failures=FAILURES in options,
+        quarantined=_names(options, "quarantined"),
+        must_pass=_names(options, "must_pass"),
+        expired=_names(options, "expired"),
+        resumed=_values(options, RECORDED),
+        resumed_anyway=_texts(options, ANYWAY),
+        is_slim=options.get(SLIM) is True,
+    )
+
+
+def _text(options: Mapping[str, JsonValue], name: str) -> str:
+    return str(options.get(name) or "")
+
+
+def _values(options: Mapping[str, JsonValue], name: str) -> tuple[JsonValue, ...]:
+    given = options.get(name)
+    return tuple(given) if isinstance(given, list) else ()
+
+
+def _texts(options: Mapping[str, JsonValue], name: str) -> tuple[str, ...]:
+    return tuple(map(str, _values(options, name)))
+
+
+def _names(options: Mapping[str, JsonValue], name: str) -> tuple[TaskName, ...]:
+    names = (text.partition("/") for text in _texts(options, name))
+    return tuple(TaskName(domain, task) for domain, _, task in names)
