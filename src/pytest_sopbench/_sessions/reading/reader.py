@@ -21,7 +21,7 @@ from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
-from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run, read_json
+from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run
 from .dataframe import frame_of
 from .planned import never_started, outcomes_of, summaries_of, unplanned
 
