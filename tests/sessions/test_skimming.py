@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +20,9 @@ from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench._sessions.lines.skimming import Skimmer
+from pytest_sopbench._sessions.reading.content import read_json
 from pytest_sopbench._sessions.reading.reader import read_session
 
 DATA = Path(__file__).parent / "data"
@@ -68,6 +71,34 @@ RUNS = st.builds(
 )
 
 
+OTHERS = st.sampled_from(
+    [None, 0, -1, 1.5, True, "", "correct", [], ["a"], [None], {}, {"a": 1}, 10**400, "\ud800"]
+)
+"""What may stand in the place of a value, besides nothing."""
+
+
+def _places(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    entries: Any = ()
+    if isinstance(value, dict):
+        entries = value.items()
+    elif isinstance(value, list):
+        entries = enumerate(value)
+    return [found for key, one in entries for found in ((*path, key), *_places(one, (*path, key)))]
+
+
+def _put(entry: Any, place: tuple[str | int, ...], value: object) -> None:
+    for key in place[:-1]:
+        entry = entry[key]
+    entry[place[-1]] = value
+
+
+def _read(line: bytes) -> RunRecord:
+    entry: Any = read_json(line)
+    assert entry.pop("type") == "run"
+    check_shape("run", entry)
+    return Skimmer()(entry)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(RUNS, max_size=6, unique_by=lambda one: one.key))
 def test_skimmed_runs_come_to_the_same_numbers(runs: list[RunRecord]) -> None:
@@ -84,8 +115,42 @@ def test_a_run_that_is_wanted_is_read_in_full() -> None:
     data = json.loads(to_line(run))
     del data["type"]
 
-    assert run == Skimmer(lambda one: one["task"] == "T1")(dict(data))
+    assert run == Skimmer(lambda task, **_: task == "T1")(dict(data))
     assert not Skimmer()(dict(data)).text
+
+
+@settings(max_examples=60, deadline=None)
+@given(RUNS, st.data())
+def test_a_glance_sees_what_a_reader_sees_or_nothing(run: RunRecord, data: st.DataObject) -> None:
+    """Whatever stands in a line: a glance takes no line that a reader refuses."""
+    entry = json.loads(to_line(run))
+    place = data.draw(st.sampled_from(_places(entry)), "where something else stands")
+    _put(entry, place, data.draw(OTHERS, "what stands there"))
+    line = json.dumps(entry, separators=(",", ":")).encode()
+
+    glanced = Skimmer().glance(line)
+
+    assert glanced is None or glanced == _read(line)
+
+
+def test_a_glance_takes_a_line_as_it_is_written() -> None:
+    run = RunRecord(domain="d", task="T1", outcome=Outcome.WRONG, usage=Usage(input_tokens=3))
+
+    assert Skimmer().glance(to_line(run).encode()) == run
+
+
+def test_a_glance_leaves_a_run_that_is_wanted_in_full() -> None:
+    run = RunRecord(domain="d", task="T1", outcome=Outcome.WRONG, text="said")
+
+    assert Skimmer(lambda task, **_: task == "T1").glance(to_line(run).encode()) is None
+
+
+@pytest.mark.parametrize("constant", [b"NaN", b"Infinity", b"-Infinity"])
+def test_a_glance_takes_no_constant_that_is_no_json(constant: bytes) -> None:
+    run = RunRecord(domain="d", task="T1", outcome=Outcome.WRONG, answer={"a": 12345})
+    line = to_line(run).encode().replace(b"12345", constant)
+
+    assert Skimmer().glance(line) is None
 
 
 @pytest.mark.parametrize("broken", [{}, {"domain": "d"}, {"domain": 1}, {"outcome": "fine"}])

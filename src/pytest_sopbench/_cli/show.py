@@ -46,9 +46,14 @@ def _parse(task: str | None) -> Parse:
     from pytest_sopbench._sessions.lines.skimming import Skimmer
     from pytest_sopbench._sessions.reading.reader import is_called
 
-    if task is None:
-        return Skimmer(lambda run: run["outcome"] != "correct" or bool(run["rules"]))
-    return Skimmer(lambda run: is_called(run["domain"], run["task"], task))
+    def is_told(*, outcome: str, rules: object, **_: object) -> bool:
+        return outcome != "correct" or bool(rules)
+
+    def is_asked_for(*, domain: str, task: str, **_: object) -> bool:
+        return is_called(domain, task, name)
+
+    name = task or ""
+    return Skimmer(is_told if task is None else is_asked_for)
 
 
 def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:

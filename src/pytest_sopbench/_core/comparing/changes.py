@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
@@ -19,6 +19,13 @@ NEWCOMBE: Final = "Newcombe"
 BOOTSTRAP: Final = "bootstrap over tasks"
 
 _Kind = TypeVar("_Kind", bound=Hashable)
+
+_End: TypeAlias = tuple[Outcome, bool | None]
+"""How a run ended, and whether it lacks no tool that its task requires."""
+
+_Ends: TypeAlias = tuple[_End, ...]
+_PairEnds: TypeAlias = Mapping[tuple[_Ends, _Ends], int]
+"""The ends of a task's runs in both sessions, to the tasks that ended so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,47 +55,57 @@ def changes_of(pairs: Sequence[Pair]) -> dict[str, Change]:
     divides by another number in each session, they are of a bootstrap over the tasks. With
     several trials a rate is the mean over tasks.
     """
+    # Once: the pairs of a large session are many, and of a few kinds.
+    ends = Counter((_ends(pair.baseline), _ends(pair.current)) for pair in pairs)
     return {
-        "tsr": _change(pairs, _is_correct),
-        "ecr": _change(pairs, _is_completed),
-        "c_tsr": _ratio_change(pairs),
-        "grounded_tsr": _change(pairs, _is_grounded) if _both_require(pairs) else Change(),
+        "tsr": _change(ends, _is_correct),
+        "ecr": _change(ends, _is_completed),
+        "c_tsr": _ratio_change(ends),
+        "grounded_tsr": _change(ends, _is_grounded) if _both_require(ends) else Change(),
     }
 
 
-def _is_correct(run: RunRecord) -> bool:
-    return run.outcome is Outcome.CORRECT
+def _ends(runs: Sequence[RunRecord]) -> _Ends:
+    if len(runs) == 1:
+        return ((runs[0].outcome, runs[0].grounded),)
+    return tuple([(run.outcome, run.grounded) for run in runs])
 
 
-def _is_completed(run: RunRecord) -> bool:
-    return run.outcome in COMPLETED
+def _is_correct(end: _End) -> bool:
+    return end[0] is Outcome.CORRECT
 
 
-def _is_grounded(run: RunRecord) -> bool:
-    return run.outcome is Outcome.CORRECT and run.grounded is not False
+def _is_completed(end: _End) -> bool:
+    return end[0] in COMPLETED
 
 
-def _both_require(pairs: Sequence[Pair]) -> bool:
-    sides = [pair.baseline for pair in pairs], [pair.current for pair in pairs]
-    return all(any(run.grounded is not None for runs in side for run in runs) for side in sides)
+def _is_grounded(end: _End) -> bool:
+    return end[0] is Outcome.CORRECT and end[1] is not False
 
 
-def _change(pairs: Sequence[Pair], counts: Callable[[RunRecord], bool]) -> Change:
-    if not pairs:
-        return Change()
-    kinds = Counter(
-        (*_share(pair.baseline, counts), *_share(pair.current, counts)) for pair in pairs
+def _both_require(ends: _PairEnds) -> bool:
+    return all(
+        any(grounded is not None for pair in ends for _, grounded in pair[side]) for side in (0, 1)
     )
+
+
+def _change(ends: _PairEnds, counts: Callable[[_End], bool]) -> Change:
+    if not ends:
+        return Change()
+    tasks = sum(ends.values())
+    kinds: Counter[Counts] = Counter()
+    for (was, now), number in ends.items():
+        kinds[*_share(was, counts), *_share(now, counts)] += number
     # Few kinds of tasks, however many tasks: fractions of each would take longer than all else.
     rates = {
         (was, of_was, now, of_now): (Fraction(was, of_was), Fraction(now, of_now))
         for was, of_was, now, of_now in kinds
     }
     before, after = (
-        float(sum(rates[kind][side] * number for kind, number in kinds.items()) / len(pairs))
+        float(sum(rates[kind][side] * number for kind, number in kinds.items()) / tasks)
         for side in (0, 1)
     )
-    if all(pair.single for pair in pairs):
+    if all(of_was == of_now == 1 for _, of_was, _, of_now in kinds):
         both, lost, gained, neither = (
             kinds[was, 1, now, 1] for was, now in ((1, 1), (1, 0), (0, 1), (0, 0))
         )
@@ -101,11 +118,11 @@ def _change(pairs: Sequence[Pair], counts: Callable[[RunRecord], bool]) -> Chang
     return Change(before=before, after=after, bounds=bounds, method=BOOTSTRAP)
 
 
-def _ratio_change(pairs: Sequence[Pair]) -> Change:
+def _ratio_change(ends: _PairEnds) -> Change:
     """Return the change of correct runs / completed runs."""
-    kinds = Counter(
-        (*_right_of_done(pair.baseline), *_right_of_done(pair.current)) for pair in pairs
-    )
+    kinds: Counter[Counts] = Counter()
+    for (was, now), number in ends.items():
+        kinds[*_right_of_done(was), *_right_of_done(now)] += number
     before, after = _ratios(kinds)
     if before is None or after is None:
         return Change(before=before, after=after)
@@ -137,9 +154,9 @@ def _ratios(kinds: Mapping[Counts, int]) -> tuple[float | None, float | None]:
     return (was / was_of if was_of else None), (now / now_of if now_of else None)
 
 
-def _right_of_done(runs: Sequence[RunRecord]) -> tuple[int, int]:
-    return sum(map(_is_correct, runs)), sum(map(_is_completed, runs))
+def _right_of_done(ends: _Ends) -> tuple[int, int]:
+    return sum(map(_is_correct, ends)), sum(map(_is_completed, ends))
 
 
-def _share(runs: Sequence[RunRecord], counts: Callable[[RunRecord], bool]) -> tuple[int, int]:
-    return sum(map(counts, runs)), len(runs)
+def _share(ends: _Ends, counts: Callable[[_End], bool]) -> tuple[int, int]:
+    return sum(map(counts, ends)), len(ends)

@@ -24,7 +24,7 @@ from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, nee
 from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
-from .pairs import Aside, Counts, Pair, Pairs, pair_runs
+from .pairs import Aside, Counts, Pair, Pairs, TaskKey, fell_by_half, pair_runs
 
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""
@@ -197,10 +197,15 @@ def _comparison(
     name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
 ) -> Comparison:
     compared = pairs.pairs
-    counts = Counter(pair.counts for pair in compared)
+    # A large session has few kinds of tasks, so each is kept once.
+    known: dict[Counts, Counts] = {}
+    kinds = [known.setdefault(kind, kind) for kind in (pair.counts for pair in compared)]
+    counts = Counter(kinds)
     test = _test(counts)
     changes = changes_of(compared)
     fell = {kind: kind[0] * kind[3] - kind[2] * kind[1] for kind in counts}
+    lost = {kind for kind in counts if fell_by_half(kind)}
+    gained = {kind for kind in counts if fell_by_half((*kind[2:], *kind[:2]))}
     discordant = sum(number for kind, number in counts.items() if fell[kind])
     tier = _tier(test.p, changes["tsr"].difference, discordant)
     outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
@@ -209,8 +214,10 @@ def _comparison(
         tier=Tier.NOT_COMPARABLE if why else tier,
         why=why,
         doubt=doubt,
-        lost=tuple(pair.key for pair in compared if pair.lost),
-        gained=tuple(pair.key for pair in compared if pair.gained),
+        lost=tuple(pair.key for pair, kind in zip(compared, kinds, strict=True) if kind in lost),
+        gained=tuple(
+            pair.key for pair, kind in zip(compared, kinds, strict=True) if kind in gained
+        ),
         paired=len(compared),
         discordant=discordant,
         worse=sum(number for kind, number in counts.items() if fell[kind] > 0),

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
+from itertools import chain
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
@@ -128,12 +130,13 @@ def pair_runs(
     """
     old, new = list(baseline), list(current)
     several = max(len({run.agent for run in runs}) for runs in (old, new)) > 1
-    before, after = _by_task(old, several=several), _by_task(new, several=several)
+    before = _by_task(old, several=several)
+    after = _by_task(new, before, several=several)
     skipped, excused = set(left_out), set(may_fail)
     pairs: list[Pair] = []
     aside: dict[TaskKey, Aside] = {}
     unasked: list[TaskKey] = []
-    for key in dict.fromkeys((*after, *before)):
+    for key in chain(after, (key for key in before if key not in after)):
         was, now = before.get(key, ()), after.get(key, ())
         if key[:2] in excused:
             continue
@@ -158,10 +161,19 @@ def pair_runs(
     )
 
 
-def _by_task(runs: Sequence[RunRecord], *, several: bool) -> dict[TaskKey, tuple[RunRecord, ...]]:
+_Runs: TypeAlias = Mapping[TaskKey, tuple[RunRecord, ...]]
+
+
+def _by_task(
+    runs: Sequence[RunRecord], others: _Runs = MappingProxyType({}), *, several: bool
+) -> _Runs:
+    """Group runs by their tasks; those of `others` are known by the same keys."""
     tasks: dict[TaskKey, tuple[RunRecord, ...]] = {}
+    # Two sessions have most of their keys in common, which are as large as all else here.
+    known = {key: key for key in others}
     for run in runs:
         key = TaskKey(run.domain, run.task, run.agent if several else "")
+        key = known.get(key, key)
         # Tuples, since nearly all tasks of a large session have one run: lists take twice as much.
         tasks[key] = (*tasks.get(key, ()), run)
     return tasks

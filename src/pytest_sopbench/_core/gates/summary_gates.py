@@ -91,6 +91,9 @@ METRICS: Final[Mapping[str, _Metric]] = {
 }
 """The metrics that a gate may ask to be at least its bound."""
 
+OUTCOME_GATES: Final = frozenset((TSR, "ecr", "c_tsr", UNAVAILABLE))
+"""The gates that ask nothing but how the runs ended."""
+
 GATE_NAMES: Final = (*METRICS, TASK, UNAVAILABLE)
 """The gates that are asked of summaries."""
 

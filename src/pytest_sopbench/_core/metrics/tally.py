@@ -56,9 +56,11 @@ class Tally:
         self._outcomes[record.outcome] += 1
         self._trials.add(record)
         self._only_published += record.only_published
-        self._add_expected(record)
-        if record.outcome in COMPLETED:
-            self._add_answer(record)
+        labels = self._fields or dict.fromkeys(record.expected, self._unknown)
+        completed = record.outcome in COMPLETED
+        self._add_expected(record, labels, completed=completed)
+        if completed:
+            self._add_answer(record, labels)
         for call in record.calls:
             self._add_call(call)
         if record.duration_s is not None:
@@ -107,26 +109,23 @@ class Tally:
             },
         )
 
-    def _labels(self, expected: Mapping[str, JsonValue]) -> Mapping[str, FieldLabels]:
-        return self._fields or dict.fromkeys(expected, self._unknown)
-
-    def _add_expected(self, record: RunRecord) -> None:
-        completed, correct = record.outcome in COMPLETED, record.outcome is Outcome.CORRECT
-        groups: list[list[int]] = []
-        label = answer_label(record.expected, self._labels(record.expected))
+    def _add_expected(
+        self, record: RunRecord, labels: Mapping[str, FieldLabels], *, completed: bool
+    ) -> None:
+        correct = record.outcome is Outcome.CORRECT
+        label = answer_label(record.expected, labels)
         if label is not None:
-            groups.append(self._by_expected.setdefault(label, [0, 0, 0]))
+            group = self._by_expected.get(label)
+            if group is None:
+                group = self._by_expected[label] = [0, 0, 0]
+            _count(group, completed=completed, correct=correct)
         if record.disagreement:
-            groups.append(self._disputed)
             self._reasons[record.disagreement[:_REASON_LIMIT]] += 1
-        for group in groups:
-            group[0] += 1
-            group[1] += completed
-            group[2] += correct
+            _count(self._disputed, completed=completed, correct=correct)
 
-    def _add_answer(self, record: RunRecord) -> None:
+    def _add_answer(self, record: RunRecord, fields: Mapping[str, FieldLabels]) -> None:
         wrong = {mismatch.field: mismatch for mismatch in record.mismatches}
-        for name, labels in self._labels(record.expected).items():
+        for name, labels in fields.items():
             expected = record.expected.get(name, MASK)
             if name not in wrong and labels.counted and expected != MASK:
                 label = labels.of(expected)
@@ -150,7 +149,10 @@ class Tally:
 
     def _add_call(self, call: CallRecord) -> None:
         # An agent may invent names without end, and long ones.
-        counts = self._tools.setdefault(call.name[:_NAME_LIMIT], [0, 0, 0])
+        name = call.name[:_NAME_LIMIT]
+        counts = self._tools.get(name)
+        if counts is None:
+            counts = self._tools[name] = [0, 0, 0]
         counts[0] += 1
         counts[1] += call.bad
         counts[2] += call.error is not None and not call.bad
@@ -170,6 +172,12 @@ def summary_of(records: Iterable[RunRecord], fields: Sequence[OutputField] = ())
     for record in records:
         tally.add(record)
     return tally.summary()
+
+
+def _count(group: list[int], *, completed: bool, correct: bool) -> None:
+    group[0] += 1
+    group[1] += completed
+    group[2] += correct
 
 
 def _run_counts(counts: Sequence[int]) -> RunCounts:

@@ -6,7 +6,7 @@ number in the place of a name would end a command far from here, and say nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pydantic_core import SchemaValidator, ValidationError
@@ -15,9 +15,14 @@ from pydantic_core import core_schema as cs
 _MANY: Final = 1_000_000
 """More trials than any session has."""
 
-# Not the schema of texts: that refuses half of a surrogate pair, which an agent may well return.
-_TEXT: Final = cs.is_instance_schema(str)
-_OBJECT: Final = cs.is_instance_schema(dict)
+# In a value of Python not the schema of texts: that refuses half of a surrogate pair, which an
+# agent may well return. In JSON that is refused before, and every name is a text.
+_TEXT: Final = cs.json_or_python_schema(
+    json_schema=cs.str_schema(strict=True), python_schema=cs.is_instance_schema(str)
+)
+_OBJECT: Final = cs.json_or_python_schema(
+    json_schema=cs.dict_schema(strict=True), python_schema=cs.is_instance_schema(dict)
+)
 _FLAG: Final = cs.bool_schema(strict=True)
 _COUNT: Final = cs.int_schema(strict=True, ge=0)
 _TRIAL: Final = cs.int_schema(strict=True, ge=0, le=_MANY)
@@ -37,10 +42,21 @@ def _by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
     return cs.dict_schema(_TEXT, schema, strict=True)
 
 
-def _fields(schemas: Mapping[str, cs.CoreSchema]) -> cs.CoreSchema:
-    """Describe an object; what is missing or unknown is for those who read it."""
-    fields = {name: cs.typed_dict_field(one, required=False) for name, one in schemas.items()}
-    return cs.typed_dict_schema(fields, strict=True, extra_behavior="ignore")
+def _fields(
+    schemas: Mapping[str, cs.CoreSchema],
+    *,
+    needed: Collection[str] = (),
+    extra: cs.ExtraBehavior = "ignore",
+) -> cs.CoreSchema:
+    """Describe an object; what else is missing or unknown is for those who read it."""
+    fields = {
+        name: cs.typed_dict_field(one, required=name in needed) for name, one in schemas.items()
+    }
+    return cs.typed_dict_schema(fields, strict=True, extra_behavior=extra)
+
+
+def _exactly(schemas: Mapping[str, cs.CoreSchema]) -> cs.CoreSchema:
+    return _fields(schemas, needed=schemas, extra="forbid")
 
 
 _KEY: Final[Mapping[str, cs.CoreSchema]] = {
@@ -116,6 +132,23 @@ _TRACE: Final = {
     "notes": _TEXTS,
 }
 _SLIM: Final = {**_KEY, "task_hash": _TEXT, "outcome": _TEXT, "calls": _TEXTS}
+_UNREAD: Final = frozenset(
+    ("reason", "answer", "answer_form", "text", "problem", "trajectory", "trace", "notes")
+)
+"""What is checked of a run that is skimmed, and not read; it may be missing."""
+
+_SKIMMED: Final = {
+    **_RUN,
+    "type": cs.literal_schema(["run"]),
+    "mismatches": _list(
+        _exactly(
+            {"field": _TEXT, "expected": cs.any_schema(), "actual": cs.any_schema(), "why": _TEXT}
+        )
+    ),
+    "calls": _list(_fields(_CALL, needed={"name", "error", "bad"})),
+    "usage": _fields(_USAGE, extra="forbid"),
+}
+
 _COUNTED: Final = {"runs": _COUNT, "outcomes": _by_name(_COUNT), "reruns": _COUNT}
 _PLANNED: Final = {"planned": _TEXTS, "trials": _TRIAL, "some_trials": _by_name(_list(_TRIAL))}
 _DOMAIN: Final = {
@@ -141,6 +174,32 @@ _SHAPES: Final = {
     "events": SchemaValidator(_fields({**_KEY, "events": _TEXT})),
     "summary": SchemaValidator(_fields({"domains": _by_name(_fields(_COUNTED))})),
 }
+_BEGIN: Final = b'{"type":"run",'
+_SKIM: Final = SchemaValidator(_fields(_SKIMMED, needed=_SKIMMED.keys() - _UNREAD))
+
+
+def read_run(line: bytes) -> dict[str, Any] | None:
+    """Read the line of a run and check it in one step, which takes half the time of two.
+
+    Returns:
+        What the line holds of a run; `None` where it is for `read_json` and `check_shape` to say
+        what it holds, or what is wrong with it.
+    """
+    if not line.startswith(_BEGIN) or _may_hold_constant(line):
+        return None
+    try:
+        found: dict[str, Any] = _SKIM.validate_json(line)
+    except ValidationError:
+        return None
+    return found
+
+
+def _may_hold_constant(line: bytes) -> bool:
+    """Tell whether a word of Python's own extension of JSON stands there, which the parser takes.
+
+    One letter is looked for first, since that takes a tenth of the time.
+    """
+    return (b"N" in line and b"NaN" in line) or (b"I" in line and b"Infinity" in line)
 
 
 def check_shape(kind: object, data: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seal_
 from pytest_sopbench._sessions.lines.damage import CHANGED, UNSEALED, DamagedLine
 from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
+from pytest_sopbench._sessions.lines.skimming import Skimmer
 
 Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
 """Reads what stands in a run's line besides its type and its checksum."""
@@ -65,6 +66,7 @@ class Content:
         self._seed = seed
         self._parse = parse
         self._known = known
+        self._glance = parse.glance if isinstance(parse, Skimmer) else _never
         self.records: dict[RunKey, RunRecord] = {}
         self.begun: dict[RunKey, None] = {}
         self.stored: Mapping[str, Summary] | None = None
@@ -78,6 +80,10 @@ class Content:
         bare = line.rstrip(b"\r\n")
         fault = self._fault(bare)
         if not fault:
+            run = self._glance(bare)
+            if run is not None:
+                self._add_run(run)
+                return
             try:
                 if (record := self._known_run(bare)) is not None:
                     self._add_run(record)
@@ -128,12 +134,17 @@ class Content:
 
     def _add_run(self, record: RunRecord) -> None:
         key = record.key
-        before = self.records.get(key)
-        if before is not None and before != record:
-            self.differing[key] = None
-        self.records[key] = record
+        before = self.records.setdefault(key, record)
+        if before is not record:
+            if before != record:
+                self.differing[key] = None
+            self.records[key] = record
         # A summary counts what stands above it, and nothing that was appended after it.
         self.finished = False
+
+
+def _never(_: bytes) -> RunRecord | None:
+    return None
 
 
 def _run_in(line: bytes) -> RunKey | None:

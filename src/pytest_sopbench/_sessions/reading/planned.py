@@ -70,7 +70,7 @@ def summaries_of(
 
 def outcomes_of(saved: SavedSession) -> Mapping[str, Summary]:
     """Return what `summaries_of` does as far as outcomes go, which is quicker to count."""
-    counts = Counter((one.domain, one.agent, one.outcome) for one in planned_records(saved))
+    counts = Counter([(one.domain, one.agent, one.outcome) for one in planned_records(saved)])
     groups: dict[GroupKey, dict[Outcome, int]] = {}
     for (domain, agent, outcome), number in counts.items():
         groups.setdefault(GroupKey(domain, agent), {})[outcome] = number
@@ -93,9 +93,10 @@ def summarized(
     tallies: dict[GroupKey, Tally] = {}
     for one in records:
         group = GroupKey(one.domain, one.agent)
-        if group not in tallies:
-            tallies[group] = Tally(fields.get(one.domain, ()))
-        tallies[group].add(one)
+        tally = tallies.get(group)
+        if tally is None:
+            tally = tallies[group] = Tally(fields.get(one.domain, ()))
+        tally.add(one)
     return {group.title(tallies): tally.summary() for group, tally in tallies.items()}
 
 
