@@ -49,12 +49,15 @@ def lab(pytester: pytest.Pytester) -> Path:
 # ---------------------------------------------------------------------- start-up
 
 HEAVY = ("pydantic", "pandas", "jsonschema_rs", "networkx", "click", "xdist", "tomllib")
+LIGHT = ("", "._settings", "._settings.table", ".endings", ".hookspecs", ".plugin")
+GUARD = ("._hooks", "._hooks.process", "._hooks.process.exit_guard")
+"""What guards the process once the configuration tells of SOP tests; it imports pytest alone."""
 LOADED = f"""
 import sys
+LIGHT = {LIGHT!r}
 def test_modules():
     ours = sorted(name for name in sys.modules if name.startswith("pytest_sopbench"))
-    light = ["", "._settings", "._settings.table", ".endings", ".hookspecs", ".plugin"]
-    assert ["pytest_sopbench" + name for name in light] == ours
+    assert sorted("pytest_sopbench" + name for name in LIGHT) == ours
     assert [] == [name for name in {HEAVY!r} if name in sys.modules]
 """
 
@@ -96,7 +99,7 @@ def test_a_configured_project_whose_unit_tests_run_imports_next_to_nothing(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makeini("[pytest]\nsop_domain = lab\nsop_agent = mine:right\nsop_fail_under = 0.9")
-    pytester.makepyfile(test_unit=LOADED)
+    pytester.makepyfile(test_unit=LOADED.replace(repr(LIGHT), repr((*LIGHT, *GUARD))))
 
     result = run_alone(pytester, "test_unit.py")
 

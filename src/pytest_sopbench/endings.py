@@ -9,13 +9,19 @@ import atexit
 import sys
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 
 USAGE_ERROR = "sop_usage_error"
 HIDDEN = "pytest_sopbench._hooks.settings.hidden"
 """What every session reads first that has anything to do with SOP tests."""
+
+CONFIGURED = ("sop_domain", "sop_agent", "sop_fail_under", "sop_gate")
+"""The ini values of which one at least is set where a project has SOP tests."""
 
 
 class ExitCalls:
@@ -37,16 +43,45 @@ class ExitCalls:
 class EndGuard:
     """Lets no session end as passed unearned, and masks usage errors, which pass every hook."""
 
+    def __init__(self) -> None:
+        self._is_sop = False
+        self._was_ended = False
+        self._status: int | None = None
+        # What stands before `os._exit` until a session takes it over.
+        self.exits: ExitGuard | None = None
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_load_initial_conftests(self, args: list[str]) -> Generator[None, None, None]:
+    def pytest_load_initial_conftests(
+        self, early_config: pytest.Config, args: list[str]
+    ) -> Generator[None, None, None]:
         """Let no conftest end a SOP session as passed, before there is one."""
+        self._is_sop = _names_sop(early_config, args)
+        if self._is_sop and is_own_process(early_config):
+            self._guard_exits(early_config)
         try:
             yield
         except SystemExit as end:
-            if end.code or not any(arg.startswith("--sop-") for arg in args):
+            if end.code or not self._is_sop:
                 raise
             msg = "a conftest, or what it imports, ended pytest with sys.exit(0)"
             raise pytest.UsageError(msg) from None
+
+    def _guard_exits(self, config: pytest.Config) -> None:
+        from pytest_sopbench._hooks.process.exit_guard import ExitGuard
+
+        self.exits = ExitGuard(config, lambda: self._status, lambda: None)
+        self.exits.stand()
+
+    @pytest.hookimpl
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that `pytest.exit` ended the session, maybe before the plugin woke."""
+        self._was_ended |= excinfo.errisinstance(pytest.exit.Exception)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield
+        self._status = int(session.exitstatus)
+        return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
@@ -58,7 +93,7 @@ class EndGuard:
             status = yield
         except SystemExit as end:
             # `sys.exit()` is one with 0.
-            if _earned(config, end.code or 0, by_exit=True) == (end.code or 0):
+            if self._earned(config, end.code or 0, by_exit=True) == (end.code or 0):
                 raise
             raise SystemExit(1) from None
         except pytest.UsageError as error:
@@ -68,13 +103,40 @@ class EndGuard:
             from pytest_sopbench._hooks.process.outgoing import masked_error
 
             raise masked_error(config, error) from None
-        return _earned(config, status)
+        return self._earned(config, status)
+
+    def _earned(self, config: pytest.Config, status: object, *, by_exit: bool = False) -> object:
+        """Return the exit status that a session has earned; without SOP tests the one given."""
+        earned: Any = config.pluginmanager.get_plugin("sop-earned")
+        if earned is not None:
+            return earned.status(status, by_exit=by_exit)
+        if status != pytest.ExitCode.OK or not (self._is_sop and (by_exit or self._was_ended)):
+            return status
+        from pytest_sopbench._hooks.settings.strictness import UNDECIDED, relies_on_gate
+
+        if not relies_on_gate(config):
+            return status
+        sys.stderr.write(f"sop: {UNDECIDED}, so the status is 1\n")
+        return pytest.ExitCode.TESTS_FAILED
 
 
-def _earned(config: pytest.Config, status: object, *, by_exit: bool = False) -> object:
-    """Return the exit status that a session has earned; without SOP tests it is the one given."""
-    earned: Any = config.pluginmanager.get_plugin("sop-earned")
-    return status if earned is None else earned.status(status, by_exit=by_exit)
+def is_own_process(config: pytest.Config) -> bool:
+    """Tell whether the process is pytest's own: neither a worker nor a program that calls it."""
+    return tuple(map(str, config.invocation_params.args)) == tuple(sys.argv[1:])
+
+
+def _names_sop(config: pytest.Config, args: list[str]) -> bool:
+    """Tell whether the command line or the configuration asks for SOP tests."""
+    typed = any(arg.startswith("--sop-") for arg in args)
+    return typed or any(_is_set(config, name) for name in CONFIGURED)
+
+
+def _is_set(config: pytest.Config, name: str) -> bool:
+    try:
+        return bool(config.getini(name))
+    except (TypeError, pytest.UsageError):
+        # A number in a native TOML table; see `_hooks.ini`.
+        return True
 
 
 class UsageErrors:

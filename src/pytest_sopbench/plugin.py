@@ -6,7 +6,6 @@ project that does not use the plugin does not feel it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_sopbench._settings.table import AGENT_OPTION, SPECS, TABLE, WAKING
-from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors
+from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors, is_own_process
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
@@ -53,7 +52,7 @@ def pytest_load_initial_conftests(
 
     Until then its value must not pass for a test path, so it is glued to the option.
     """
-    if tuple(map(str, early_config.invocation_params.args)) == tuple(sys.argv[1:]):
+    if is_own_process(early_config):
         early_config.pluginmanager.register(ExitCalls(), "sop-exit-calls")
     if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
         yield

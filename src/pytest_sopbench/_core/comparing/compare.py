@@ -24,7 +24,7 @@ from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, nee
 from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
-from .pairs import Aside, Counts, Pair, Pairs, TaskKey, fell_by_half, pair_runs
+from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
 
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""

@@ -13,13 +13,13 @@ from typing import Final
 import pytest
 
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.strictness import UNDECIDED
 
 from .ending import Ending
 from .gate import Gate
 
 NAME: Final = "sop-earned"
 _DECIDED: Final = "something set the exit status to 0 although the session failed"
-_UNDECIDED: Final = "the session was ended with status 0 before it was over"
 _LACKS: Final = "the session was ended with status 0 although what it was to keep is not there"
 
 
@@ -60,4 +60,4 @@ class Earned:
             lacks = _LACKS if self._ending.lacks else ""
             return _DECIDED if self._gate.fails else lacks
         # Without `pytest.exit` there was no session, as with `--help`.
-        return _UNDECIDED if self._was_ended and self._gate.owes else ""
+        return UNDECIDED if self._was_ended and self._gate.owes else ""

@@ -26,7 +26,7 @@ class Ending:
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._guard = ExitGuard(sop.config, self._status, self._end)
+        self._guard = self._exit_guard()
         self._session: pytest.Session | None = None
         self._has_finished = False
         self._mark: Mark | None = None
@@ -36,6 +36,15 @@ class Ending:
         self._before: dict[str, str] = {}
         self._unended: list[Path] = []
         self._owed: Callable[[], object] = tuple
+
+    def _exit_guard(self) -> ExitGuard:
+        """Take over the guard that stands already, where one does."""
+        config = self._sop.config
+        early: Any = config.pluginmanager.get_plugin("sop-end-guard")
+        guard = early.exits if early is not None else None
+        guard = guard or ExitGuard(config, self._status, self._end)
+        guard.answer_to(self._status, self._end)
+        return guard
 
     def begin(self) -> None:
         """Mark the session and guard the process, before code of the project is imported.

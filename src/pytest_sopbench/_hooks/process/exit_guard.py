@@ -26,6 +26,10 @@ IN_THE_MIDDLE = (
     "is lost, and fails\nsop: with pytest-xdist (-n 1) such a run counts as a crash, and the "
     "session goes on\n"
 )
+TOO_EARLY = (
+    "\nsop: something ended the process with os._exit(0) before the session was over; "
+    "the session fails\n"
+)
 AT_THE_END = "\nsop: something ended the process with os._exit(0); the session failed with {}\n"
 REPLACED = (
     "sop: os.exec* would put another program in the place of the session; start it with subprocess"
@@ -55,10 +59,17 @@ class ExitGuard:
         self._status = status
         self._leave = leave
         self._process = os.getpid()
+        self._early = TOO_EARLY
         self._undo: list[Callable[[], None]] = []
 
+    def answer_to(self, status: Callable[[], int | None], leave: Callable[[], None]) -> None:
+        """Guard the process for a session from here on; what was said before is forgotten."""
+        self._status, self._leave, self._early = status, leave, IN_THE_MIDDLE
+
     def stand(self) -> None:
-        """Begin, with every module that is there."""
+        """Begin, with every module that is there; a guard that stands goes on."""
+        if self._undo:
+            return
         self._replace(os._exit, self._exit_in_place_of(os._exit), list(sys.modules.values()))
 
     def refuse_exec(self) -> Callable[[], None]:
@@ -102,7 +113,7 @@ class ExitGuard:
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
         if own is None and capture is not None:
             capture.suspend_global_capture(in_=True)
-        text = IN_THE_MIDDLE if own is None else AT_THE_END.format(own)
+        text = self._early if own is None else AT_THE_END.format(own)
         os.write(2, text.encode())
 
     def _refusal_in_place_of(self, original: Callable[..., object]) -> Callable[..., object]:

@@ -17,6 +17,8 @@ NOT_ASKED: Final = (
     "sop: no test asked for a run of an agent, so the gate of the configuration was not asked"
 )
 """What a session says that has a gate of the configuration and no SOP test."""
+UNDECIDED: Final = "the session was ended with status 0 before it was over"
+"""What is said where a status of 0 tells nothing."""
 _NO: Final = frozenset({"", "0", "false"})
 
 
@@ -46,6 +48,14 @@ def types_gate(config: pytest.Config, environment: Mapping[str, str] = os.enviro
         if not values and name in overridden and {*ini_values(config, name)} - {"none"}:
             return True
     return False
+
+
+def relies_on_gate(config: pytest.Config, environment: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether a session that nobody could gate is no pass, by what was typed and set."""
+    given: Sequence[str] = config.getoption(GATE) or ()
+    asked = (config.getoption(FAIL_UNDER), *given, *ini_values(config, FAIL_UNDER))
+    is_set = bool({*asked, *ini_values(config, GATE)} - {None, "none"})
+    return is_set and (is_ci(environment) or types_gate(config, environment))
 
 
 def typed_words(config: pytest.Config, environment: Mapping[str, str]) -> Iterator[str]:
