@@ -91,3 +91,39 @@ def test_an_action_that_fails_does_not_silence_the_ones_after_it(
 
     assert "after" == rung.get(timeout=SOON)
     assert "could not be enforced" in caplog.text
+
+
+class NoThread:
+    """Threads of a system that has none left."""
+
+    def __init__(self, **_: object) -> None: ...
+
+    def start(self) -> None:
+        raise RuntimeError
+
+
+def test_without_a_thread_alarms_ring_where_somebody_catches_up(
+    alarms: Alarms, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_sopbench._running.threads.timers.Thread", NoThread)
+    rung: list[str] = []
+    alarms.at(20.0, lambda: rung.append("later"))
+    alarms.at(10.0, lambda: rung.append("due"))
+
+    clock.now = 15.0
+    alarms.beside(lambda: rung.append("beat"))()
+
+    assert ["beat", "due"] == rung
+
+
+def test_a_thread_that_could_not_start_is_tried_again(
+    alarms: Alarms, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rung: queue.Queue[str] = queue.Queue()
+    with monkeypatch.context() as patched:
+        patched.setattr("pytest_sopbench._running.threads.timers.Thread", NoThread)
+        alarms.at(-1.0, lambda: rung.put("first"))
+
+    alarms.at(-1.0, lambda: rung.put("second"))
+
+    assert ["first", "second"] == [rung.get(timeout=SOON) for _ in range(2)]

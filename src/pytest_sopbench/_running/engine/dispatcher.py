@@ -174,7 +174,7 @@ class Dispatcher(Generic[K]):
             flight = register.queue.popleft()
             self._admit(flight)
             try:
-                self._pulse.start(self._time.look)
+                self._pulse.start(self._alarms.beside(self._time.look))
                 self._workers.start(flight)
             except (RuntimeError, MemoryError) as error:
                 # The system gives no more threads: those that there are have to do.

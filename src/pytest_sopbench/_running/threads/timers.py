@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from heapq import heappop, heappush
 from threading import Condition, Thread
 
@@ -59,12 +60,34 @@ class Alarms:
         with self._changed:
             heappush(self._heap, entry)
             if self._thread is None and not self._stopped:
-                self._thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
-                self._thread.start()
+                # Where the system gives no thread, the next alarm tries again, and until then
+                # `catch_up` rings; whoever sets an alarm must not fail for that.
+                with suppress(RuntimeError, MemoryError):
+                    thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
+                    thread.start()
+                    self._thread = thread
             if self._heap[0] is entry:
                 # For a later one the watchdog need not wake: it would only go on waiting.
                 self._changed.notify()
         return alarm
+
+    def catch_up(self) -> None:
+        """Ring what is due, in the thread of the caller, where no thread of ours does."""
+        while self._thread is None:
+            with self._changed:
+                if self._stopped or not self._heap or self._heap[0][0] > self._clock():
+                    return
+                alarm = heappop(self._heap)[2]
+            alarm.ring()
+
+    def beside(self, action: Callable[[], None]) -> Callable[[], None]:
+        """Return an action that catches up as well, for whoever does it again and again."""
+
+        def both() -> None:
+            action()
+            self.catch_up()
+
+        return both
 
     def poke(self) -> None:
         """Look at the clock again."""

@@ -22,6 +22,8 @@ from pytest_sopbench._sessions.file.location import make_folder
 from pytest_sopbench.errors import SessionFileError
 
 SUFFIX: Final = ".running"
+# Our own, since an agent may put another in its place.
+_loads: Final = json.loads
 _TRIES: Final = 10
 _PAUSE: Final = 0.02
 """Seconds; whoever only looks at a mark holds its lock for less."""
@@ -50,7 +52,7 @@ def mark_path(session: Path) -> Path:
 def owner_of(session: Path) -> Owner:
     """Return the process that the mark of a session names."""
     try:
-        data = json.loads(mark_path(session).read_text("ascii"))
+        data = _loads(mark_path(session).read_text("ascii"))
         return Owner(process=data["process"], host=data["host"], since=data["since"])
     except (OSError, ValueError, KeyError, TypeError):
         return UNKNOWN

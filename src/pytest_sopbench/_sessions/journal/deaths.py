@@ -18,6 +18,9 @@ from .journal import FinishedRun, journal_path, read_journal
 
 SUFFIX = ".dead"
 
+# Our own, since an agent may put others in their place.
+_dumps, _loads = json.dumps, json.loads
+
 
 def mark_dead(folder: Path, worker: str, condemned: RunKey | None) -> None:
     """Tell that a worker died; `condemned` is the run that ended it, where only one can have.
@@ -27,7 +30,7 @@ def mark_dead(folder: Path, worker: str, condemned: RunKey | None) -> None:
     """
     # Whole, or not there: a worker may look at any moment.
     with replace_file(folder / f"{worker}{SUFFIX}") as file:
-        file.write(json.dumps(condemned).encode("ascii"))
+        file.write(_dumps(condemned).encode("ascii"))
 
 
 class Estate:
@@ -61,7 +64,7 @@ class Estate:
 
     def _take(self, worker: str) -> None:
         try:
-            condemned = json.loads((self._folder / f"{worker}{SUFFIX}").read_text("ascii"))
+            condemned = _loads((self._folder / f"{worker}{SUFFIX}").read_text("ascii"))
         except (OSError, ValueError) as fault:
             msg = f"{self._folder}: the mark of {worker} cannot be read: {fault}"
             raise SessionFileError(msg) from fault
