@@ -7,17 +7,18 @@ come from `phrases.json`; labels and expected calls come from `policy.py` and no
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
-import random
-import runpy
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+# A checkout need not be installed for its data to be written.
+sys.path.append(str(Path(__file__).parents[3]))
+
+from pytest_sopbench.bundled._generator import Dice, Generator
 
 HERE = Path(__file__).parent
 SEED = 14
@@ -29,16 +30,6 @@ SECTIONS = {
     "transport_requirements": "transport_score",
     "disposal_guidelines": "disposal_score",
 }
-HEADER = [
-    "product_id",
-    "product_name",
-    "un_number",
-    "net_quantity_kg",
-    *SECTIONS,
-    *SECTIONS.values(),
-    "hazard_class",
-    "tags",
-]
 # None is an error of the service; the others are answers that are no valid score.
 MISSING = (None, None, 0, None, 6, None, 0, 9)
 LARGE = ("1.1", "1.5", "2.0", "2.5", "4.0", "5.0", "8.0", "10.0", "12.5", "20.0", "25.0")
@@ -56,7 +47,6 @@ BAD_UN_NUMBERS: tuple[Callable[[str], str], ...] = (
     lambda un: un[:0],
 )
 
-T = TypeVar("T")
 Scores = tuple[int | None, ...]
 
 
@@ -68,24 +58,6 @@ class Case:
     quantity: str
     tags: tuple[str, ...]
     spoil: Callable[[str], str] = str
-
-
-class Dice:
-    """Seeded choices, made of `random()` alone: Python keeps no other sequence for good."""
-
-    def __init__(self, seed: int) -> None:
-        # Dice choose wording and order; nothing here guards a secret.
-        self._random = random.Random(seed).random  # noqa: S311 - reproducible, not secret
-
-    def below(self, limit: int) -> int:
-        return int(self._random() * limit)
-
-    def pick(self, things: Sequence[T]) -> T:
-        return things[self.below(len(things))]
-
-    def shuffled(self, things: Iterable[T]) -> list[T]:
-        left = list(things)
-        return [left.pop(self.below(len(left))) for _ in range(len(left))]
 
 
 def cases(dice: Dice) -> Iterator[Case]:
@@ -182,12 +154,12 @@ class Writer:
             "product_id": f"P_{number:05}",
             "product_name": product,
             "un_number": case.spoil(un_number),
-            "net_quantity_kg": case.quantity,
+            "net_quantity_kg": float(case.quantity),
         }
         misleading = "misleading-text" in case.tags
         for (section, name), score in zip(SECTIONS.items(), case.scores, strict=True):
             row[section] = self._text(section, family, product, score, misleading=misleading)
-            row[name] = "" if score is None else score
+            row[name] = score
         tags = case.tags
         if any(score is not None and score not in range(1, 6) for score in case.scores):
             tags = (*tags, "out-of-range")
@@ -223,61 +195,17 @@ class Writer:
         return f"{product}{grade}: {phrase}. {note}"
 
 
-def decided(row: dict[str, Any], policy: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
-    """The policy's class of a row and its calls, over tools that answer from the row alone."""
-    calls: list[dict[str, Any]] = []
-
-    def call(tool: str, /, **arguments: object) -> dict[str, Any]:
-        calls.append({"name": tool, "arguments": arguments})
-        name = tool.removeprefix("calculate_")
-        if name in row and row[name] == "":
-            raise policy["ToolError"](name)
-        return {name: row.get(name)}
-
-    inputs = row | {"net_quantity_kg": float(row["net_quantity_kg"])}
-    decision: dict[str, str] = policy["decide"](inputs, call)
-    return decision["hazard_class"], calls
-
-
-def files() -> dict[str, bytes]:
-    """Both files, whole, by name."""
+def rows() -> list[dict[str, Any]]:
+    """Every row without its label, in the order of the file."""
     dice = Dice(SEED)
-    policy = runpy.run_path(str(HERE / "policy.py"))
     all_cases = dice.shuffled(cases(dice))
     numbers = dice.shuffled(range(10_000, 100_000))[: len(all_cases)]
     if len(all_cases) != ROWS:
         msg = f"{len(all_cases)} cases, {ROWS} wanted"
         raise SystemExit(msg)
     writer = Writer(dice)
-    rows = [writer.row(case, number) for case, number in zip(all_cases, numbers, strict=True)]
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, HEADER, lineterminator="\n")
-    table.writeheader()
-    lines: list[str] = []
-    for row in rows:
-        hazard_class, calls = decided(row, policy)
-        table.writerow(row | {"hazard_class": hazard_class})
-        lines.append(json.dumps({"task": row["product_id"], "calls": calls}) + "\n")
-    return {
-        "data.csv": text.getvalue().encode(),
-        "expected_calls.jsonl": "".join(lines).encode(),
-    }
-
-
-def main(arguments: Sequence[str]) -> int | str:
-    """Write the files, or tell with `--check` whether one would differ."""
-    if list(arguments) not in ([], ["--check"]):
-        return "usage: python generate.py [--check]"
-    for name, content in files().items():
-        path = HERE / name
-        if not arguments:
-            path.write_bytes(content)
-        elif not path.is_file() or path.read_bytes() != content:
-            return f"{name} differs from what {Path(__file__).name} writes; run it without --check"
-    return 0
+    return [writer.row(case, number) for case, number in zip(all_cases, numbers, strict=True)]
 
 
 if __name__ == "__main__":
-    # The policy imports this package's errors; a checkout need not be installed for that.
-    sys.path.append(str(HERE.parents[2]))
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(Generator(folder=HERE, rows=rows).main(sys.argv[1:]))

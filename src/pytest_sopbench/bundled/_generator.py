@@ -1,0 +1,158 @@
+# ruff: noqa: INP001 - what lies beside it are folders of files, not packages
+"""What the generators of bundled domains share: dice, look-up answers, and the files they write.
+
+Labels and expected calls come from a domain's `policy.py` alone, over tools that answer as its
+`metadata.json` declares. Rows are typed, in JSON's types; the cells of a CSV are written of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import runpy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from pytest_sopbench.errors import ToolError
+
+T = TypeVar("T")
+Row: TypeAlias = Mapping[str, Any]
+Answer: TypeAlias = Callable[[str, Mapping[str, Any]], Any]
+"""What a tool answers to its arguments; raises `ToolError` where the call fails."""
+AnswerOfRow: TypeAlias = Callable[[Mapping[str, Any], Row], Answer]
+
+
+class Dice:
+    """Seeded choices, made of `random()` alone: Python keeps no other sequence for good."""
+
+    def __init__(self, seed: int) -> None:
+        # Dice choose wording and order; nothing here guards a secret.
+        self._random = random.Random(seed).random  # noqa: S311 - reproducible, not secret
+
+    def below(self, limit: int) -> int:
+        return int(self._random() * limit)
+
+    def between(self, lowest: int, highest: int) -> int:
+        """A whole number of these bounds; both are possible."""
+        return lowest + self.below(highest - lowest + 1)
+
+    def pick(self, things: Sequence[T]) -> T:
+        return things[self.below(len(things))]
+
+    def shuffled(self, things: Iterable[T]) -> list[T]:
+        left = list(things)
+        return [left.pop(self.below(len(left))) for _ in range(len(left))]
+
+
+def look_ups(tools: Mapping[str, Any], row: Row) -> Answer:
+    """The look-up tools of one row, as the key `tools` of `metadata.json` declares them."""
+
+    def answer(name: str, arguments: Mapping[str, Any]) -> Any:
+        tool = tools[name]
+        for parameter in (*tool.get("key", ()), *tool.get("check", ())):
+            if arguments[parameter] != row[parameter]:
+                msg = f"{name}: no record with {parameter} = {arguments[parameter]!r}"
+                raise ToolError(msg)
+        if "returns" not in tool:
+            return tool["result"]
+        served = {column: row[column] for column in tool["returns"]}
+        missing = all(value in (None, "") for value in served.values())
+        if missing and tool.get("missing", "error") == "error":
+            raise ToolError(name)
+        return served
+
+    return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What the policy made of one row."""
+
+    answer: Mapping[str, Any]
+    calls: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generator:
+    """Writes the data of the domain in `folder`; `rows` are whole but for the output columns."""
+
+    folder: Path
+    rows: Callable[[], Sequence[Row]]
+    data: str = "data.csv"
+    answers: AnswerOfRow = look_ups
+
+    def files(self) -> dict[str, bytes]:
+        """Both files, whole, by name."""
+        metadata: dict[str, Any] = json.loads((self.folder / "metadata.json").read_text("utf-8"))
+        policy = runpy.run_path(str(self.folder / "policy.py"))["decide"]
+        rows: list[Row] = []
+        lines: list[str] = []
+        for row in self.rows():
+            inputs = {column: row[column] for column in metadata["input_columns"]}
+            found = decided(policy, inputs, self.answers(metadata["tools"], row))
+            rows.append({**row, **found.answer})
+            lines.append(_line({"task": row[metadata["id_column"]], "calls": found.calls}))
+        write = table if self.data.endswith(".csv") else json_lines
+        return {
+            self.data: write(_columns(metadata, rows[0]), rows),
+            "expected_calls.jsonl": "".join(lines).encode(),
+        }
+
+    def main(self, arguments: Sequence[str]) -> int | str:
+        """Write the files, or tell with `--check` whether one would differ."""
+        if list(arguments) not in ([], ["--check"]):
+            return "usage: python generate.py [--check]"
+        for name, content in self.files().items():
+            path = self.folder / name
+            if not arguments:
+                path.write_bytes(content)
+            elif not path.is_file() or path.read_bytes() != content:
+                return f"{name} differs from what generate.py writes; run it without --check"
+        return 0
+
+
+def decided(policy: Callable[..., Any], inputs: Row, answer: Answer) -> Decided:
+    """The policy's answer to one row, and the calls that it made, those that fail included."""
+    calls: list[dict[str, Any]] = []
+
+    def call(tool: str, /, **arguments: Any) -> Any:
+        calls.append({"name": tool, "arguments": arguments})
+        return answer(tool, arguments)
+
+    return Decided(answer=policy(inputs, call), calls=calls)
+
+
+def table(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
+    """The rows as a CSV; an empty cell is null."""
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue().encode()
+
+
+def json_lines(columns: Sequence[str], rows: Iterable[Row]) -> bytes:
+    """The rows as objects of JSON, one a line."""
+    return "".join(_line({name: row[name] for name in columns}) for row in rows).encode()
+
+
+def cell(value: Any) -> str:
+    """A value as a cell says it, so that it is read again as what it is."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _columns(metadata: Mapping[str, Any], row: Row) -> list[str]:
+    """Inputs, tool results, outputs and tags, in this order."""
+    named = [*metadata["input_columns"], *metadata["output_columns"], metadata["tags_column"]]
+    results = [name for name in row if name not in named]
+    return [*metadata["input_columns"], *results, *named[len(metadata["input_columns"]) :]]
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value) + "\n"
