@@ -1,0 +1,86 @@
+"""The page about the bundled domains says of each what is so; the wheel stays small."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+import pytest_sopbench
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "reference" / "bundled-domains.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| \[(\w+)\]\(#(\w+)\) \| (.*) \|$", PAGE, re.MULTILINE)
+SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+LARGEST_WHEEL = 5_000_000
+
+
+def test_the_page_has_a_row_and_a_section_for_every_domain(every_domain: Any) -> None:
+    name = every_domain.metadata["name"]
+
+    assert [(name, name)] == [(shown, link) for shown, link, _ in ROWS if name in {shown, link}]
+    assert len(SECTIONS[name].split()) >= 60
+
+
+def test_the_page_names_no_domain_that_is_not_there() -> None:
+    there = {path.parent.name for path in package().glob("bundled/*/metadata.json")}
+
+    assert there == {name for name, *_ in ROWS} == set(SECTIONS)
+
+
+def test_the_figures_of_a_domain_are_right(every_domain: Any) -> None:
+    (shown,) = [cells.split(" | ") for name, _, cells in ROWS if name == every_domain.folder.name]
+    answers = Counter(json.dumps(every_domain.expected(row)) for row in every_domain.rows)
+    calls = (every_domain.folder / "expected_calls.jsonl").read_text(encoding="utf-8")
+    needed = set(every_domain.specs) - every_domain.distractors
+
+    assert shown == [
+        str(len(every_domain.rows)),
+        str(len(every_domain.specs)),
+        str(len(needed)),
+        str(len(every_domain.metadata["output_columns"])),
+        f"{100 * answers.most_common(1)[0][1] / len(every_domain.rows):.1f} %",
+        f"{median(len(json.loads(line)['calls']) for line in calls.splitlines()):g}",
+    ]
+
+
+def test_every_tag_that_a_section_names_is_on_rows(every_domain: Any) -> None:
+    section = SECTIONS[every_domain.folder.name]
+    named = set(re.findall("`([^`]+)`", section.rpartition("Tags:")[2]))
+    column = every_domain.metadata["tags_column"]
+    tags = {tag for row in every_domain.rows for tag in (row[column] or "").split(",")}
+
+    assert named
+    assert set() == named - tags
+
+
+def test_the_list_of_domains_has_every_one_of_them(pytester: pytest.Pytester) -> None:
+    described = [json.loads(path.read_text()) for path in package().glob("bundled/*/metadata.json")]
+
+    result = pytester.runpytest("--sop-list")
+
+    assert 0 == result.ret
+    assert described
+    for metadata in described:
+        assert f"{metadata['name']}  {metadata['title']}" in result.outlines
+
+
+def test_the_wheel_stays_small() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path in package().rglob("*"):
+            if path.is_file() and path.suffix != ".pyc":
+                wheel.write(path, path.relative_to(package()))
+
+    assert packed.tell() < LARGEST_WHEEL
+
+
+def package() -> Path:
+    return Path(pytest_sopbench.__file__).parent
