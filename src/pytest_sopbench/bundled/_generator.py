@@ -19,6 +19,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from pytest_sopbench.errors import ToolError
 
+TRIES = 20_000
+
 T = TypeVar("T")
 Row: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[str, Mapping[str, Any]], Any]
@@ -113,6 +115,16 @@ class Generator:
             elif not path.is_file() or path.read_bytes() != content:
                 return f"{name} differs from what generate.py writes; run it without --check"
         return 0
+
+
+def first_kept(draw: Callable[[], T], keep: Callable[[T], bool], what: str) -> T:
+    """The first of many draws that is one to keep; an error that names what was sought."""
+    for _ in range(TRIES):
+        drawn = draw()
+        if keep(drawn):
+            return drawn
+    msg = f"{TRIES} draws, and none was {what}"
+    raise SystemExit(msg)
 
 
 def decided(policy: Callable[..., Any], inputs: Row, answer: Answer) -> Decided:

@@ -1,0 +1,253 @@
+# ruff: noqa: INP001 - a domain is a folder of files, not a package
+"""Cases of parts 5 to 8: stock, pickups, the choice of a warehouse, and the reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_sopbench.bundled._generator import Dice
+
+from ._case import Case, Change, Wanted, fixed, is_, matters
+from ._orders import POLICY, WAREHOUSES, Order, Row, later
+
+ISLAND_ZIPS = ("02554", "02564", "02584")
+
+
+def shipping_cases() -> Iterator[Case]:
+    """Part by part."""
+    yield from _stocks()
+    yield from _pickups()
+    yield from _warehouses()
+    yield from _splits()
+    yield Case(
+        tags="refused",
+        rows=7,
+        change=fixed(reservation="refused"),
+        wanted=lambda order: "reserve_stock" in order.calls,
+    )
+
+
+def _stocks() -> Iterator[Case]:
+    unknown = fixed(pack_size=None, warehouses=None)
+    yield Case(
+        tags="discontinued",
+        rows=3,
+        change=unknown,
+        wanted=lambda order: "get_stock" in order.calls,
+    )
+    for backorder, priorities, decision, rows in (
+        ("no", ("standard", "express"), "REJECT", 3),
+        ("yes", ("standard", "express"), "HOLD", 1),
+        ("no", ("medical",), "HOLD", 1),
+    ):
+        yield Case(
+            tags="short," + ("back-order" if decision == "HOLD" else "no-backorder"),
+            rows=rows,
+            change=_short(backorder, priorities),
+            wanted=_ended_by_stock(decision),
+        )
+    for side in ("at", "below"):
+        yield Case(
+            tags=f"boundary-total-{side}",
+            rows=2,
+            change=_of_all_there_is(0 if side == "at" else 1, priorities=("standard", "express")),
+            wanted=is_("SPLIT") if side == "at" else _ended_by_stock("REJECT"),
+        )
+        yield Case(
+            tags=f"boundary-whole-{side}",
+            rows=2,
+            change=_of_one_warehouse(0 if side == "at" else 1),
+            wanted=matters("quantity", *((1, "FULFIL") if side == "at" else (-1, "SPLIT"))),
+        )
+    yield Case(
+        tags="medical,counter-pack",
+        rows=3,
+        change=fixed(priority="medical"),
+        wanted=lambda order: (
+            len(order.ship_from) > 0 and order.differs(warehouses=_one_pack_less(order.row))
+        ),
+    )
+
+
+def _short(backorder: str, priorities: tuple[str, ...]) -> Change:
+    return lambda dice, row: row | {"priority": dice.pick(priorities), "backorder": backorder}
+
+
+def _ended_by_stock(decision: str) -> Wanted:
+    return lambda order: order.calls == ["get_account", "get_stock"] and order.decision == decision
+
+
+def _of_all_there_is(more: int, priorities: tuple[str, ...]) -> Change:
+    def change(dice: Dice, row: Row) -> Row:
+        row = row | {"priority": dice.pick(priorities), "backorder": "no"}
+        return row | {"quantity": sum(Order(row).available.values()) + more}
+
+    return change
+
+
+def _of_one_warehouse(more: int) -> Change:
+    def change(dice: Dice, row: Row) -> Row:
+        return row | {"quantity": Order(row).available[dice.pick(WAREHOUSES)] + more}
+
+    return change
+
+
+def _one_pack_less(row: Row) -> dict[str, Any]:
+    return {
+        place: packs | {"on_hand": packs["on_hand"] - 1}
+        for place, packs in row["warehouses"].items()
+    }
+
+
+def _pickups() -> Iterator[Case]:
+    for priority, island, rows in (
+        ("standard", False, 2),
+        ("express", False, 2),
+        ("medical", True, 1),
+        ("standard", True, 1),
+    ):
+        for side, late in (("at", 0), ("above", 1)):
+            yield Case(
+                tags=f"boundary-pickup-{side}" + ",island" * island,
+                rows=rows,
+                change=_received(priority, late, island=island),
+                wanted=_other_at(-1 if late else 1),
+            )
+    for side, quantity in (("at", 50), ("above", 51)):
+        yield Case(
+            tags=f"boundary-large-{side}",
+            rows=2,
+            change=fixed(quantity=quantity),
+            wanted=_other_for(101 - quantity),
+        )
+    yield Case(
+        tags="nothing-open",
+        rows=2,
+        wanted=lambda order: "get_pickup_schedule" in order.calls and not order.open,
+    )
+
+
+def _other_at(minutes: int) -> Wanted:
+    return lambda order: order.differs(received_at=later(order.row["received_at"], minutes))
+
+
+def _other_for(quantity: int) -> Wanted:
+    return lambda order: order.differs(quantity=quantity)
+
+
+def _received(priority: str, late: int, *, island: bool) -> Change:
+    """Ready when the last pickup of one warehouse goes, or later than that."""
+
+    def change(dice: Dice, row: Row) -> Row:
+        row = row | {"priority": priority}
+        if island:
+            row |= {"ship_to_zip": dice.pick(ISLAND_ZIPS)}
+        zone = POLICY["zone_of"](row["ship_to_zip"])
+        time = dice.pick([time for time in row["schedule"][zone].values() if time])
+        needed = POLICY["MINUTES_TO_READY"][priority] + 60 * island + 30 * (row["quantity"] > 50)  # noqa: PLR2004 - clause 6.2
+        return row | {"received_at": later(time, late - needed)}
+
+    return change
+
+
+def _warehouses() -> Iterator[Case]:
+    yield Case(
+        tags="home-before-more",
+        rows=4,
+        change=fixed(priority="standard"),
+        wanted=lambda order: (
+            order.ship_from == [order.home]
+            and max(order.whole, key=lambda place: order.available[place]) != order.home
+        ),
+    )
+    yield Case(
+        tags="most-available",
+        rows=3,
+        change=fixed(priority="standard"),
+        wanted=lambda order: (
+            len(order.whole) > 1 and order.home not in order.whole and order.decision == "FULFIL"
+        ),
+    )
+    yield Case(
+        tags="equal-stock",
+        rows=2,
+        change=lambda _, row: row | {"priority": "standard", "warehouses": _levelled(row)},
+        wanted=lambda order: (
+            len(order.whole) > 1 and order.home not in order.whole and order.decision == "FULFIL"
+        ),
+    )
+    for priority, rows in (("express", 4), ("medical", 2)):
+        yield Case(
+            tags="earliest-pickup",
+            rows=rows,
+            change=fixed(priority=priority),
+            wanted=lambda order: (
+                order.decision == "FULFIL"
+                and order.home in order.whole
+                and order.ship_from != [order.home]
+            ),
+        )
+    yield Case(
+        tags="earliest-pickup,shared-pickup",
+        rows=3,
+        change=fixed(priority="express"),
+        wanted=lambda order: order.decision == "FULFIL" and _shares_the_earliest(order),
+    )
+
+
+def _shares_the_earliest(order: Order) -> bool:
+    times = sorted(order.open[place] for place in order.whole)
+    return len(times) > 1 and times[0] == times[1]
+
+
+def _levelled(row: Row) -> dict[str, Any]:
+    """The same to give at each warehouse but for the home, which has nothing."""
+    home = POLICY["HOMES"][POLICY["zone_of"](row["ship_to_zip"])]
+    return {
+        place: row["warehouses"][place]
+        | {"allocated": 3, "quarantine": number, "on_hand": 3 if place == home else 20 + number}
+        for number, place in enumerate(WAREHOUSES)
+    }
+
+
+def _splits() -> Iterator[Case]:
+    yield Case(tags="split", rows=7, change=fixed(priority="standard"), wanted=is_("SPLIT"))
+    yield Case(
+        tags="split,small-value",
+        rows=3,
+        change=_worth(28.0, ("express", "medical")),
+        wanted=is_("SPLIT"),
+    )
+    for side, value, rows in (("at", 75.0, 2), ("below", 74.99, 2)):
+        yield Case(
+            tags=f"boundary-split-value-{side}",
+            rows=rows,
+            change=_worth(value, ("standard",)),
+            wanted=(
+                matters("order_value", -0.01, "SPLIT")
+                if side == "at"
+                else matters("order_value", 0.01, "HOLD")
+            ),
+        )
+    yield Case(
+        tags="island,no-split",
+        rows=2,
+        change=lambda dice, row: row | {"ship_to_zip": dice.pick(ISLAND_ZIPS)},
+        wanted=lambda order: order.decision == "HOLD" and order.differs(ship_to_zip="02601"),
+    )
+    yield Case(
+        tags="three-needed",
+        rows=1,
+        change=fixed(order_value=412.5),
+        wanted=lambda order: (
+            order.decision == "HOLD"
+            and len(order.open) == len(WAREHOUSES)
+            and order.zone != "Bay"
+            and "get_pickup_schedule" in order.calls
+        ),
+    )
+
+
+def _worth(value: float, priorities: tuple[str, ...]) -> Change:
+    return lambda dice, row: row | {"order_value": value, "priority": dice.pick(priorities)}
