@@ -124,7 +124,9 @@ def test_every_cell_that_is_a_parameter_satisfies_the_spec(every_domain: Any) ->
         columns = inputs | {*looked_up.get("key", ()), *looked_up.get("check", ())}
         for parameter in columns & set(every_domain.rows[0]) & set(schema["properties"]):
             valid = jsonschema_rs.validator_for(schema["properties"][parameter]).is_valid
-            assert [] == [row for row in every_domain.rows if not valid(row[parameter])], name
+            cells = [row[parameter] for row in every_domain.rows]
+            # A blank is nothing that a call could be made with.
+            assert [] == [cell for cell in cells if cell is not None and not valid(cell)], name
 
 
 def test_specs_are_tight(every_domain: Any) -> None:

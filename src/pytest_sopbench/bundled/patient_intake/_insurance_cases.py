@@ -1,0 +1,254 @@
+# ruff: noqa: INP001 - a domain is a folder of files, not a package
+"""Cases of parts 4, 5, 8 and 9: insurance, benefit, pharmacy and registration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_sopbench.bundled._generator import Dice
+
+from ._case import Case, Change, Wanted, fixed, has, moved, turns
+from ._patients import Patient, Row, days_from, period, with_periods
+
+NO_BENEFIT = dict.fromkeys(
+    ("prescriptions", "waiting_days", "highest_tier", "yearly_cap", "spent"), None
+)
+NO_PHARMACY = dict.fromkeys(
+    ("licence_until", "networks", "sends_by_mail", "cash_programme_days"), None
+)
+PLANNED = ("outpatient", "inpatient")
+
+
+def insurance_cases() -> Iterator[Case]:
+    """Part by part."""
+    yield from _statuses()
+    yield from _grace()
+    yield from _benefits()
+    yield from _pharmacies()
+    yield from _registrations()
+
+
+def _statuses() -> Iterator[Case]:
+    blank = fixed(member_id=None, periods=None)
+    yield Case(tags="member-number-blank", rows=3, change=blank)
+    yield Case(tags="no-record", rows=3, change=fixed(periods=None))
+    yield Case(tags="no-period", rows=1, change=fixed(periods=[]))
+    for days in (0, -5):
+        void = _periods((-40, 200, -40 + days))
+        yield Case(tags="void-period", change=void, wanted=has(insurance_status="UNCONFIRMED"))
+    for side, first in (("at", 0), ("above", 1)):
+        status = "IN FORCE" if side == "at" else "NOT STARTED"
+        yield Case(
+            tags=f"boundary-first-day-{side}",
+            change=_periods((first, None, None), waiting_days=0),
+            wanted=has(insurance_status=status),
+        )
+    for side, last in (("at", 0), ("below", -1)):
+        yield Case(
+            tags=f"boundary-last-day-{side}",
+            change=_periods((-300, last, None), service_kind="outpatient"),
+            wanted=has(insurance_status="IN FORCE" if side == "at" else "ENDED"),
+        )
+    for side, cancelled in (("at", 0), ("above", 1)):
+        yield Case(
+            tags=f"boundary-cancelled-{side}",
+            change=_periods((-210, 155, cancelled)),
+            wanted=has(insurance_status="ENDED" if side == "at" else "IN FORCE"),
+        )
+    yield Case(
+        tags="two-in-force",
+        rows=3,
+        change=_periods((-400, None, None), (-75, 290, None), waiting_days=60, days_supply=28),
+        wanted=_plan_decides,
+    )
+    both = _periods((-500, -60, None), (30, None, None))
+    yield Case(tags="ended-and-not-started", rows=2, change=both)
+
+
+def _periods(*periods: tuple[int, int | None, int | None], **cells: object) -> Change:
+    return lambda dice, row: with_periods(
+        dice, row | cells, *(period(row, *days) for days in periods)
+    )
+
+
+def _plan_decides(patient: Patient) -> bool:
+    """The plan that began earlier would lead to another benefit or another pharmacy."""
+    earlier = sorted(patient.row["periods"], key=lambda named: str(named["first_day"]))[:1]
+    fields = ("prescription_benefit", "pharmacy")
+    return any(patient.differs(field, periods=earlier) for field in fields)
+
+
+def _grace() -> Iterator[Case]:
+    for kind, days, status, tags in (
+        ("inpatient", 14, "GRACE", "boundary-grace-at"),
+        ("emergency", 14, "GRACE", "boundary-grace-at"),
+        ("emergency", 15, "ENDED", "boundary-grace-above"),
+        ("inpatient", 15, "ENDED", "boundary-grace-above"),
+        ("outpatient", 13, "ENDED", "grace-outpatient"),
+        ("inpatient", 1, "GRACE", "grace-next-day"),
+    ):
+        change = _periods((-380, -days, None), service_kind=kind)
+        yield Case(tags=tags, change=change, wanted=has(insurance_status=status))
+    for kind in ("inpatient", "emergency"):
+        yield Case(
+            tags="grace-cancelled",
+            change=_periods((-200, 165, -4), service_kind=kind),
+            wanted=has(insurance_status="ENDED"),
+        )
+        yield Case(
+            tags="grace-before-not-started",
+            change=_periods((-370, -5, None), (11, None, None), service_kind=kind),
+            wanted=has(insurance_status="GRACE"),
+        )
+
+
+def _benefits() -> Iterator[Case]:
+    silent = has(insurance_status="IN FORCE", prescription_benefit="PENDING")
+    yield Case(tags="benefit-silent", rows=2, change=fixed(**NO_BENEFIT), wanted=silent)
+    excluded = has(prescription_benefit="EXCLUDED")
+    carved_out = turns("prescription_benefit", prescriptions="included")
+    yield Case(
+        tags="carved-out", rows=2, change=fixed(prescriptions="carved out"), wanted=carved_out
+    )
+    for side, first in (("at", -60), ("below", -59)):
+        yield Case(
+            tags=f"boundary-waiting-{side}",
+            rows=2 if side == "below" else 1,
+            change=_periods((first, None, None), waiting_days=60, medicine_tier=2, highest_tier=3),
+            wanted=has(prescription_benefit="GRANTED") if side == "at" else excluded,
+        )
+    for side, spent in (("at", 1500.0), ("below", 1499.99)):
+        yield Case(
+            tags=f"boundary-cap-{side}",
+            rows=2 if side == "at" else 1,
+            change=fixed(yearly_cap=1_500, spent=spent),
+            wanted=turns("prescription_benefit", spent=1499.99 if side == "at" else 1500.0),
+        )
+    no_cap = turns("prescription_benefit", yearly_cap=1_000)
+    yield Case(tags="no-cap", change=fixed(yearly_cap=None, spent=2140.5), wanted=no_cap)
+    questions = has(prescription_benefit="PRIOR AUTHORISATION")
+    tier_four = fixed(medicine_tier=4, highest_tier=4)
+    yield Case(tags="tier-4", rows=2, change=tier_four, wanted=questions)
+    for side, tier in (("at", 2), ("above", 3)):
+        yield Case(
+            tags=f"boundary-tier-{side}",
+            change=fixed(medicine_tier=tier, highest_tier=2),
+            wanted=turns("prescription_benefit", medicine_tier=5 - tier),
+        )
+
+
+def _pharmacies() -> Iterator[Case]:
+    unknown = Case(tags="pharmacy-unknown", change=fixed(**NO_PHARMACY))
+    yield from (unknown, unknown)
+    for side, days in (("at", 0), ("below", -1)):
+        yield Case(
+            tags=f"boundary-licence-{side}",
+            rows=2,
+            change=_licence(days),
+            wanted=moved("pharmacy", "licence_until", -1 - days),
+        )
+    for side, supply in (("at", 30), ("above", 31)):
+        yield Case(
+            tags=f"boundary-mail-{side}",
+            rows=2,
+            change=fixed(days_supply=supply, sends_by_mail="yes"),
+            wanted=_network(turns("pharmacy", days_supply=61 - supply)),
+        )
+    for tier, mail, entry in ((4, "yes", "NETWORK"), (1, "yes", "MAIL"), (2, "no", "NETWORK")):
+        yield Case(
+            tags="long-supply",
+            change=fixed(days_supply=84, sends_by_mail=mail, medicine_tier=tier, highest_tier=4),
+            wanted=has(pharmacy=entry),
+        )
+    for side, supply in (("at", 60), ("above", 61)):
+        yield Case(
+            tags=f"boundary-cash-{side}",
+            rows=2,
+            change=fixed(days_supply=supply, cash_programme_days=60),
+            wanted=turns("pharmacy", days_supply=121 - supply),
+        )
+    for tags, since, entry in (
+        ("boundary-joined-at", (0, None), "NETWORK"),
+        ("boundary-joined-above", (1, None), "CHANGE"),
+        ("boundary-left-at", (-300, 0), "CHANGE"),
+        ("boundary-left-above", (-300, 1), "NETWORK"),
+    ):
+        yield Case(tags=tags, change=_member_since(*since), wanted=has(pharmacy=entry))
+    yield Case(
+        tags="not-in-network",
+        rows=2,
+        change=lambda _, row: row | {"networks": row["networks"][:1], "service_kind": "outpatient"},
+        wanted=_without_network,
+    )
+
+
+def _licence(days: int) -> Change:
+    return lambda _, row: row | {"licence_until": days_from(row, days)}
+
+
+def _network(wanted: Wanted) -> Wanted:
+    return lambda patient: patient.record["pharmacy"] in {"NETWORK", "MAIL"} and wanted(patient)
+
+
+def _member_since(joined: int, left: int | None) -> Change:
+    def change(dice: Dice, row: Row) -> Row:
+        plan = dice.pick([named["plan"] for named in row["periods"]] or ["TOWN-9"])
+        network = {
+            "plan": plan,
+            "joined": days_from(row, joined),
+            "left": None if left is None else days_from(row, left),
+        }
+        others = [other for other in row["networks"] if other["plan"] != plan]
+        short = {"days_supply": 28, "prescriptions": "included", "waiting_days": 0}
+        return row | short | {"networks": [*others, network]}
+
+    return change
+
+
+def _without_network(patient: Patient) -> bool:
+    benefit = patient.record["prescription_benefit"]
+    granted = benefit in {"GRANTED", "PRIOR AUTHORISATION"}
+    return granted and patient.record["pharmacy"] == "CHANGE"
+
+
+def _registrations() -> Iterator[Case]:
+    duplicate = fixed(registry="already held")
+    yield Case(tags="duplicate", rows=8, change=duplicate, wanted=has(registration="DUPLICATE"))
+    yield Case(
+        tags="emergency,not-started",
+        rows=2,
+        change=fixed(service_kind="emergency"),
+        wanted=has(insurance_status="NOT STARTED", registration="PROVISIONAL"),
+    )
+    yield Case(tags="postponed", rows=3, wanted=has(registration="POSTPONED"))
+
+
+def risk_cases() -> Iterator[Case]:
+    """Clause 9.2, of patients whose points are as they come."""
+    for side, points in (("at", 12), ("below", 11)):
+        yield Case(
+            tags=f"boundary-review-{side}",
+            rows=4 if side == "at" else 2,
+            wanted=_planned_with(points),
+        )
+    yield Case(
+        tags="emergency,high-risk",
+        rows=2,
+        change=fixed(service_kind="emergency"),
+        wanted=lambda patient: patient.record["risk_points"] >= 12,  # noqa: PLR2004 - clause 9.2
+    )
+    yield Case(
+        tags="postponed,high-risk",
+        wanted=lambda patient: (
+            patient.record["risk_points"] >= 12  # noqa: PLR2004 - clause 9.2
+            and patient.record["registration"] == "POSTPONED"
+        ),
+    )
+
+
+def _planned_with(points: int) -> Wanted:
+    return lambda patient: (
+        patient.record["risk_points"] == points
+        and patient.row["service_kind"] in PLANNED
+        and patient.record["registration"] != "POSTPONED"
+    )

@@ -1,0 +1,71 @@
+# ruff: noqa: INP001 - a domain is a folder of files, not a package
+"""Write `data.csv` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
+
+Insurance, lifestyle and chart do not meddle with one another, so that each row is of one case of
+each. Labels and expected calls come from `policy.py` and nowhere else.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+# A checkout need not be installed for its data to be written.
+sys.path.append(str(Path(__file__).parents[3]))
+
+from pytest_sopbench.bundled._generator import Dice, Generator, first_kept
+from pytest_sopbench.bundled.patient_intake._case import Case
+from pytest_sopbench.bundled.patient_intake._health_cases import chart_cases, lifestyle_cases
+from pytest_sopbench.bundled.patient_intake._insurance_cases import insurance_cases, risk_cases
+from pytest_sopbench.bundled.patient_intake._patients import Patient, Row, draft, with_plan
+
+SEED = 2
+ROWS = 90
+
+
+def rows() -> list[Row]:
+    """Every row without its labels, in the order of the file."""
+    dice = Dice(SEED)
+    alone = [(case,) for case in _each(risk_cases())]
+    insurance = _each(insurance_cases())
+    health = [
+        dice.shuffled(_filled(_each(cases), len(insurance)))
+        for cases in (chart_cases(), lifestyle_cases())
+    ]
+    every = dice.shuffled([*alone, *zip(insurance, *health, strict=True)])
+    if len(every) != ROWS:
+        msg = f"{len(every)} cases, {ROWS} wanted"
+        raise SystemExit(msg)
+    numbers = dice.shuffled(range(20_000, 29_000))
+    return [_row(dice, cases, number) for cases, number in zip(every, numbers, strict=False)]
+
+
+def _each(cases: Iterable[Case]) -> list[Case]:
+    return list(itertools.chain.from_iterable([case] * case.rows for case in cases))
+
+
+def _filled(cases: list[Case], rows: int) -> list[Case]:
+    return [*cases, *([Case()] * (rows - len(cases)))]
+
+
+def _row(dice: Dice, cases: Iterable[Case], number: int) -> Row:
+    member = dice.between(0, 9_999_999)
+
+    def drawn() -> Row:
+        row = draft(dice, number, member)
+        for case in reversed(list(cases)):
+            row = case.change(dice, row)
+        return with_plan(row)
+
+    def kept(row: Row) -> bool:
+        patient = Patient(row)
+        return all(case.wanted(patient) for case in cases)
+
+    tags = ",".join(case.tags for case in cases if case.tags)
+    return first_kept(drawn, kept, tags) | {"tags": tags}
+
+
+if __name__ == "__main__":
+    sys.exit(Generator(folder=Path(__file__).parent, rows=rows).main(sys.argv[1:]))
