@@ -130,6 +130,16 @@ def dangerous_goods() -> PlainDomain:
 
 
 @pytest.fixture
+def order_fulfillment() -> PlainDomain:
+    return read(BUNDLED / "order_fulfillment")
+
+
+@pytest.fixture
+def patient_intake() -> PlainDomain:
+    return read(BUNDLED / "patient_intake")
+
+
+@pytest.fixture
 def tools_of() -> Callable[[PlainDomain, Mapping[str, Any]], PlainTools]:
     def make(domain: PlainDomain, row: Mapping[str, Any]) -> PlainTools:
         return PlainTools(tools=domain.metadata["tools"], row=row)

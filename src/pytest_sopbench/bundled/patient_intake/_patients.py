@@ -130,8 +130,8 @@ def _coverage(dice: Dice, row: Row) -> Row:
         periods.append(period(row, -dice.between(200, 500), -dice.between(2, 13)))
     if state == "ended" or not dice.below(3):
         ended = dice.between(20, 200)
-        cancelled = -ended + 1 if dice.below(2) else None
-        periods.append(period(row, -ended - dice.between(100, 400), -ended, cancelled))
+        last, cancelled = (120 - ended, 1 - ended) if dice.below(2) else (-ended, None)
+        periods.append(period(row, -ended - dice.between(100, 400), last, cancelled))
     return with_periods(dice, row, *periods)
 
 
