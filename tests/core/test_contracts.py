@@ -523,3 +523,26 @@ def test_no_clock_decides_whether_an_approval_came_first(begun: int, state: Rule
     trace = run(call("pay", started=1.0), approvals=(approval,))
 
     assert state is check(AfterApproval(steps={"pay": ""}), trace).state
+
+
+OWNERS = [{"id": "O1", "tags": ["a"]}, {"id": "O2", "tags": ["b", "c"]}, {"name": "none"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "state"),
+    [
+        pytest.param(("id",), "O2", HELD, id="any element"),
+        pytest.param(("tags",), "c", BROKEN, id="a list is no value in it"),
+        pytest.param(("1", "id"), "O2", HELD, id="a numbered element"),
+        pytest.param(("0", "id"), "O2", BROKEN, id="another numbered element"),
+        pytest.param(("id",), "O9", BROKEN, id="no element"),
+    ],
+)
+def test_a_path_into_a_list_of_results_leads_to_each_element(
+    path: tuple[str, ...], value: str, state: RuleState
+) -> None:
+    demand = ArgumentDemand(tool="pay", argument="x", origin=EqualsResult(tool="fetch", path=path))
+
+    result = check(demand, run(call("fetch", result=OWNERS), call("pay", {"x": value})))
+
+    assert state == result.state

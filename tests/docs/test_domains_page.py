@@ -13,7 +13,13 @@ import pytest
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.metadata.schema import UNUSED, LookupShape, Metadata, OutputShape
+from pytest_sopbench._loading.metadata.schema import (
+    UNUSED,
+    LookupShape,
+    Metadata,
+    OutputShape,
+    TableShape,
+)
 from pytest_sopbench._running.tools.lookup import look_up
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "domains.md").read_text(encoding="utf-8")
@@ -92,7 +98,8 @@ def test_all_four_spec_shapes_of_the_page_are_read(tmp_path: Path) -> None:
 
 def test_the_page_names_every_key_of_the_format() -> None:
     """A key that is not described does not exist for a user."""
-    keys = {*Metadata.model_fields, *OutputShape.model_fields, *LookupShape.model_fields, *UNUSED}
+    shapes = (Metadata, OutputShape, LookupShape, TableShape)
+    keys = {*UNUSED, *(key for shape in shapes for key in shape.model_fields)}
 
     assert [] == sorted(key for key in keys if f"`{key}`" not in PAGE)
 

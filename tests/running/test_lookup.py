@@ -130,3 +130,118 @@ def test_an_argument_equals_the_typed_cell_or_the_cell_as_written(
     given: Any, cell: Any, equal: bool
 ) -> None:
     assert equal is equals_cell(given, cell)
+
+
+LEGS = (
+    {"leg": 1, "hub": "Kiel", "days": 2, "stops": ["Ulm", "Hof"]},
+    {"leg": 2, "hub": "Graz", "days": None, "stops": []},
+    {"leg": 3, "hub": "Kiel", "days": 5, "stops": None},
+)
+
+
+@pytest.fixture
+def legs(bench: Any) -> Any:
+    """A toolbox whose `get_score` looks in the task's legs; keywords are those of the tool."""
+
+    def make(**changes: Any) -> Any:
+        domain = bench.lookup(table="legs", **changes)
+        task = bench.task(tables={"legs": LEGS})
+        factory = ToolboxFactory(domain)
+        return factory.open(task, max_calls=9, clock=lambda: 0.0).tools
+
+    return make
+
+
+def test_a_result_depends_on_the_argument(legs: Any) -> None:
+    tools = legs(record_key=("leg",), returns=("hub",))
+
+    assert {"hub": "Kiel"} == tools.call("get_score", leg=1)
+    assert {"hub": "Graz"} == tools.call("get_score", leg="2")
+
+
+def test_all_records_that_fit_are_served_where_there_may_be_many(legs: Any) -> None:
+    tools = legs(record_key=("hub",), returns=("leg", "days"), many=True)
+
+    assert [{"leg": 1, "days": 2}, {"leg": 3, "days": 5}] == tools.call("get_score", hub="Kiel")
+
+
+def test_many_without_a_key_are_all_and_keep_empty_columns(legs: Any) -> None:
+    tools = legs(returns=("days",), many=True)
+
+    assert [{"days": 2}, {"days": None}, {"days": 5}] == tools.call("get_score")
+
+
+@pytest.mark.parametrize(
+    ("many", "expected"),
+    [
+        pytest.param(False, ["Ulm", "Hof"], id="one"),
+        pytest.param(True, [["Ulm", "Hof"]], id="many"),
+    ],
+)
+def test_a_bare_column_is_served_as_it_is(legs: Any, many: bool, expected: object) -> None:
+    tools = legs(record_key=("leg",), returns=("stops",), bare=True, many=many)
+
+    assert expected == tools.call("get_score", leg=1)
+
+
+def test_an_argument_without_a_record_fails_and_is_named(legs: Any) -> None:
+    tools = legs(record_key=("leg", "hub"), returns=("days",))
+
+    with pytest.raises(ToolArgumentError, match=r"^no record with leg = 9 and hub = 'Kiel'$"):
+        tools.call("get_score", leg=9, hub="Kiel")
+
+
+@pytest.mark.parametrize(
+    "changes", [pytest.param({}, id="one"), pytest.param({"many": True}, id="many")]
+)
+def test_nothing_is_made_up_for_a_key_that_is_not_there(legs: Any, changes: Any) -> None:
+    tools = legs(record_key=("leg",), returns=("days",), missing="null", **changes)
+
+    with pytest.raises(ToolArgumentError, match="no record with leg = 9"):
+        tools.call("get_score", leg=9)
+
+
+def test_many_may_be_none_where_the_tool_says_so(legs: Any) -> None:
+    tools = legs(record_key=("leg",), returns=("days",), many=True, not_found="empty")
+
+    assert [] == tools.call("get_score", leg=9)
+
+
+def test_a_record_that_says_nothing_is_an_error_or_null_as_the_tool_says(legs: Any) -> None:
+    strict = legs(record_key=("leg",), returns=("days",))
+    loose = legs(record_key=("leg",), returns=("days",), missing="null")
+
+    with pytest.raises(ToolError, match="the record has no days"):
+        strict.call("get_score", leg=2)
+    assert {"days": None} == loose.call("get_score", leg=2)
+
+
+def test_the_row_is_asked_before_the_records(legs: Any) -> None:
+    tools = legs(key=("parcel_id",), record_key=("leg",), returns=("hub",))
+
+    with pytest.raises(ToolArgumentError, match="no record with parcel_id = 'PX2'"):
+        tools.call("get_score", parcel_id="PX2", leg=1)
+
+
+def test_a_parameter_may_have_another_name_than_its_column(legs: Any) -> None:
+    columns = {"parcel": "parcel_id", "number": "leg"}
+    tools = legs(key=("parcel",), record_key=("number",), columns=columns, returns=("hub",))
+
+    assert {"hub": "Graz"} == tools.call("get_score", parcel="PX1", number=2)
+
+
+def test_what_an_agent_does_to_a_record_changes_no_other_call(legs: Any) -> None:
+    tools = legs(record_key=("leg",), returns=("stops",))
+
+    tools.call("get_score", leg=1)["stops"].clear()
+
+    assert {"stops": ["Ulm", "Hof"]} == tools.call("get_score", leg=1)
+
+
+def test_a_list_in_a_cell_of_the_row_is_looked_in_as_well(bench: Any) -> None:
+    domain = bench.lookup(table="legs", record_key=("leg",), returns=("hub",))
+    task = bench.task(results={"legs": list(LEGS)})
+
+    tools = ToolboxFactory(domain).open(task, max_calls=9, clock=lambda: 0.0).tools
+
+    assert {"hub": "Graz"} == tools.call("get_score", leg=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from pytest_sopbench._loading.contract.procedure import domain_contract, domain_
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.output_fields import label_warnings, output_fields
+from pytest_sopbench._loading.domain.record_tables import RecordTable, record_tables
+from pytest_sopbench._loading.domain.records import Records
 from pytest_sopbench._loading.domain.task_ids import task_ids
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
@@ -54,12 +56,13 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     data_file, data_warnings = _data_file(folder)
     table = rename(read_table(data_file), metadata.columns, source=described.path)
     layout = lay_out(described, table, specs)
-    lookups = lookup_tools(described, layout, specs)
+    tables = record_tables(described, table, layout)
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
-    tasks = TaskRows(domain=domain, table=table, layout=layout, types=types, ids=ids)
+    tasks = TaskRows(domain=domain, table=table, layout=layout, types=types, ids=ids, tables=tables)
     tasks.check(tuple(metadata.types))
+    lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
     tools_file = _optional(folder / TOOLS_FILE)
     return Domain(
         name=domain,
@@ -88,6 +91,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *spec_warnings,
             *data_warnings,
             *layout.warnings,
+            *(warning for one in tables for warning in one.warnings),
             *_tool_warnings(specs, unserved(specs, lookups), tools_file),
             *label_warnings(fields, table),
         ),
@@ -95,7 +99,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             "sop": text_digest(sop),
             "specs": _specs_hash(specs),
             "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
-            "data": _data_hash(table),
+            "data": _data_hash(table, tables),
         },
     )
 
@@ -175,7 +179,7 @@ def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
 
 
 def _tools_hash(lookups: Mapping[str, LookupTool], tools_file: Path | None, *, reject: bool) -> str:
-    tools: Mapping[str, JsonValue] = {name: asdict(tool) for name, tool in lookups.items()}
+    tools: Mapping[str, JsonValue] = {name: _said(tool) for name, tool in lookups.items()}
     code = text_digest(read_text(tools_file)) if tools_file else ""
     content: JsonValue = {
         "tools": tools,
@@ -185,8 +189,23 @@ def _tools_hash(lookups: Mapping[str, LookupTool], tools_file: Path | None, *, r
     return digest(content)
 
 
-def _data_hash(table: Table) -> str:
+def _said(tool: LookupTool) -> JsonValue:
+    # Without what is not said of tables, so that tools which have none keep their hash.
+    plain = asdict(LookupTool(name=tool.name))
+    first = ("name", "key", "check", "returns", "missing", "result")
+    return {
+        key: value for key, value in asdict(tool).items() if key in first or value != plain[key]
+    }
+
+
+def _data_hash(table: Table, tables: Sequence[RecordTable]) -> str:
     names = sorted(table.columns)
     places = [table.columns.index(name) for name in names]
     rows = unordered_digest([row[place] for place in places] for row in table.rows)
-    return digest({"columns": names, "rows": rows})
+    content: dict[str, JsonValue] = {"columns": names, "rows": rows}
+    if tables:
+        content["tables"] = {
+            one.name: unordered_digest([*key, group.hash] for key, group in one.groups.items())
+            for one in tables
+        }
+    return digest(content)

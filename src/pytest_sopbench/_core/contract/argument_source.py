@@ -29,6 +29,7 @@ class EqualsResult:
     """The argument is a value that a successful call of `tool` had returned before this one began.
 
     `path` are the keys that lead to the value; without any, each value in the result will do.
+    In a list on the way every element counts, unless a number names one.
     """
 
     tool: str
@@ -144,13 +145,25 @@ def _not_returned(
 
 
 def _values(result: JsonValue, path: tuple[str, ...]) -> Iterator[JsonValue]:
-    for name in path:
-        if not isinstance(result, Mapping) or name not in result:
-            return
-        result = result[name]
-    yield result
     if not path:
+        yield result
         yield from _inner(result)
+        return
+    found: list[JsonValue] = [result]
+    for name in path:
+        found = [inner for value in found for inner in _held(value, name)]
+    yield from found
+
+
+def _held(value: JsonValue, name: str) -> Iterator[JsonValue]:
+    """What stands under a name: in a list, of every element that has it."""
+    if isinstance(value, Mapping):
+        yield from [value[name]] if name in value else []
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if name.isdecimal():
+            yield from value[int(name) : int(name) + 1]
+        else:
+            yield from (inner for part in value for inner in _held(part, name))
 
 
 def _inner(value: JsonValue) -> Iterator[JsonValue]:

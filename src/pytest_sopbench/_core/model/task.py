@@ -6,7 +6,7 @@ agent on one task, a *trace* is what was observed of it, a *verdict* is what cam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -72,9 +72,16 @@ class ToolSpec:
 class LookupTool:
     """A tool without code, which serves columns of the task's own row, or a constant.
 
-    `key` and `check` name parameters that must equal the column of the same name; `returns`
-    names the columns that are served. `missing` says what happens when all of them are empty:
-    `error` is a `ToolError`, `null` serves nulls. A tool with `returns` empty serves `result`.
+    `key` and `check` name parameters that must equal a column: the one that `columns` has for
+    the parameter, or the one of the same name. `returns` names the columns that are served, as
+    an object, or as the value itself where `bare`. `missing` says what happens when all of them
+    are empty: `error` is a `ToolError`, `null` serves nulls. A tool with `returns` empty serves
+    `result`.
+
+    With `table` the columns of `returns` are those of the task's records of that name, and
+    `record_key` are the parameters that choose among them. `many` serves a list of all that
+    fit, empty columns as nulls; else one fits at most. `not_found` says what happens when none
+    does: `error` is a `ToolArgumentError`, `empty` serves an empty list.
     """
 
     name: str
@@ -83,13 +90,24 @@ class LookupTool:
     returns: tuple[str, ...] = ()
     missing: str = "error"
     result: JsonValue = None
+    table: str = ""
+    record_key: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict[str, str])
+    bare: bool = False
+    many: bool = False
+    not_found: str = "error"
+
+    def column_of(self, parameter: str) -> str:
+        """The column that a parameter has to equal."""
+        return self.columns.get(parameter, parameter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One situation: what the agent is given, and the answer that is expected of it.
 
-    `results` are the columns that are neither inputs nor outputs: what tools may serve.
+    `results` are the columns that are neither inputs nor outputs: what tools may serve, as are
+    `tables`, the task's own records of each table beside the data file.
     `line` is the line of the data file on which the row starts, counted from 1. `acceptable`
     are further right answers; `disagreement` is the reason why the expected answer is known to
     contradict the SOP, or empty.
@@ -105,3 +123,6 @@ class Task:
     disagreement: str = ""
     tags: tuple[str, ...] = ()
     hash: str
+    tables: Mapping[str, Sequence[Mapping[str, JsonValue]]] = field(
+        default_factory=dict[str, "Sequence[Mapping[str, JsonValue]]"]
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from typing import NoReturn
 
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
@@ -12,17 +13,25 @@ from pytest_sopbench._loading.metadata.schema import LookupShape
 from pytest_sopbench.errors import ToolSpecError
 
 from .layout import Layout
+from .records import Records
 from .tool_specs import parameter_names
+
+_LEAKS = {
+    "returns": "would hand the agent the expected answer",
+    "value": "would hand the agent the expected answer",
+}
+_TELLS = "would tell the agent when its answer is right"
 
 
 def lookup_tools(
-    described: Described, layout: Layout, specs: Sequence[ToolSpec]
+    described: Described, layout: Layout, specs: Sequence[ToolSpec], records: Records
 ) -> Mapping[str, LookupTool]:
     """The entries of `tools`, by name.
 
     Raises:
         ToolSpecError: no spec has the name; a column or a parameter does not exist; the entry
             would serve, or compare with, an expected answer or a private column.
+        RowError: a record lacks what the entry asks for, or is not the only one.
     """
     by_name = {spec.name: spec for spec in specs}
     tools: dict[str, LookupTool] = {}
@@ -34,15 +43,7 @@ def lookup_tools(
                 hint=did_you_mean(name, by_name)
                 or f"toolspecs.json has {listed(by_name) or 'no tool'}",
             )
-        _Entry(described, layout, by_name[name], entry).check()
-        tools[name] = LookupTool(
-            name=name,
-            key=tuple(entry.key),
-            check=tuple(entry.check),
-            returns=tuple(entry.returns),
-            missing=entry.missing,
-            result=entry.result,
-        )
+        tools[name] = _Entry(described, layout, by_name[name], entry, records).tool()
     return tools
 
 
@@ -57,74 +58,126 @@ def unserved(specs: Iterable[ToolSpec], tools: Mapping[str, LookupTool]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Entry:
     """One entry of `tools` with all that it is checked against."""
 
-    def __init__(
-        self, described: Described, layout: Layout, spec: ToolSpec, entry: LookupShape
-    ) -> None:
-        self._place = described.path, f"tools.{spec.name}"
-        self._layout = layout
-        self._spec = spec
-        self._entry = entry
+    described: Described
+    layout: Layout
+    spec: ToolSpec
+    entry: LookupShape
+    records: Records
 
-    def check(self) -> None:
-        entry = self._entry
-        constant = "result" in entry.model_fields_set
-        if constant and entry.returns:
-            raise _error(self._place, "", "has both 'returns' and 'result'", "keep one of them")
-        if not constant and not entry.returns:
-            raise _error(
-                self._place,
-                "",
-                "says nothing to serve",
-                "add 'returns' (columns) or 'result' (a constant)",
-            )
-        for name in entry.returns:
-            self._check_column("returns", name, "would hand the agent the expected answer")
-            if name in self._layout.private:
-                raise _error(
-                    self._place,
-                    ".returns",
-                    f"{name!r} is a private column",
-                    "private columns never reach the agent; take it off",
-                )
-        for key, names in (("key", entry.key), ("check", entry.check)):
-            for name in names:
-                self._check_column(key, name, "would tell the agent when its answer is right")
-                self._check_parameter(key, name)
-
-    def _check_column(self, key: str, name: str, danger: str) -> None:
-        layout = self._layout
-        known = (*layout.inputs, *layout.results)
-        if name in known:
-            return
-        about = {layout.tags, layout.acceptable, layout.disagreement, *layout.outputs}
-        if name in about:
-            raise _error(
-                self._place,
-                f".{key}",
-                f"{name!r} speaks about the answer, and {danger}",
-                "take it off",
-            )
-        raise _error(
-            self._place,
-            f".{key}",
-            f"the data file has no column {name!r}",
-            did_you_mean(name, known) or f"it has {listed(known)}",
+    def tool(self) -> LookupTool:
+        entry = self.entry
+        self._check_kind()
+        returns = tuple(entry.returns) if entry.value is None else (entry.value,)
+        in_table = self._in_table()
+        served = self._row_columns() if entry.table is None else in_table
+        for name in returns:
+            self._check_column("value" if entry.value else "returns", name, served)
+        for key, pairs in (("key", entry.key), ("check", entry.check)):
+            known = (*in_table, *self._row_columns()) if key == "key" else self._row_columns()
+            for parameter, column in pairs.items():
+                self._check_column(key, column, known)
+                self._check_parameter(key, parameter)
+        record_key = {one: column for one, column in entry.key.items() if column in in_table}
+        if entry.table is not None:
+            alone = None if entry.many else tuple(record_key.values())
+            self.records.check(entry.table, (*record_key.values(), *returns), alone)
+        pairs = {**entry.key, **entry.check}
+        return LookupTool(
+            name=self.spec.name,
+            key=tuple(one for one in entry.key if one not in record_key),
+            check=tuple(entry.check),
+            returns=returns,
+            missing=entry.missing,
+            result=entry.result,
+            table=entry.table or "",
+            record_key=tuple(record_key),
+            columns={one: column for one, column in pairs.items() if one != column},
+            bare=entry.value is not None,
+            many=entry.many,
+            not_found=entry.not_found,
         )
 
+    def _check_kind(self) -> None:
+        """See that the entry serves one thing, and says nothing that has no effect."""
+        kinds = [kind for kind in ("returns", "value", "result") if self._serves(kind)]
+        if not kinds:
+            hint = "add 'returns' (columns) or 'result' (a constant)"
+            self._refuse("", "says nothing to serve", hint)
+        if self.entry.table is not None and kinds == ["result"]:
+            kinds = ["table", *kinds]
+        if kinds[1:]:
+            self._refuse("", f"has both {kinds[0]!r} and {kinds[1]!r}", "keep one of them")
+        twice = set(self.entry.key) & set(self.entry.check)
+        if twice:
+            problem = f"{min(twice)!r} stands in 'key' as well"
+            self._refuse(".check", problem, "keep it in one of them")
+        self._check_table_words()
+
+    def _check_table_words(self) -> None:
+        entry, given = self.entry, self.entry.model_fields_set
+        idle = [key for key in ("many", "not_found") if key in given]
+        if entry.table is None and idle:
+            self._refuse(f".{idle[0]}", "there is no 'table' to look in", "add 'table'")
+        if entry.many and "missing" in given:
+            problem = "a list of many records has their empty columns as nulls"
+            hint = "take it off; 'not_found' says what happens when no record fits"
+            self._refuse(".missing", problem, hint)
+        if not entry.many and entry.not_found == "empty":
+            problem = "only a list can be empty, and there is no 'many'"
+            self._refuse(".not_found", problem, 'add "many": true, or take it off')
+
+    def _serves(self, kind: str) -> bool:
+        entry = self.entry
+        return (
+            "result" in entry.model_fields_set if kind == "result" else bool(getattr(entry, kind))
+        )
+
+    def _in_table(self) -> tuple[str, ...]:
+        """The columns of the records that the tool looks in, but for what no agent may see."""
+        name = self.entry.table
+        if name is None:
+            return ()
+        tables = [one.name for one in self.records.tables]
+        self._check_column("table", name, (*tables, *self._row_columns()), "table or column")
+        if name in self.layout.private:
+            self._refuse_private("table", name)
+        return self.records.columns(name)
+
+    def _row_columns(self) -> tuple[str, ...]:
+        return (*self.layout.inputs, *self.layout.results)
+
+    def _check_column(
+        self, key: str, name: str, known: Sequence[str], what: str = "column"
+    ) -> None:
+        layout = self.layout
+        if name in {layout.tags, layout.acceptable, layout.disagreement, *layout.outputs}:
+            problem = f"{name!r} speaks about the answer, and {_LEAKS.get(key, _TELLS)}"
+            self._refuse(f".{key}", problem, "take it off")
+        if name in layout.private and key in _LEAKS:
+            self._refuse_private(key, name)
+        if name not in known:
+            in_table = key in _LEAKS and self.entry.table is not None
+            where = f"table {self.entry.table!r}" if in_table else "the data file"
+            hint = did_you_mean(name, known) or f"it has {listed(known)}"
+            self._refuse(f".{key}", f"{where} has no {what} {name!r}", hint)
+
     def _check_parameter(self, key: str, name: str) -> None:
-        parameters = parameter_names(self._spec)
+        parameters = parameter_names(self.spec)
         if name not in parameters:
-            raise _error(
-                self._place,
+            self._refuse(
                 f".{key}",
                 f"the tool has no parameter {name!r}",
                 did_you_mean(name, parameters) or f"its parameters: {listed(parameters) or 'none'}",
             )
 
+    def _refuse_private(self, key: str, name: str) -> NoReturn:
+        hint = "private columns never reach the agent; take it off"
+        self._refuse(f".{key}", f"{name!r} is a private column", hint)
 
-def _error(place: tuple[Path, str], key: str, problem: str, hint: str) -> ToolSpecError:
-    path, entry = place
-    return ToolSpecError(path, f"key '{entry}{key}': {problem}", hint=hint)
+    def _refuse(self, key: str, problem: str, hint: str) -> NoReturn:
+        path, name = self.described.path, self.spec.name
+        raise ToolSpecError(path, f"key 'tools.{name}{key}': {problem}", hint=hint)

@@ -14,6 +14,7 @@ from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench.errors import RowError
 
 from .layout import Layout
+from .record_tables import RecordTable
 from .row_labels import acceptable_answers, disagreement_reason, tags_of
 
 
@@ -26,9 +27,19 @@ class TaskRows(Sequence[Task]):
         layout: the part of each column.
         types: the type of each input and tool result.
         ids: the id of each row.
+        tables: the tables beside the data file, of which each task has its own records.
     """
 
-    __slots__ = ("_domain", "_ids", "_layout", "_places", "_positions", "_table", "_types")
+    __slots__ = (
+        "_domain",
+        "_ids",
+        "_layout",
+        "_places",
+        "_positions",
+        "_table",
+        "_tables",
+        "_types",
+    )
 
     def __init__(
         self,
@@ -38,12 +49,14 @@ class TaskRows(Sequence[Task]):
         layout: Layout,
         types: Mapping[str, ColumnType],
         ids: tuple[str, ...],
+        tables: Sequence[RecordTable] = (),
     ) -> None:
         self._domain = domain
         self._table = table
         self._layout = layout
         self._types = types
         self._ids = ids
+        self._tables = tables
         self._places = {name: place for place, name in enumerate(table.columns)}
         self._positions = {task_id: position for position, task_id in enumerate(ids)}
 
@@ -130,6 +143,10 @@ class TaskRows(Sequence[Task]):
             "acceptable": acceptable,
             "results": results,
         }
+        row = self._table.rows[position]
+        groups = {table.name: table.of(row, self._places) for table in self._tables}
+        if groups:
+            content = {**content, "tables": {name: group.hash for name, group in groups.items()}}
         return Task(
             domain=self._domain,
             id=self._ids[position],
@@ -141,6 +158,7 @@ class TaskRows(Sequence[Task]):
             disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
             tags=self.tags_at(position),
             hash=digest(content),
+            tables={name: group.records for name, group in groups.items()},
         )
 
     def _acceptable(

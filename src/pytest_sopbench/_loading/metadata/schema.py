@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeAlias, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StrictBool
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+)
 from pydantic_core import PydanticCustomError
 
 from pytest_sopbench._core.model.task import Compare, FieldType
@@ -39,6 +48,18 @@ def _some(names: list[str]) -> list[str]:
     return names
 
 
+def _pairs(value: object) -> object:
+    """A list of names as the object that pairs each with itself."""
+    if isinstance(value, Mapping):
+        return cast("object", value)
+    if not isinstance(value, list) or not all(
+        isinstance(name, str) for name in cast("list[object]", value)
+    ):
+        kind = "pairs"
+        raise PydanticCustomError(kind, "a list of names is needed, or an object of names")
+    return {name: name for name in _once_each(cast("list[str]", value))}
+
+
 def _finite(value: JsonValue) -> JsonValue:
     try:
         json.dumps(value, allow_nan=False)
@@ -51,6 +72,9 @@ def _finite(value: JsonValue) -> JsonValue:
 
 Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
 """Names of columns, each once."""
+
+Pairs: TypeAlias = Annotated[dict[str, str], BeforeValidator(_pairs)]
+"""Names with the name that each stands for; a list where the two are the same."""
 
 DeclaredType: TypeAlias = Literal["text", "number", "boolean", "list"]
 """What `types` may say of a column; the words are those of `ColumnType`."""
@@ -73,14 +97,33 @@ class OutputShape(Shape):
     compare: Compare = Compare.EXACT
 
 
-class LookupShape(Shape):
-    """One tool of `tools`: it serves columns of the task's own row, or a constant `result`."""
+class TableShape(Shape):
+    """One table of `tables`: a file of records, and which of them belong to a task.
 
-    key: Names = Field(default_factory=list[str])
-    check: Names = Field(default_factory=list[str])
+    `match` pairs columns of the file with columns of the data file. It is never left out, since
+    an empty one gives every task all records.
+    """
+
+    file: str
+    match: Pairs
+    types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
+
+
+class LookupShape(Shape):
+    """One tool of `tools`: it serves columns of the task's own row, or a constant `result`.
+
+    With `table`, the columns are those of the task's records of that name.
+    """
+
+    key: Pairs = Field(default_factory=dict[str, str])
+    check: Pairs = Field(default_factory=dict[str, str])
     returns: Names = Field(default_factory=list[str])
+    value: str | None = None
     missing: Literal["error", "null"] = "error"
     result: Annotated[JsonValue, AfterValidator(_finite)] = None
+    table: str | None = None
+    many: StrictBool = False
+    not_found: Literal["error", "empty"] = "error"
 
 
 class Metadata(Shape):
@@ -109,6 +152,7 @@ class Metadata(Shape):
     known_disagreement_column: str | None = None
     outputs: dict[str, OutputShape] = Field(default_factory=dict[str, OutputShape])
     tools: dict[str, LookupShape] = Field(default_factory=dict[str, LookupShape])
+    tables: dict[str, TableShape] = Field(default_factory=dict[str, TableShape])
     types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
     reject_bad_arguments: StrictBool = False
     contract: JsonValue = None

@@ -6,7 +6,7 @@ published layout has keys of its own, so that there nothing is refused for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -27,6 +27,7 @@ DECIDING = frozenset(
         "outputs",
         "private_columns",
         "reject_bad_arguments",
+        "tables",
         "tags_column",
         "tools",
         "types",
@@ -36,7 +37,7 @@ DECIDING = frozenset(
 
 
 def refuse_slips(path: Path, metadata: Metadata) -> None:
-    """Refuse an unknown key inside `outputs` and `tools`, or one that resembles a deciding key.
+    """Refuse an unknown key inside `outputs`, `tables` or `tools`, and one like a deciding key.
 
     Raises:
         LoadingError: with the nearest key as the hint.
@@ -73,7 +74,12 @@ def unknown_keys(metadata: Metadata) -> Iterator[str]:
 def _unknown(metadata: Metadata) -> Iterator[tuple[str, str, Shape]]:
     """Each unknown key, behind the path of where it stands, with the shape that lacks it."""
     yield from (("", key, metadata) for key in metadata.model_extra or {})
-    for part, shapes in (("outputs", metadata.outputs), ("tools", metadata.tools)):
+    parts: Mapping[str, Mapping[str, Shape]] = {
+        "outputs": metadata.outputs,
+        "tables": metadata.tables,
+        "tools": metadata.tools,
+    }
+    for part, shapes in parts.items():
         for name, shape in shapes.items():
             yield from ((f"{part}.{name}.", key, shape) for key in shape.model_extra or {})
 

@@ -1,15 +1,15 @@
-"""Look-up tools: tools without code, which serve columns of the task's own row.
+"""Look-up tools: tools without code, which serve columns of the task's own row or records.
 
-One row is all there is to look in, so a look-up takes constant time however long the data is,
-and another row cannot be reached at all.
+One row with its records is all there is to look in, so a look-up takes the same time however
+long the data is, and another row cannot be reached at all.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import ready_to_cut
@@ -26,24 +26,24 @@ def look_up(
     """Return the columns that the tool serves, or its constant result.
 
     Raises:
-        ToolArgumentError: an argument does not fit the record.
+        ToolArgumentError: an argument does not fit the record, or any record of the table.
         ToolError: all that the tool serves is empty, and it says that this is an error.
     """
     for name in tool.key:
-        if not equals_cell(_given(tool, arguments, name), row.get(name)):
+        if not equals_cell(_given(tool, arguments, name), row.get(tool.column_of(name))):
             msg = f"no record with {name} = {_shown(arguments[name])}"
             raise ToolArgumentError(msg)
     for name in tool.check:
-        if not equals_cell(_collapsed(_given(tool, arguments, name)), _collapsed(row.get(name))):
+        cell = _collapsed(row.get(tool.column_of(name)))
+        if not equals_cell(_collapsed(_given(tool, arguments, name)), cell):
             msg = f"{name} does not match the record: {_shown(arguments[name])}"
             raise ToolArgumentError(msg)
     if not tool.returns:
         return tool.result
-    served = {column: row.get(column) for column in tool.returns}
-    if tool.missing == "error" and all(value in (None, "") for value in served.values()):
-        msg = f"{tool.name}: the record has no {', '.join(tool.returns)}"
-        raise ToolError(msg)
-    return served
+    if not tool.table:
+        return _served(tool, row)
+    found = _records(tool, row, arguments)
+    return [_served(tool, record) for record in found] if tool.many else _served(tool, found[0])
 
 
 def equals_cell(given: JsonValue, cell: JsonValue) -> bool:
@@ -66,7 +66,8 @@ def refuse_leaks(domain: Domain) -> None:
     """
     outputs = {output.name for output in domain.fields}
     for tool in domain.lookups.values():
-        for column in (*tool.key, *tool.check, *tool.returns):
+        parameters = (*tool.key, *tool.check, *tool.record_key)
+        for column in (*map(tool.column_of, parameters), *tool.returns):
             if column in outputs:
                 problem = "is an output column: the tool would give the answer away"
             elif column in domain.private_columns:
@@ -79,6 +80,33 @@ def refuse_leaks(domain: Domain) -> None:
                 column="tools",
                 hint="take it out of key, check and returns",
             )
+
+
+def _records(
+    tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]
+) -> list[Mapping[str, JsonValue]]:
+    """The task's records that fit the arguments; at least one, but for an empty list of many."""
+    wanted = {name: _given(tool, arguments, name) for name in tool.record_key}
+    records = cast("Sequence[Mapping[str, JsonValue]]", row.get(tool.table) or ())
+    found = [
+        record
+        for record in records
+        if all(equals_cell(value, record[tool.column_of(n)]) for n, value in wanted.items())
+    ]
+    if not found and tool.not_found == "error":
+        fits = " and ".join(f"{name} = {_shown(value)}" for name, value in wanted.items())
+        msg = f"no record with {fits}" if wanted else f"{tool.name}: there is no record"
+        raise ToolArgumentError(msg)
+    return found
+
+
+def _served(tool: LookupTool, record: Mapping[str, JsonValue]) -> JsonValue:
+    served = {column: record.get(column) for column in tool.returns}
+    empty = all(value in (None, "") for value in served.values())
+    if empty and tool.missing == "error" and not tool.many:
+        msg = f"{tool.name}: the record has no {', '.join(tool.returns)}"
+        raise ToolError(msg)
+    return served[tool.returns[0]] if tool.bare else served
 
 
 def _given(tool: LookupTool, arguments: Mapping[str, JsonValue], name: str) -> JsonValue:

@@ -150,7 +150,9 @@ class _Desk:
         self._checks = checks
         # A copy, so that no tool can change the row of another run.
         row = cast("Mapping[str, JsonValue]", plain({**task.inputs, **task.results}))
-        self._row: Mapping[str, JsonValue] | None = row
+        # Records stand beside the columns; what is served of them is copied then, since a table
+        # may be long, and shared by all tasks.
+        self._row: Mapping[str, JsonValue] | None = {**row, **task.tables}
         self._inputs: Mapping[str, JsonValue] = {name: row[name] for name in task.inputs}
         self._manager = manager
         # Managers are written for one caller, and agents call tools in parallel.
