@@ -23,6 +23,7 @@ from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
 from pytest_sopbench._loading.files.document import is_a_file, read_text
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+from pytest_sopbench._loading.files.suggestions import did_you_mean
 from pytest_sopbench._loading.files.table import Table, read_table, rename
 from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
 from pytest_sopbench._loading.metadata.read import Described, read_metadata
@@ -138,6 +139,7 @@ def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tu
     path = folder / SPECS_FILE
     if is_a_file(path):
         specs = read_tool_specs(path)
+        _check_distractors(described, specs)
         return specs, () if specs else (f"{SPECS_FILE} lists no tool: the agent has no tools",)
     if described.metadata.tools or (folder / TOOLS_FILE).is_file():
         raise LoadingError(
@@ -146,6 +148,14 @@ def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tu
             hint="a model needs the name, description and argument schema of each tool",
         )
     return (), (f"no {SPECS_FILE}: the agent has no tools",)
+
+
+def _check_distractors(described: Described, specs: Sequence[ToolSpec]) -> None:
+    names = [spec.name for spec in specs]
+    for name in described.metadata.distractors:
+        if name not in names:
+            problem = f"key 'distractors': no tool spec has the name {name!r}"
+            raise LoadingError(described.path, problem, hint=did_you_mean(name, names))
 
 
 def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, ColumnType]:

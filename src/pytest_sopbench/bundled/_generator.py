@@ -51,23 +51,45 @@ class Dice:
 
 
 def look_ups(tools: Mapping[str, Any], row: Row) -> Answer:
-    """The look-up tools of one row, as the key `tools` of `metadata.json` declares them."""
+    """The look-up tools of one row, as the key `tools` of `metadata.json` declares them.
+
+    A key of a tool with a `table` is a column of the row where the row has it, else one of the
+    records in the cell of that name.
+    """
 
     def answer(name: str, arguments: Mapping[str, Any]) -> Any:
         tool = tools[name]
-        for parameter in (*tool.get("key", ()), *tool.get("check", ())):
-            if arguments[parameter] != row[parameter]:
-                msg = f"{name}: no record with {parameter} = {arguments[parameter]!r}"
-                raise ToolError(msg)
+        wanted = {*tool.get("key", ()), *tool.get("check", ())}
+        in_row = {one: arguments[one] for one in wanted & set(row)}
+        if not _fits(row, in_row):
+            msg = f"{name}: no record with {in_row}"
+            raise ToolError(msg)
         if "returns" not in tool:
             return tool["result"]
-        served = {column: row[column] for column in tool["returns"]}
-        missing = all(value in (None, "") for value in served.values())
-        if missing and tool.get("missing", "error") == "error":
-            raise ToolError(name)
-        return served
+        if "table" not in tool:
+            return _served(tool, row)
+        in_records = {one: arguments[one] for one in wanted - set(row)}
+        found = [record for record in row[tool["table"]] if _fits(record, in_records)]
+        if not found and tool.get("not_found", "error") == "error":
+            msg = f"{name}: no record with {in_records}"
+            raise ToolError(msg)
+        served = [_served(tool, record) for record in found]
+        return served if tool.get("many") else served[0]
 
     return answer
+
+
+def _fits(record: Row, wanted: Mapping[str, Any]) -> bool:
+    return all(record[column] == value for column, value in wanted.items())
+
+
+def _served(tool: Mapping[str, Any], record: Row) -> dict[str, Any]:
+    served = {column: record[column] for column in tool["returns"]}
+    missing = all(value in (None, "") for value in served.values())
+    if missing and not tool.get("many") and tool.get("missing", "error") == "error":
+        msg = f"the record has no {', '.join(served)}"
+        raise ToolError(msg)
+    return served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

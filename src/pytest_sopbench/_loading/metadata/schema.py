@@ -129,9 +129,10 @@ class LookupShape(Shape):
 class Metadata(Shape):
     """Everything that `metadata.json` may say; only `name` and `output_columns` must be there.
 
-    Besides the keys that the format promises there are two of ours. `types` maps an input or a
+    Besides the keys that the format promises there are some of ours. `types` maps an input or a
     tool result to `text`, `number`, `boolean` or `list` (a list or an object), where what is
     inferred from its column is not what is meant; output fields have `outputs` for that.
+    `distractors` names tools that the procedure never needs, for readers.
     `reject_bad_arguments` (false) asks that tool calls which break their spec are refused, and
     not only recorded.
     """
@@ -154,5 +155,6 @@ class Metadata(Shape):
     tools: dict[str, LookupShape] = Field(default_factory=dict[str, LookupShape])
     tables: dict[str, TableShape] = Field(default_factory=dict[str, TableShape])
     types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
+    distractors: Names = Field(default_factory=list[str])
     reject_bad_arguments: StrictBool = False
     contract: JsonValue = None
