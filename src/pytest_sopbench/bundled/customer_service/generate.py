@@ -124,7 +124,7 @@ class Writer:
         reason = case.get("suspended")
         line = case.get("line") or dice.pick(tuple(SPEEDS))
         area = dice.pick(AREAS)
-        outage = case.get("outage") or {}
+        outage: Case = case.get("outage", {})
         border = outage.get("border") or dice.below(3) == 0
         others = [one for one in AREAS if one[:2] == area[:2] and one != area]
         held = reason == "customer_hold"
@@ -241,7 +241,7 @@ class Writer:
                 line = dict[str, Any].fromkeys(NAMES)
                 if seen is not None:
                     line = self._readings(account, seen, {} if seen else case)
-                seconds.append({"reset_reference": reference, **line})
+                seconds.append({"reset_reference": reference} | line)
         return resets, seconds
 
     def _board(self) -> list[Case]:

@@ -77,7 +77,7 @@ class Writer:
         dice = self._dice
         self._named.clear()
         activity = dice.pick((*PLAIN_ACTIVITIES, *KINDS))
-        case = {"activity": activity, "shares": dice.pick(SHAPES), **said}
+        case: Case = {"activity": activity, "shares": dice.pick(SHAPES), **said}
         review = FIRST_DAY + timedelta(days=dice.below(150))
         case.setdefault("alcohol", case["activity"] == "restaurant" and dice.below(2) == 1)
         ids = self._ids(case)
