@@ -192,3 +192,11 @@ def test_loading_runs_no_code_of_the_domain_and_opens_no_connection(
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
 
     assert not (folder / "ran").exists()
+
+
+def test_a_distractor_is_one_of_the_tools(make_domain: MakeDomain) -> None:
+    load_domain(make_domain(distractors=["weigh_parcel"]))
+
+    with pytest.raises(LoadingError, match="no tool spec has the name 'weigh_parcels'") as caught:
+        load_domain(make_domain(folder="slip", distractors=["weigh_parcels"]))
+    assert "did you mean 'weigh_parcel'?" == caught.value.hint

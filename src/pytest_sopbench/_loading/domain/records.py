@@ -68,17 +68,17 @@ class Records:
                 _check_alone(batch, key)
 
     def _cells(self, name: str) -> Iterator[Batch]:
-        for task in self.tasks:
-            cell = {**task.inputs, **task.results}[name]
+        for position in range(len(self.tasks)):
+            cell, line = self.tasks.value_at(position, name), self.tasks.line_at(position)
             records = _records_of(cell)
             if records is None:
                 raise RowError(
                     self.tasks.path,
                     f"{shown(cell)} is not a list of objects, and a tool looks in it",
-                    row=task.line,
+                    row=line,
                     column=name,
                 )
-            lines = (task.line,) * len(records)
+            lines = (line,) * len(records)
             yield Batch(path=self.tasks.path, records=records, lines=lines, column=name)
 
 

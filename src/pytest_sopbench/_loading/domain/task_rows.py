@@ -101,6 +101,14 @@ class TaskRows(Sequence[Task]):
         """The line of the data file on which the row starts, without building the task."""
         return self._table.lines[position]
 
+    def value_at(self, position: int, column: str) -> JsonValue:
+        """The value of one input or tool result, without building the task.
+
+        Raises:
+            RowError: the cell is not of the declared type.
+        """
+        return self._values(position, (column,))[column]
+
     def expected_at(self, position: int) -> Mapping[str, JsonValue]:
         """The expected answer as written, without building the task."""
         row = self._table.rows[position]
