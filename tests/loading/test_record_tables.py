@@ -15,7 +15,7 @@ from pytest_sopbench.errors import LoadingError, RowError, ToolSpecError
 MakeDomain = Callable[..., Path]
 
 LEGS = "parcel_id,leg,hub,days\nP1,1,Kiel,2\nP2,1,Bonn,1\nP1,2,Graz,\n"
-TABLE = {"legs": {"file": "legs.csv", "match": ["parcel_id"]}}
+TABLE: dict[str, dict[str, Any]] = {"legs": {"file": "legs.csv", "match": ["parcel_id"]}}
 SPECS = [
     {
         "name": "get_leg",
@@ -70,7 +70,7 @@ def test_types_override_what_is_inferred(with_legs: MakeDomain) -> None:
 
 
 def test_an_empty_match_gives_every_task_all_records(with_legs: MakeDomain) -> None:
-    tables = {"legs": {"file": "legs.csv", "match": []}}
+    tables: dict[str, Any] = {"legs": {"file": "legs.csv", "match": []}}
 
     domain = load_domain(with_legs(tables=tables))
 
