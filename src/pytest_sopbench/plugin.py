@@ -6,6 +6,7 @@ project that does not use the plugin does not feel it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,6 +144,7 @@ def _is_asked_for(config: pytest.Config) -> bool:
     return (
         any(config.getoption(name) is not None for name in WAKING)
         or any(_may_name_task(arg) for arg in config.args)
+        or _names_domain_folder(config)
         or (config.getoption("dist", "no") != "no" and _is_configured(config))
     )
 
@@ -155,6 +157,28 @@ def _is_configured(config: pytest.Config) -> bool:
     from pytest_sopbench._hooks.settings.ini import ini_values
 
     return any(ini_values(config, name) for name in ("sop_domain", "sop_agent", "sop_concurrency"))
+
+
+def _names_domain_folder(config: pytest.Config) -> bool:
+    """Tell whether a folder was typed that stands for domains; most are ruled out at a glance."""
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        return False
+    folders = (config.invocation_params.dir / arg for arg in config.args if "::" not in arg)
+    if not any(_may_hold_domain(folder) for folder in folders):
+        return False
+    from pytest_sopbench._hooks.folders import typed_domain_folders
+
+    return bool(typed_domain_folders(config))
+
+
+def _may_hold_domain(folder: Path) -> bool:
+    names = ("metadata.json", "domain.toml")
+    try:
+        inside = [entry.path for entry in os.scandir(folder) if entry.is_dir()]
+        return any((Path(place) / name).exists() for place in (folder, *inside) for name in names)
+    except OSError:
+        # A file, or a folder that cannot be read, of which pytest says what it always says.
+        return False
 
 
 def _may_name_task(arg: str) -> bool:

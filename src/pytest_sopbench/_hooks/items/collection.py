@@ -26,6 +26,7 @@ from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._reports.text.layout import one_line
 
 from .failures import ContractBroken, TaskFailed
+from .folders import typed_domain_folders
 from .packages import PackageAboveData, package_above_data
 
 
@@ -123,13 +124,20 @@ class Collection:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> SopDomain | None:
         # A folder that is searched for tests may hold domains; only a data file that was named,
-        # by the user or by the zero-file run, is collected.
-        if file_path.name not in DATA_FILES or not parent.session.isinitpath(file_path):
+        # by the user or by the zero-file run, is collected, or one whose folder stands for it.
+        if file_path.name not in DATA_FILES or not self._is_named(file_path, parent.session):
             return None
         for active in self._sop.domains if self._sop.has_domains else ():
             if active.domain.data_file == file_path:
                 return self._collector(active, parent)
         return None
+
+    def _is_named(self, data_file: Path, session: pytest.Session) -> bool:
+        return session.isinitpath(data_file) or data_file.parent in self._typed_folders
+
+    @cached_property
+    def _typed_folders(self) -> frozenset[Path]:
+        return frozenset(typed_domain_folders(self._sop.config))
 
     def _collector(self, active: ActiveDomain, parent: pytest.Collector) -> SopDomain:
         place: dict[str, Any] = {}

@@ -26,7 +26,7 @@ from .search_paths import (
     project_candidates,
 )
 
-__all__ = ["FoundDomain", "Origin", "SearchPaths", "find_domains", "known_domains"]
+__all__ = ["FoundDomain", "Origin", "SearchPaths", "domains_in", "find_domains", "known_domains"]
 
 ALL = "all"
 BUNDLED_WORD = "bundled"
