@@ -90,6 +90,24 @@ def test_ids_without_a_column_come_with_a_warning(make_domain: MakeDomain) -> No
             id="no-id",
         ),
         pytest.param(
+            "claim_id,route\nx,n\ny,n\nz,n\nx,s\n",
+            {},
+            "row 5, column 'claim_id': the id 'x' stands in row 2 already",
+            id="an-id-twice-in-a-column-that-is-not-declared",
+        ),
+        pytest.param(
+            "claim_id,route\nx,n\ny,n\n,n\n",
+            {},
+            "row 4, column 'claim_id': empty; every task needs an id",
+            id="no-id-in-a-column-that-is-not-declared",
+        ),
+        pytest.param(
+            "id,text,route\nx,a,n\nx,b,n\n",
+            {},
+            "row 3, column 'id': the id 'x' stands in row 2 already",
+            id="a-column-called-id-whatever-it-holds",
+        ),
+        pytest.param(
             "id,route\nx,n\n  ,n\n",
             {"id_column": "id"},
             "row 3, column 'id': no usable id",
@@ -110,6 +128,15 @@ def test_rows_that_cannot_be_told_apart_are_refused(
         ids_of(make_domain, content, **keys)
 
     assert caught.value.message.endswith(f"data.csv, {expected}")
+
+
+def test_a_column_that_names_customers_and_not_tasks_is_no_id(make_domain: MakeDomain) -> None:
+    """Most of its values stand in several rows, so that it was never meant to tell them apart."""
+    rows = [f"C-{number % 3},text {number},n" for number in range(9)]
+
+    ids = ids_of(make_domain, "customer_id,text,route\n" + "\n".join(rows))
+
+    assert all(len(task_id) == 16 for task_id in ids)
 
 
 def test_numbers_are_ids_in_json_lines_and_truth_values_are_not(make_domain: MakeDomain) -> None:

@@ -18,7 +18,7 @@ from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import Metadata
 from pytest_sopbench.errors import LoadingError
 
-from .task_ids import inferred_id_column, tells_rows_apart, unique_column
+from .task_ids import inferred_id_column, meant_as_ids, tells_rows_apart, unique_column
 from .tool_specs import parameter_names
 
 
@@ -67,6 +67,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         warnings = _kept_back(path, metadata.input_columns, private)
     if id_column is None and table.path.name == PUBLISHED_DATA:
         id_column = _instead_of_inputs(table, inputs, withheld)
+    elif id_column is None:
+        id_column = meant_as_ids(table, but=withheld)
     if id_column is None:
         warnings = (*warnings, _no_ids(table))
     taken = {*inputs, *metadata.output_columns, *labels}

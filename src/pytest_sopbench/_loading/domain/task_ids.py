@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.digest import digest
@@ -12,14 +12,33 @@ from pytest_sopbench.errors import RowError
 
 def inferred_id_column(table: Table, *, but: Collection[str]) -> str | None:
     """The first column that is called `id` or `*_id`, and has another value in each row."""
-    for column in table.columns:
-        name = column.strip().lower()
-        if column in but or not (name == "id" or name.endswith("_id")):
-            continue
+    for column in _called_ids(table, but):
         ids = [id_text(cell) for cell in table.cells(column)]
         if all(ids) and len(set(ids)) == len(ids):
             return column
     return None
+
+
+def meant_as_ids(table: Table, *, but: Collection[str]) -> str | None:
+    """The first column that is called as ids are, with more values than half of the rows.
+
+    One slip in it must be told. Falling back to hashes would rename every task of the domain.
+    """
+    for column in _called_ids(table, but):
+        values = {id_text(cell) for cell in table.cells(column)} - {""}
+        if _is_id(column) or 2 * len(values) > len(table.rows):
+            return column
+    return None
+
+
+def _called_ids(table: Table, but: Collection[str]) -> Iterator[str]:
+    for column in table.columns:
+        if column not in but and (_is_id(column) or column.strip().lower().endswith("_id")):
+            yield column
+
+
+def _is_id(column: str) -> bool:
+    return column.strip().lower() == "id"
 
 
 def unique_column(table: Table, *, but: Collection[str]) -> str | None:
@@ -55,7 +74,7 @@ def task_ids(table: Table, id_column: str | None, inputs: Sequence[str]) -> tupl
                 "no usable id" if cell else "empty; every task needs an id",
                 row=line,
                 column=id_column,
-                hint="an id is a text or a whole number",
+                hint="an id is a text or a whole number; 'id_column' may name another column",
             )
         if text in first:
             raise RowError(
@@ -63,7 +82,7 @@ def task_ids(table: Table, id_column: str | None, inputs: Sequence[str]) -> tupl
                 f"the id {text!r} stands in row {first[text]} already",
                 row=line,
                 column=id_column,
-                hint="give each row an id of its own, or name another 'id_column'",
+                hint="give each row an id of its own; 'id_column' may name another column",
             )
         first[text] = line
     return tuple(first)
