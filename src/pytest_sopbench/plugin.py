@@ -166,7 +166,7 @@ def _names_domain_folder(config: pytest.Config) -> bool:
     folders = (config.invocation_params.dir / arg for arg in config.args if "::" not in arg)
     if not any(_may_hold_domain(folder) for folder in folders):
         return False
-    from pytest_sopbench._hooks.folders import typed_domain_folders
+    from pytest_sopbench._hooks.settings.folders import typed_domain_folders
 
     return bool(typed_domain_folders(config))
 
@@ -174,8 +174,8 @@ def _names_domain_folder(config: pytest.Config) -> bool:
 def _may_hold_domain(folder: Path) -> bool:
     names = ("metadata.json", "domain.toml")
     try:
-        inside = [entry.path for entry in os.scandir(folder) if entry.is_dir()]
-        return any((Path(place) / name).exists() for place in (folder, *inside) for name in names)
+        inside = [folder / entry.name for entry in os.scandir(folder) if entry.is_dir()]
+        return any((place / name).exists() for place in (folder, *inside) for name in names)
     except OSError:
         # A file, or a folder that cannot be read, of which pytest says what it always says.
         return False

@@ -249,3 +249,32 @@ def test_deep_nesting_neither_recurses_nor_hangs() -> None:
     assert {"berth": "N", "fee due": "1"} == find(text).values
     deep = '{"fee due": 1, "berth": ' + "[" * depth + "]" * depth + "}"
     assert find(deep).complete
+
+
+class TestByName:
+    """What a test reads of an answer: `sop_run.answer["reason"]`."""
+
+    def test_a_field_is_found_by_its_name(self) -> None:
+        assert 3 == find({"Berth": "N", "fee_due": 3})["fee due"]
+
+    @pytest.mark.parametrize(
+        "returned",
+        [
+            pytest.param({"berth": "N", "fee due": 3, "reason": "clause 4"}, id="mapping"),
+            pytest.param('So: {"berth": "N", "fee due": 3, "reason": "clause 4"}', id="text"),
+        ],
+    )
+    def test_what_stands_beside_the_fields_is_found_too(self, returned: object) -> None:
+        answer = find(returned)
+
+        assert "clause 4" == answer["reason"]
+        assert {"berth", "fee due", "reason"} == {*answer}
+        assert "reason" in answer
+
+    def test_a_name_that_is_not_there_is_an_error_that_lists_those_that_are(self) -> None:
+        with pytest.raises(KeyError, match="verdict: the answer has 'berth', 'reason'"):
+            find({"berth": "N", "reason": "clause 4"})["verdict"]
+
+    def test_a_name_in_an_empty_answer_is_an_error(self) -> None:
+        with pytest.raises(KeyError, match="verdict: the answer has nothing"):
+            find("I do not know.")["verdict"]

@@ -38,6 +38,26 @@ def test_a_task_has_its_inputs_and_what_is_expected(pytester: pytest.Pytester, l
     result.assert_outcomes(passed=6)
 
 
+def test_the_answer_of_a_run_is_read_by_name(pytester: pytest.Pytester, lab: Path) -> None:
+    pytester.makepyfile(
+        explaining="""
+        from habits import right
+
+        def agent(inputs, tools):
+            return {**right(inputs, tools), "reason": "the reading decides"}
+        """,
+        test_lab="""
+        def test_reason(sop_run, sop_task):
+            assert sop_task.expected["grade"] == sop_run.answer["grade"]
+            assert "the reading decides" == sop_run.answer["reason"]
+        """,
+    )
+
+    result = pytester.runpytest("--agent=explaining:agent", *LAB)
+
+    result.assert_outcomes(passed=6)
+
+
 def test_the_domain_alone_gives_one_item_for_each_domain(
     pytester: pytest.Pytester, lab: Path, make_domain: Callable[..., Path]
 ) -> None:

@@ -93,7 +93,10 @@ def test_trials_have_the_interval_over_tasks() -> None:
     assert "[90.7, 96.4]" not in line
 
 
-def test_a_long_name_is_cut() -> None:
-    _, line = table(SessionRow(name="a session with a long name", summary=SUMMARY))
+def test_a_long_name_stands_whole_above_its_numbers() -> None:
+    name = ".sop/sessions/20260101-120000-a1b2c3.jsonl"
 
-    assert line.startswith("a sessio...  94.2%")
+    _, above, line = table(SessionRow(name=name, summary=SUMMARY))
+
+    assert name == above
+    assert line.startswith(" " * 13 + "94.2%")

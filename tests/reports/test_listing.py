@@ -125,3 +125,13 @@ def test_lines_are_80_columns_wide() -> None:
     )
 
     assert max(map(len, listing_lines([wide], verbosity=1))) <= 80
+
+
+def test_a_path_is_never_broken() -> None:
+    folder = (
+        Path("projects") / ("a folder with a long name " * 4).strip() / "domains" / ("lab" * 30)
+    )
+
+    lines = list(listing_lines([replace(DOMAIN, folder=folder)], verbosity=1))
+
+    assert f"  folder   {folder}" in lines

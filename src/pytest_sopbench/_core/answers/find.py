@@ -20,7 +20,7 @@ from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import encodable, plain
+from pytest_sopbench._core.values.plain import plain
 
 from .precedence import choose
 
@@ -67,9 +67,7 @@ def _hits(
 def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[Candidate]:
     values, extra = names.split(mapping)
     if values:
-        yield Candidate(
-            form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=dict.fromkeys(extra)
-        )
+        yield Candidate(form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=extra)
 
 
 def _in_text(
@@ -86,7 +84,7 @@ def _in_text(
         values=cast("Mapping[str, JsonValue]", plain(found.values)),
         start=searched.original(found.start),
         end=found.end,
-        beside=dict.fromkeys(map(encodable, found.beside)),
+        beside=cast("Mapping[str, JsonValue]", plain(found.beside)),
     )
 
 
@@ -114,6 +112,7 @@ def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
         form=hit.form,
         position=None if hit.form is AnswerForm.MAPPING else hit.start,
         extra=tuple(hit.beside),
+        beside=hit.beside,
     )
 
 
@@ -133,6 +132,7 @@ def _no_answer(
         form=AnswerForm.NOT_FOUND,
         missing=missing,
         extra=tuple(best.beside),
+        beside=best.beside,
         why=f"{_IN_WORDS[best.form]} gave no {', '.join(missing)}",
     )
 

@@ -38,6 +38,7 @@ def published(rules: Rules, returned: Returned, ours: Answer) -> Answer:
         form=AnswerForm.NOT_FOUND if missing else AnswerForm.PUBLISHED,
         missing=missing,
         extra=ours.extra,
+        beside=ours.beside,
         why=f"the published scorer finds no {', '.join(missing)}" if missing else "",
     )
 

@@ -41,17 +41,17 @@ class FieldNames:
 
     def split(
         self, mapping: Mapping[str, JsonValue]
-    ) -> tuple[dict[str, JsonValue], tuple[str, ...]]:
-        """Return the values of the fields, and the other keys. The last spelling wins."""
+    ) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
+        """Return the values of the fields, and those of other keys. The last spelling wins."""
         values: dict[str, JsonValue] = {}
-        extra: list[str] = []
+        extra: dict[str, JsonValue] = {}
         for key, value in mapping.items():
             field = self.field_of(key)
             if field is None:
-                extra.append(key)
+                extra[key] = value
             elif field not in mapping or key == field:
                 values[field] = value
-        return values, tuple(extra)
+        return values, extra
 
 
 def name_pattern(name: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.values.json import JsonValue
-
-if TYPE_CHECKING:
-    pass
 
 
 class AnswerForm(StrEnum):
@@ -34,11 +30,17 @@ class AnswerForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the agent finally says, as fields.
+    """What the agent finally says, as fields: `answer["refund"]` is the value of one.
 
-    `position` is the offset in characters at which the form starts in a text. When the answer
-    is not complete, `form` is `NOT_FOUND`, `missing` are the fields that the best form lacks,
-    and `why` says it in words.
+    Attributes:
+        values: the output fields that were found, by name.
+        form: where in what the agent returned the answer was found; `NOT_FOUND` where a field is
+            missing.
+        position: the offset in characters at which the form starts in a text; `None` otherwise.
+        missing: the output fields that the best form lacks.
+        extra: the names that the agent gave beside the output fields, such as `reason`.
+        beside: their values. They are never judged, and not saved.
+        why: what is missing, in words.
     """
 
     values: Mapping[str, JsonValue]
@@ -47,9 +49,30 @@ class Answer:
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     why: str = ""
+    beside: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue], compare=False)
+
+    def __getitem__(self, name: str) -> JsonValue:
+        """Return the value of an output field, or of what the agent gave beside them.
+
+        Raises:
+            KeyError: the answer has no such name; the message lists those that it has.
+        """
+        if name in self:
+            return self.values[name] if name in self.values else self.beside[name]
+        known = ", ".join(map(repr, self)) or "nothing"
+        msg = f"{name}: the answer has {known}"
+        raise KeyError(msg)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values or name in self.beside
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.values
+        yield from (name for name in self.beside if name not in self.values)
 
     @property
     def complete(self) -> bool:
+        """Whether a value was found for every output field."""
         return self.form is not AnswerForm.NOT_FOUND
 
 

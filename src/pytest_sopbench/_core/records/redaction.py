@@ -175,7 +175,10 @@ class Redaction:
 
     def _answer(self, answer: Answer | None) -> Answer | None:
         return answer and replace(
-            answer, values=self.mapping(answer.values), why=self.text(answer.why)
+            answer,
+            values=self.mapping(answer.values),
+            beside=self._nested(answer.beside),
+            why=self.text(answer.why),
         )
 
     def _approval(self, one: Approval) -> Approval:

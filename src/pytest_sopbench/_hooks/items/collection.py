@@ -20,13 +20,13 @@ from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.settings.folders import typed_domain_folders
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._reports.text.layout import one_line
 
 from .failures import ContractBroken, TaskFailed
-from .folders import typed_domain_folders
 from .packages import PackageAboveData, package_above_data
 
 

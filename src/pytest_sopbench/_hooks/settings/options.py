@@ -21,6 +21,7 @@ from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import ReportTarget, Resume, Sample, Shard
 
+from .folders import domain_paths, typed_domain_folders
 from .hidden import Hidden, read_hidden
 from .ini import ini_value, ini_values, one_word
 from .node_ids import read_task_id
@@ -109,6 +110,10 @@ def read_options(config: pytest.Config) -> Options:
     # First of all: what is said of the others must be masked, too.
     hidden = read_hidden(config)
     domains, named = _words(config, "sop_domain"), _named(config)
+    typed_domains = _is_typed(config, "--sop-domain")
+    if not typed_domains:
+        folders = (str(folder) for folder in typed_domain_folders(config))
+        named = tuple(dict.fromkeys((*named, *folders)))
     with refusing("--sop-agent-arg"):
         agent_args = readers.read_agent_args(_words(config, "sop_agent_arg"))
     with refusing("--sop-budget"):
@@ -119,7 +124,7 @@ def read_options(config: pytest.Config) -> Options:
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(
         domains=tuple(dict.fromkeys((*domains, *named))),
-        typed_domains=_is_typed(config, "--sop-domain"),
+        typed_domains=typed_domains,
         named=named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
         agent_args=agent_args,
@@ -138,7 +143,7 @@ def read_options(config: pytest.Config) -> Options:
         reports=reports,
         tasks_file=_folders(config, "sop_tasks_file")[0],
         names_tasks_file=bool(ini_values(config, "sop_tasks_file")),
-        paths=_folders(config, "sop_paths"),
+        paths=domain_paths(config),
         trusted=_folders(config, "sop_trust"),
         sessions_dir=_folders(config, "sop_sessions_dir")[0],
         keep_sessions=_required(config, "sop_keep_sessions", readers.read_keep),

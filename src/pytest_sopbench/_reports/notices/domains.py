@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Compare, OutputField
-from pytest_sopbench._reports.text.layout import WIDTH, cut, labelled, one_line
+from pytest_sopbench._reports.text.layout import LABEL_WIDTH, WIDTH, cut, labelled, one_line
 from pytest_sopbench._reports.text.numbers import counted
 
 NOTHING_BROKEN: Mapping[str, str] = {}
@@ -60,7 +60,8 @@ def _domain_lines(domain: Domain, verbosity: int) -> Iterator[str]:
 
 
 def _detail_lines(domain: Domain) -> Iterator[str]:
-    yield from _said("folder", str(domain.folder))
+    # Never wrapped: a path is there to be copied.
+    yield f"{_INDENT}{'folder':<{LABEL_WIDTH}}{one_line(str(domain.folder))}"
     yield from _said("inputs", ", ".join(domain.input_columns))
     yield from _said("tools", ", ".join(spec.name for spec in domain.tool_specs))
     for number, field in enumerate(domain.fields):

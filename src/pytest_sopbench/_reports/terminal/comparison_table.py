@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_sopbench._core.comparing.compare import Comparison, Tier
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.intervals import wilson
-from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, padded
+from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
 from pytest_sopbench._reports.text.numbers import counted, interval, money, percent
 
 from .comparison import p_value
@@ -30,22 +30,25 @@ class SessionRow:
 
 
 def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
-    """Yield a table, 80 columns wide; a cost that not every run told is marked and explained."""
+    """Yield a table, 80 columns wide; a cost that not every run told is marked and explained.
+
+    A name that finds no room beside its numbers stands on a line of its own, whole.
+    """
     yield f"{padded('session', _NAMES)} {_COLUMNS}".rstrip()
     remarks: list[str] = []
     for row in rows:
-        yield f"{padded(one_line(row.name), _NAMES)} {_cells(row)}".rstrip()
+        name = one_line(row.name)
+        if columns(name) > _NAMES:
+            yield name
+            name = ""
+        yield f"{padded(name, _NAMES)} {_cells(row)}".rstrip()
         untold = _untold(row.summary)
         if untold:
             runs = f"{untold} of {counted(row.summary.runs, 'run')}"
-            remarks.append(f"* {_cut(row.name)}: {runs} did not tell their cost")
+            remarks.append(f"* {one_line(row.name)}: {runs} did not tell their cost")
         if row.comparison is not None and row.comparison.tier is Tier.NOT_COMPARABLE:
-            remarks.append(f"{_cut(row.name)}: {row.comparison.why}")
+            remarks.append(f"{one_line(row.name)}: {row.comparison.why}")
     yield from remarks
-
-
-def _cut(name: str) -> str:
-    return cut(one_line(name), WIDTH // 2 - 10)
 
 
 def _cells(row: SessionRow) -> str:

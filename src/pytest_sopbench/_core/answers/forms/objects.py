@@ -99,7 +99,7 @@ def _literals(search: Search, text: str, dialect: Dialect) -> Iterator[AnswerObj
         return
     for found in objects(text, dialect):
         if search.names.any_in(found.value):
-            values, beside = _split(search, found.value)
+            values, beside = search.names.split(found.value)
             unwrapped = {name: _unwrapped(search, name, value) for name, value in values.items()}
             yield AnswerObject(found.start, found.end, unwrapped, beside)
 
@@ -114,7 +114,7 @@ def _bare_words(search: Search, text: str) -> Iterator[AnswerObject]:
 
 def _known(search: Search, found: BareDict) -> AnswerObject | None:
     """Read a dict with bare words, each of which has to be a value of its field."""
-    values, beside = _split(search, found.value)
+    values, beside = search.names.split(found.value)
     bare = {search.names.field_of(key) for key in found.bare}
     for field in search.required:
         value = values.get(field.name)
@@ -124,13 +124,6 @@ def _known(search: Search, found: BareDict) -> AnswerObject | None:
                 return None
             values[field.name] = read.value
     return AnswerObject(found.start, found.end, values, beside)
-
-
-def _split(
-    search: Search, value: Mapping[str, JsonValue]
-) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
-    values, others = search.names.split(value)
-    return values, {key: value[key] for key in others}
 
 
 def _generic(search: Search, text: str) -> dict[str, JsonValue] | None:

@@ -8,15 +8,14 @@ import pytest
 
 from pytest_sopbench._loading.finding.resolve import domains_in
 from pytest_sopbench._loading.metadata.read import is_domain_folder
+from pytest_sopbench._settings.table import SPECS
 
 from .ini import ini_values
-
-DEFAULT_PATHS = ("domains", "tests/domains")
 
 
 def domain_paths(config: pytest.Config) -> tuple[Path, ...]:
     """Return the folders of `sop_paths`, in which domain folders lie."""
-    words = ini_values(config, "sop_paths") or DEFAULT_PATHS
+    words = ini_values(config, "sop_paths") or SPECS["sop_paths"].default
     return tuple(config.rootpath / Path(word).expanduser() for word in words)
 
 
