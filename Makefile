@@ -6,11 +6,12 @@ PYTEST ?= pytest
 # Empty for one process; TESTS names a part of the suite.
 WORKERS ?= --numprocesses=auto --maxprocesses=4 --dist=worksteal
 TESTS ?=
+SITE ?= site
 BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
 
-.PHONY: demo test check format bench campaign clean
+.PHONY: demo test check format bench campaign docs clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -37,6 +38,10 @@ CAMPAIGN ?=
 campaign: $(VENV)/.test
 	$(BIN)/python tests/campaign --minutes 15 $(CAMPAIGN)
 
+# Any warning fails it. `python -m http.server --directory site` shows the result.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir "$(abspath $(SITE))"
+
 clean:
 	rm -rf $(VENV)
 
@@ -55,4 +60,8 @@ $(VENV)/.test: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.check: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m pip install --quiet --group check
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.pip pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@

@@ -10,13 +10,17 @@ import pytest
 import pytest_sopbench
 
 NAMES = [
+    "Answer",
     "Call",
     "Domain",
     "ExpectedCall",
+    "Mismatch",
     "Outcome",
     "Run",
+    "RunRecord",
     "SavedSession",
     "SopbenchError",
+    "Summary",
     "Task",
     "ToolCall",
     "ToolError",

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._core.domain import Domain
+    from ._core.metrics.summary import Summary
+    from ._core.model.answer import Answer, Mismatch
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
+    from ._core.records.record import RunRecord
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
     from ._hooks.runs.run import Run
@@ -23,13 +26,17 @@ if TYPE_CHECKING:
     from .errors import SopbenchError, ToolError, Unavailable
 
 __all__ = [
+    "Answer",
     "Call",
     "Domain",
     "ExpectedCall",
+    "Mismatch",
     "Outcome",
     "Run",
+    "RunRecord",
     "SavedSession",
     "SopbenchError",
+    "Summary",
     "Task",
     "ToolCall",
     "ToolError",
@@ -44,13 +51,17 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Answer": "_core.model.answer",
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
+    "Mismatch": "_core.model.answer",
     "Outcome": "_core.verdict",
     "Run": "_hooks.runs.run",
+    "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",
+    "Summary": "_core.metrics.summary",
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",
     "ToolError": "errors",

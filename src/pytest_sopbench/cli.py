@@ -9,6 +9,7 @@ import click
 from pytest_sopbench._cli.app import FrontDoor
 from pytest_sopbench._cli.approve import approve
 from pytest_sopbench._cli.compare import compare
+from pytest_sopbench._cli.explaining import explain
 from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
 from pytest_sopbench._cli.list import list_domains
@@ -26,5 +27,16 @@ def main() -> None:
     """Look at domains and saved sessions of pytest-sopbench."""
 
 
-for _command in (approve, compare, flaky, gate, list_domains, merge, report, rescore, show):
+for _command in (
+    approve,
+    compare,
+    explain,
+    flaky,
+    gate,
+    list_domains,
+    merge,
+    report,
+    rescore,
+    show,
+):
     main.add_command(_command)

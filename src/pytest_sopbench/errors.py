@@ -24,7 +24,12 @@ from pathlib import Path
 
 
 class SopbenchError(Exception):
-    """Base of all errors of this package; `str()` is the message and then the hint."""
+    """Base of all errors of this package; `str()` is the message and then the hint.
+
+    Attributes:
+        message: what is wrong, and where.
+        hint: what to do about it; may be empty.
+    """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)

@@ -235,7 +235,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def sop_domain(request: pytest.FixtureRequest) -> Domain:
-    """The domain of this test: its SOP, tool specs, output fields and tasks."""
+    """The domain of this test, a `Domain`: its SOP, tool specs, output fields and tasks.
+
+    A test that asks for it and for no task runs once for each domain.
+    """
     from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.domain(request)
@@ -243,7 +246,10 @@ def sop_domain(request: pytest.FixtureRequest) -> Domain:
 
 @pytest.fixture
 def sop_task(request: pytest.FixtureRequest) -> Task:
-    """The task of this test: its inputs and the answer that is expected."""
+    """The task of this test, a `Task`: its inputs and the answer that is expected.
+
+    The test runs once for each selected task, and once more for each further trial.
+    """
     from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.task(request)
@@ -251,7 +257,10 @@ def sop_task(request: pytest.FixtureRequest) -> Task:
 
 @pytest.fixture(scope="session")
 def sop_agent(request: pytest.FixtureRequest) -> Any:
-    """The agent under test, as `--agent` names it; override it to build your own."""
+    """The agent under test, as `--agent` names it. Session-scoped.
+
+    Override it in `conftest.py` to build an agent of your own; it wins over the option.
+    """
     from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.agent(request)
@@ -259,7 +268,7 @@ def sop_agent(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools, None, None]:
-    """A fresh toolbox for this task, to call by hand; its calls belong to no run."""
+    """A fresh toolbox for this task, a `Tools`, to call by hand; its calls belong to no run."""
     from pytest_sopbench._hooks.items import fixtures
 
     yield from fixtures.tools(request, sop_task)
@@ -267,7 +276,11 @@ def sop_tools(request: pytest.FixtureRequest, sop_task: Task) -> Generator[Tools
 
 @pytest.fixture
 def sop_run(request: pytest.FixtureRequest, sop_task: Task) -> Run:
-    """The run of the agent on this task; asking for it runs the agent, once per session."""
+    """The run of the agent on this task, a `Run`. Asking for it runs the agent.
+
+    A session makes one run for each agent, task and trial, whichever tests ask for it. The fixture
+    never raises for what the agent did.
+    """
     from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.run(request, sop_task)
@@ -275,7 +288,10 @@ def sop_run(request: pytest.FixtureRequest, sop_task: Task) -> Run:
 
 @pytest.fixture
 def sop_snapshot(request: pytest.FixtureRequest, sop_run: Run) -> SopSnapshot:
-    """The approved trajectories of this task: `assert sop_run.trajectory == sop_snapshot`."""
+    """The approved trajectories of this task: `assert sop_run.trajectory == sop_snapshot`.
+
+    It needs syrupy, which the extra `snapshot` brings.
+    """
     from pytest_sopbench._hooks.snapshots import fixture as snapshots
 
     return snapshots.sop_snapshot(request, sop_run)

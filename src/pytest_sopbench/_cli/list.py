@@ -34,8 +34,8 @@ domain_option = click.option(
 def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool) -> None:
     """List domains.
 
-    Without NAME those that are found here.     NAME is what --sop-domain takes: a name, a
-    folder (./lab), a glob, all or bundled.
+    Without NAME: those that are found here. NAME is what --sop-domain takes: a name, a folder
+    (./lab), a glob, all or bundled.
     """
     from pytest_sopbench._loading.finding.catalogue import load_catalogue
     from pytest_sopbench._reports.notices.domains import listing_lines

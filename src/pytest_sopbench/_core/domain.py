@@ -33,9 +33,27 @@ class Rules:
 class Domain:
     """One SOP with its tool specs, tools and tasks: a folder.
 
-    `tasks` may build its tasks on demand, so index it and do not keep them; `task_ids` are
-    their ids, in the order of the rows. `input_columns` are what the agent is given.
-    `hashes` are of content (`sop`, `specs`, `tools`, `data`), so they survive a reformatting.
+    Attributes:
+        name: what `--sop-domain` takes.
+        folder: where its files lie.
+        data_file: the file with its rows.
+        sop: the text of the procedure, as the agent is shown it.
+        tool_specs: its tools, as a model is shown them.
+        fields: its output fields, and how each is compared.
+        tasks: one for each row, in the order of the rows. They may be built on demand, so index
+            the sequence and do not keep what it returns.
+        task_ids: the ids of the tasks, in the same order.
+        input_columns: the columns that the agent is given.
+        title: for readers, like `description`, `industry`, `licence` and `version`.
+        private_columns: never given to an agent, and masked in every output.
+        lookups: tools without code, by name.
+        tools_file: `tools.py`, where the domain has one.
+        policy_file: `policy.py`, where the domain has one.
+        reject_bad_arguments: whether a call that breaks its spec is refused.
+        contract: the rules about tool calls, where there are any.
+        expected_calls: the calls that are expected, by the id of the task.
+        warnings: what is odd about the folder, one sentence each.
+        hashes: of content (`sop`, `specs`, `tools`, `data`), so they survive a reformatting.
     """
 
     name: str

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """How a run ended."""
+    """How a run ended. Members are texts: `run.outcome == "correct"`.
+
+    `correct` and `wrong` are completed: the agent gave an answer for every output field. The
+    others are `no_answer`, `error`, `unavailable`, `timeout`, `call_limit`, `crash` and
+    `not_run`.
+    """
 
     CORRECT = "correct"
     WRONG = "wrong"
@@ -35,12 +40,20 @@ COMPLETED = frozenset({Outcome.CORRECT, Outcome.WRONG})
 class Verdict:
     """The outcome of a run with its reasons, and how the run stands to the procedure.
 
-    `only_published` tells that the run is correct by the published scorer's rules alone, and
-    would not be by ours. The fields after it say nothing of the outcome, nor it of them: `rules`
-    has one result per rule of the contract, `contract` is what they come to (`None` where no
-    rule applies), `grounded` whether every required tool succeeded (`None` where none is
-    required). Where calls are expected of the task, `departure` says where the run departs from
-    them (empty where it makes exactly these) and `unneeded` counts the calls of other tools.
+    The attributes from `rules` on are about the procedure. They never change the outcome.
+
+    Attributes:
+        outcome: how the run ended.
+        reason: why, in one sentence.
+        answer: the answer that was found; `None` where the agent did not return.
+        mismatches: the output fields that differ.
+        only_published: whether the run is correct by the published scorer's rules alone.
+        rules: one result for each rule of the contract.
+        contract: what these come to; `None` where no rule applies.
+        grounded: whether every required tool succeeded; `None` where none is required.
+        departure: where the run departs from the calls that are expected of its task; empty
+            where it makes exactly these, `None` where none are declared.
+        unneeded: how many calls are of tools that no expected call names; `None` as above.
     """
 
     outcome: Outcome
@@ -56,8 +69,10 @@ class Verdict:
 
     @property
     def correct(self) -> bool:
+        """Whether the outcome is `correct`."""
         return self.outcome is Outcome.CORRECT
 
     @property
     def completed(self) -> bool:
+        """Whether an answer was found for every output field, right or wrong."""
         return self.outcome in COMPLETED

@@ -17,6 +17,9 @@ def load_session(session: str | os.PathLike[str]) -> SavedSession:
         session: a path, or the name of a session in `sop_sessions_dir`, such as `"last"`. A text
             with a separator, or one that ends in `.jsonl`, is a path.
 
+    Returns:
+        The session with all of its runs.
+
     Raises:
         SessionFileError: it cannot be read, is no saved session, was written by a newer version,
             or is damaged elsewhere than at its end.

@@ -70,9 +70,17 @@ class Contract:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """What came of one rule in one run; `applies` says whether the task's data asked for it.
+    """What came of one rule in one run.
 
-    `unfinished` says that it is broken because the run was stopped before it could hold.
+    Attributes:
+        id: the id of the rule.
+        clause: where the SOP says so.
+        severity: `must` or `should`.
+        kind: what the rule demands.
+        state: whether it held, was broken, or was not exercised.
+        why: why it was broken.
+        applies: whether the task's data asked for it.
+        unfinished: whether it is broken because the run was stopped before it could hold.
     """
 
     id: str

@@ -75,22 +75,27 @@ class Summary:
 
     @property
     def correct(self) -> int:
+        """How many runs are correct."""
         return self.outcomes.get(Outcome.CORRECT, 0)
 
     @property
     def completed(self) -> int:
+        """How many runs gave an answer for every output field."""
         return sum(self.outcomes.get(outcome, 0) for outcome in COMPLETED)
 
     @property
     def tsr(self) -> float | None:
+        """Task success rate: correct runs / planned runs."""
         return ratio(self.correct, self.runs)
 
     @property
     def ecr(self) -> float | None:
+        """Execution completion rate: completed runs / planned runs."""
         return ratio(self.completed, self.runs)
 
     @property
     def c_tsr(self) -> float | None:
+        """Correct runs / completed runs."""
         return ratio(self.correct, self.completed)
 
     @property
@@ -120,10 +125,12 @@ class Summary:
 
     @property
     def tool_accuracy(self) -> float | None:
+        """(Calls - bad calls) / calls."""
         return self.calls.accuracy
 
     @property
     def calls_per_run(self) -> float | None:
+        """Tool calls / runs that left a trace."""
         return ratio(self.calls.calls, len(self.durations))
 
     @property
@@ -169,11 +176,12 @@ class Summary:
 
     @property
     def latency_median(self) -> float | None:
+        """Seconds."""
         return median(self.durations) if self.durations else None
 
     @property
     def latency_p95(self) -> float | None:
-        """The nearest-rank 95th percentile: a duration that was really measured."""
+        """Seconds: the nearest-rank 95th percentile, a duration that was really measured."""
         count = len(self.durations)
         return self.durations[ceil(0.95 * count) - 1] if count else None
 

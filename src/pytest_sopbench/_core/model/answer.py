@@ -78,7 +78,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mismatch:
-    """One field in which the answer is not the expected one, and why."""
+    """One field in which the answer is not the expected one.
+
+    Attributes:
+        field: the output field.
+        expected: the right value.
+        actual: the value that the agent gave.
+        why: the kind of the difference, such as `other known label` or `number off by 0.45`.
+    """
 
     field: str
     expected: JsonValue

@@ -44,8 +44,16 @@ class Scoring(StrEnum):
 class OutputField:
     """A named part of the answer, and how it is compared.
 
-    `values` are the known labels of an enum field, as written; `aliases` maps another accepted
-    spelling to the label it stands for.
+    Attributes:
+        name: as in `output_columns`.
+        type: how its values are read.
+        values: the known labels of an enum field, as written.
+        aliases: another accepted spelling to the label it stands for.
+        tolerance: how far a number may be off, in its own unit.
+        ordered: whether a list has to have the same order.
+        compare: whether the right value, any value or none is asked for.
+        declared: whether `metadata.json` says the type, or it was inferred from the column.
+        private: whether its values are masked in every output.
     """
 
     name: str
@@ -61,7 +69,13 @@ class OutputField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as a model is shown it; `parameters` is a JSON schema of type object."""
+    """A tool as a model is shown it.
+
+    Attributes:
+        name: what the agent calls it by.
+        description: what it does, in the words of the domain.
+        parameters: a JSON schema of type object.
+    """
 
     name: str
     description: str
@@ -106,11 +120,19 @@ class LookupTool:
 class Task:
     """One situation: what the agent is given, and the answer that is expected of it.
 
-    `results` are the columns that are neither inputs nor outputs: what tools may serve, as are
-    `tables`, the task's own records of each table beside the data file.
-    `line` is the line of the data file on which the row starts, counted from 1. `acceptable`
-    are further right answers; `disagreement` is the reason why the expected answer is known to
-    contradict the SOP, or empty.
+    Attributes:
+        domain: the name of the domain.
+        id: the id of the task, unique in its domain; it never depends on the order of rows.
+        line: the line of the data file on which the row starts, counted from 1.
+        inputs: what the agent is given: input column to value, typed.
+        expected: the right answer: output field to value.
+        results: the columns that are neither inputs nor outputs: what tools may serve.
+        tables: the task's own records of each table beside the data file, which tools may serve.
+        acceptable: further right answers, each of the shape of `expected`.
+        disagreement: why the expected answer is known to contradict the SOP; empty where it
+            does not.
+        tags: what `--sop-tags` selects by.
+        hash: of the row, the output fields and the tools; only tasks of equal hash are compared.
     """
 
     domain: str

@@ -34,10 +34,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One call of a tool, as seen at the toolbox; times in seconds from the start of the run.
+    """One call of a tool, as seen at the toolbox.
 
-    `overlaps` counts the calls after this one that began before it ended. A trace has its calls
-    in the order in which they began, so this one number tells all of its order in time.
+    Attributes:
+        name: the tool that was asked for, also where the domain has none of that name.
+        arguments: what it was given; a mapping, unless the agent passed something else.
+        result: what it returned; `None` where it failed.
+        error: why it failed, in the words that the agent was given; `None` where it did not.
+        findings: how the call departs from the tool's spec.
+        started: seconds from the start of the run.
+        duration: seconds.
+        overlaps: how many calls after this one began before it ended. A trace has its calls in
+            the order in which they began, so this one number tells all of its order in time.
     """
 
     name: str
@@ -61,9 +69,13 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """An approval that was recorded during a run; `started` in seconds from its start.
+    """An approval that was recorded during a run.
 
-    `calls` counts the calls that had begun when it was recorded; traces of before have none.
+    Attributes:
+        step: what was approved.
+        by: who approved it.
+        started: seconds from the start of the run.
+        calls: how many calls had begun when it was recorded; `None` in older event logs.
     """
 
     step: str
@@ -74,7 +86,14 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a run consumed, where the agent told it; `None` is unknown, and never 0."""
+    """What a run consumed, where the agent told it; `None` is unknown, and never 0.
+
+    Attributes:
+        input_tokens: tokens that models were given.
+        output_tokens: tokens that models returned.
+        model_calls: requests to models.
+        cost_usd: US dollars.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -88,7 +107,13 @@ UNKNOWN_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What an agent raised: its qualified type, its message, and the user's frames as text."""
+    """What an agent raised.
+
+    Attributes:
+        type: the qualified name of the exception's class.
+        message: what it says.
+        traceback: the frames of the user's own code, as text.
+    """
 
     type: str
     message: str
@@ -108,8 +133,15 @@ class ReturnedKind(StrEnum):
 class Returned:
     """What an agent returned, in words that JSON has.
 
-    `problem` says why an `UNUSABLE` value cannot be an answer; `declared_error` is what an
-    object with `success` false or a non-empty `error` said of itself.
+    Attributes:
+        kind: what it was, once every supported shape is unwrapped.
+        mapping: the fields of a mapping or an object; empty for a text.
+        text: the text that is searched for an answer; empty where there is none.
+        problem: why an `UNUSABLE` value cannot be an answer.
+        declared_error: what an object with `success` false or a non-empty `error` said of itself.
+        usage: what it said that the run consumed.
+        messages: the messages that it held.
+        notes: what could not be kept as it was.
     """
 
     kind: ReturnedKind
@@ -135,10 +167,19 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Everything observed in one run; `duration` in seconds.
+    """Everything observed in one run.
 
-    `returned` is there exactly when the ending is `RETURNED`. `output` is what the agent wrote
-    to stdout and stderr. `notes` tell what was changed so that the text could be encoded.
+    Attributes:
+        ending: how the runner saw the run end.
+        returned: what the agent returned; there exactly when the ending is `RETURNED`.
+        problem: what the agent raised; `None` where it raised nothing.
+        calls: every tool call, in the order in which they began.
+        approvals: the approvals that were recorded.
+        usage: what the run consumed, as far as the agent told it.
+        messages: what the agent reported with `tools.report(messages=...)` or returned.
+        output: what the agent wrote to stdout and stderr.
+        duration: seconds.
+        notes: what was changed so that the text could be encoded, and how the run went.
     """
 
     ending: Ending

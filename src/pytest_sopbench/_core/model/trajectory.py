@@ -17,7 +17,13 @@ from .trace import Trace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call without its result: what a trajectory is made of."""
+    """A tool call without its result: what a trajectory is made of.
+
+    Attributes:
+        name: the tool.
+        arguments: what it was given; a mapping, unless the agent passed something else.
+        overlaps: how many calls after this one began before it ended.
+    """
 
     name: str
     arguments: JsonValue
@@ -26,7 +32,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """The tool calls of one run, in the order in which they began; failed ones too."""
+    """The tool calls of one run, in the order in which they began; failed ones too.
+
+    It has a length, and can be iterated and indexed from 0.
+
+    Attributes:
+        calls: the calls.
+    """
 
     calls: tuple[Call, ...] = ()
 
@@ -41,12 +53,19 @@ class Trajectory:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the tools, one for each call."""
         return tuple(call.name for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedCall:
-    """A call that is expected; with `arguments` null, whatever its arguments."""
+    """A call that is expected.
+
+    Attributes:
+        name: the tool.
+        arguments: its arguments; `None` asks nothing of them.
+        overlaps: how many of the expected calls after this one may come before it.
+    """
 
     name: str
     arguments: Mapping[str, JsonValue] | None = None

@@ -45,9 +45,15 @@ It bounds tool results, arguments and answers alike: an agent may return megabyt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
-    """One tool call of a record; `bad` is the judge's word, `findings` say why.
+    """One tool call of a record.
 
-    `overlaps` is that of the `ToolCall`; a line does not hold it where it is 0.
+    Attributes:
+        name: the tool.
+        arguments: what it was given; above 2,000 characters a hash and a size.
+        result: what it returned; above 2,000 characters a hash and a size.
+        error: why it failed; `None` where it did not.
+        bad: whether the call itself was wrong; `findings` say why.
+        overlaps: that of the `ToolCall`; a line does not hold it where it is 0.
     """
 
     name: str
@@ -69,11 +75,29 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """One run as it is kept. A run is known by `key`: domain, task, trial and agent.
+    """One run as it is kept.
 
-    `rules` tell why only where they are broken. `trajectory` and `unneeded` are `None` where no
-    calls are expected of the task. `trace` is where its event log lies, from the session's
-    folder of traces, or empty where none is kept.
+    Attributes:
+        domain: its name; `task`, `trial` (from 1) and `agent` complete the key.
+        task_hash: of row, output fields and tools.
+        outcome: how the run ended.
+        reason: why, in one sentence.
+        answer: output field to value; `None` where no answer was found.
+        answer_form: where in what the agent returned the answer was found.
+        expected: the right answer.
+        mismatches: the fields that differ.
+        text: the last 4,000 characters of what the agent returned as text.
+        calls: the tool calls; `usage` is what the run consumed, `problem` what the agent raised.
+        duration_s: seconds; `None` where the process died.
+        disagreement: why the expected answer is known to contradict the SOP.
+        only_published: whether it is correct by the published scorer's rules alone.
+        rules: what came of each rule of the contract; they tell why only where they are broken.
+        contract: what the rules come to.
+        grounded: whether every required tool succeeded.
+        trajectory: whether exactly the expected calls were made; `None` where none are expected.
+        unneeded: calls of tools that no expected call names; `None` where none are expected.
+        trace: its event log, from the session's folder of traces; empty where none is kept.
+        notes: how the run went, beside how it ended.
     """
 
     domain: str
@@ -104,6 +128,7 @@ class RunRecord:
 
     @property
     def key(self) -> RunKey:
+        """What makes this run this run and no other."""
         return RunKey(self.domain, self.task, self.trial, self.agent)
 
 

@@ -29,8 +29,13 @@ class Numbers(Protocol):
 class Departure:
     """Where a run departs, what was expected there, and what was done instead.
 
-    `step` is one past the last call where the run ended too early; `done` is then null.
-    `expected` is null where no further call was expected.
+    Attributes:
+        step: the step, from 1; one past the last call where the run ended too early.
+        place: the place in the expected list, from 1; `None` where no call was expected.
+        expected: the call that was expected; `None` where no further one was.
+        done: the call that was made; `None` where the run ended too early.
+        differences: the arguments that differ.
+        why: the departure in one sentence.
     """
 
     step: int

@@ -67,14 +67,26 @@ class UnlikePair:
 class TrajectoryMatch:
     """Whether a trajectory matches, and how the two lists lie side by side.
 
-    Places and steps count from 1. Every place of the expected list is in exactly one of
-    `pairs`, `out_of_order`, `unlike` and `missing`; every step of the run in exactly one of
-    `pairs`, `out_of_order`, `unlike` and `extra`. What a match allows (the extra calls of
-    `in_order` and `superset`, the missing ones of `subset`) is listed all the same.
+    A *place* is a position in the expected list, a *step* one in the run. Both count from 1.
+    Every place is in exactly one of `pairs`, `out_of_order`, `unlike` and `missing`. Every step
+    is in exactly one of `pairs`, `out_of_order`, `unlike` and `extra`. What a match allows (the
+    extra calls of `in_order` and `superset`, the missing ones of `subset`) is listed all the
+    same.
 
-    `places` and `steps` are the orders in which the two sides were laid beside each other, which
-    differ from 1, 2, 3 only where calls overlap. `overlapping` are the steps that do, in groups,
-    where the order counts.
+    Attributes:
+        held: whether the trajectory matches.
+        match: the match that was asked for.
+        arguments: how arguments were compared.
+        pairs: expected calls, each with the step that made it.
+        out_of_order: pairs that stand elsewhere than expected.
+        unlike: pairs of the same tool with other arguments.
+        missing: places of expected calls that were not made.
+        extra: steps that were not expected.
+        departure: the first step that is not as expected; `None` where the match holds.
+        places: the order in which the expected list was laid beside the run; it differs from
+            1, 2, 3 only where calls overlap.
+        steps: the same for the run.
+        overlapping: the steps that overlap, in groups, where the order counts.
     """
 
     held: bool
@@ -120,7 +132,18 @@ def match_trajectory(
     """Compare the calls of a run with expected ones. Two empty lists match in every way.
 
     The strictest words are the defaults: what is forgiven, a test says. An expected call that
-    is a bare name asks nothing of the arguments. `per_tool` replaces `arguments` for some tools.
+    is a bare name asks nothing of the arguments.
+
+    Args:
+        actual: the calls of the run.
+        expected: the expected calls: a name, or a name with arguments, each. A list in the list
+            is a group whose calls come in any order.
+        match: `exact`, `in_order`, `any_order`, `subset` or `superset`.
+        arguments: `exact`, `contains` or `ignore`.
+        per_tool: another word than `arguments` for some tools.
+
+    Returns:
+        Whether the calls match, and how both lists lie side by side.
 
     Raises:
         ValueError: a word is not one of those that `match` and `arguments` know.

@@ -100,12 +100,16 @@ class Run:
 
     @property
     def answer(self) -> Answer | None:
-        """The answer as fields, or `None` where the run did not come to look for one."""
+        """The answer: `sop_run.answer["refund"]` is the value of an output field.
+
+        What the agent gave beside the output fields is read in the same way, such as `["reason"]`.
+        `None` where the agent did not return.
+        """
         return self._judged.verdict.answer
 
     @property
     def output(self) -> str:
-        """What the agent wrote to stdout and stderr."""
+        """What the agent wrote to stdout and stderr, as one text."""
         return self._judged.trace.output
 
     @property

@@ -61,6 +61,13 @@ class Tools:
     def call(self, name: str, /, **arguments: object) -> JsonValue:
         """Call a tool and return its value.
 
+        Args:
+            name: the tool.
+            **arguments: what it is given.
+
+        Returns:
+            A copy of what the tool returns, in JSON's words.
+
         Raises:
             UnknownToolError: there is no such tool.
             ToolArgumentError: the arguments do not fit the tool or its record.
@@ -77,6 +84,16 @@ class Tools:
 
         A call begins when it is awaited and ends when its value is handed over, so those that
         `asyncio.gather` makes together overlap, however fast their tools are.
+
+        Args:
+            name: the tool.
+            **arguments: what it is given.
+
+        Returns:
+            A copy of what the tool returns, in JSON's words.
+
+        Raises:
+            ToolError: as `call` does.
         """
         value, error = await _aserve(self, name, arguments)
         if error is not None:
@@ -85,6 +102,10 @@ class Tools:
 
     def execute_tool(self, name: str, arguments: object = None) -> dict[str, JsonValue]:
         """Call a tool and raise no error: the form that agents of SOP-Bench use.
+
+        Args:
+            name: the tool.
+            arguments: a mapping of what it is given.
 
         Returns:
             The tool's own mapping; `{"result": value}` where its value is no mapping; and
@@ -99,6 +120,7 @@ class Tools:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the order of the tool specs."""
         return tuple(spec.name for spec in _behind(self).specs)
 
     def openai(self) -> list[dict[str, JsonValue]]:
@@ -116,8 +138,14 @@ class Tools:
     def functions(self, on_error: OnError = "return") -> list[Callable[..., JsonValue]]:
         """One typed function per tool, for frameworks that read signatures.
 
-        Arguments pass through unchecked, so that a bad call is recorded as one. With `return` a
-        tool's error is returned as text, since frameworks end a run on an exception.
+        Arguments pass through unchecked, so that a bad call is recorded as one.
+
+        Args:
+            on_error: `return` gives a tool's error back as the text `Error: ...`, since most
+                frameworks end a run on an exception; `raise` raises it.
+
+        Returns:
+            Functions with the name, description, parameters and types of the tool specs.
         """
         answer = {"return": _call_or_text, "raise": _call}[on_error]
         return [
@@ -125,7 +153,11 @@ class Tools:
         ]
 
     def afunctions(self, on_error: OnError = "return") -> list[Callable[..., Awaitable[JsonValue]]]:
-        """As `functions`, with async functions."""
+        """Return what `functions` returns, as async functions.
+
+        Args:
+            on_error: as for `functions`.
+        """
         answer = {"return": _acall_or_text, "raise": _acall}[on_error]
         return [
             typed_afunction(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
@@ -135,13 +167,19 @@ class Tools:
         """Fill the trace: what was consumed is added up, messages are appended.
 
         Args:
-            usage: a mapping or an object with token counts, model calls or cost.
+            usage: a mapping or an object with token counts, model calls or cost in US dollars;
+                the reference of agents lists the names.
             messages: one message or a list of them.
         """
         _behind(self).report(usage, messages)
 
     def record_approval(self, step: str, by: str) -> None:
-        """Record that somebody approved a step."""
+        """Record that somebody approved a step, for rules with `after_approval`.
+
+        Args:
+            step: what was approved.
+            by: who approved it.
+        """
         _behind(self).record_approval(step, by)
 
     def __copy__(self) -> Tools:

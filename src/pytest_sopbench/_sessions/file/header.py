@@ -29,8 +29,10 @@ UNCHECKED = 1
 class PlannedTasks:
     """The ids of planned tasks, and how often each of them is run.
 
-    Each task has the trials 1 to `trials`, but those that `some_trials` names: these have just the
-    trials that stand there.
+    Attributes:
+        planned: the ids of the tasks.
+        trials: how often each task is run: trials 1 to `trials`.
+        some_trials: the trials of the tasks that have others.
     """
 
     planned: tuple[str, ...] = ()

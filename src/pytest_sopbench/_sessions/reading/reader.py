@@ -30,16 +30,19 @@ from .planned import never_started, outcomes_of, summaries_of, unplanned
 class SavedSession:
     """A session as it lies on disk.
 
-    `records` hold each key once, its last line, in the order of the file; those that stand in the
-    journals of a session that did not come to its end follow. `unfinished` are the
-    runs that were begun and left no line: their process died. `finished` tells whether the session
-    came to its end; `reruns` are those that its last line counts, by the title of each group.
-
-    `absent` are the planned runs of which the file has no sign, or `None` where nobody has looked.
-
-    `damaged` are the lines that hold something else than was written, which count for nothing.
-    `doubts` are the reasons for which nothing may be concluded from the file; `problems` are what
-    a reader should tell, the doubts and the damaged lines among them.
+    Attributes:
+        path: the file.
+        header: what was asked of whom, and how it was judged.
+        records: the runs, each once, in the order of the file. Runs that stand only in the
+            journals of a session that did not end follow.
+        unfinished: the runs that were begun and left no line: their process died.
+        finished: whether the session came to its end.
+        reruns: how often other plugins ran tests again, by the title of each group.
+        absent: the planned runs of which the file has no sign; `None` where this is unknown.
+        damaged: the lines that hold something else than was written; they count for nothing.
+        doubts: why nothing may be concluded from the file; empty where all is well.
+        problems: what is odd about the file: doubts, damaged lines and more.
+        called: what the session was asked for by.
     """
 
     path: Path

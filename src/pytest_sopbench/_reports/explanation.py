@@ -1,0 +1,50 @@
+"""What happened to a task, and why, in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
+
+from .failure import headline
+from .numbers import counted
+from .text import labelled, one_line, shown
+
+
+def explained(records: Sequence[RunRecord]) -> Iterator[str]:
+    """Yield how the runs of one task ended, and why the first that is not correct is not.
+
+    Args:
+        records: the runs of the task, at least one.
+    """
+    wrong = [one for one in records if one.outcome is not Outcome.CORRECT]
+    first = wrong[0] if wrong else records[0]
+    yield from labelled("task", one_line(f"{first.domain}/{first.task}: {headline(first)}"))
+    if len(records) > 1:
+        right = len(records) - len(wrong)
+        what = f"{right} of {counted(len(records), 'run')} of it are correct"
+        yield from labelled("runs", f"{what}; this is trial {first.trial}")
+    for mismatch in first.mismatches:
+        values = f"expected {shown(mismatch.expected)}, given {shown(mismatch.actual)}"
+        yield from labelled("field", f"{one_line(mismatch.field)}: {values} ({mismatch.why})")
+    if first.problem is not None:
+        yield from labelled("raised", one_line(f"{first.problem.type}: {first.problem.message}"))
+    yield from labelled("calls", _calls(first))
+    for rule in first.rules:
+        if rule.broken:
+            clause = f"{rule.clause}, " if rule.clause else ""
+            told = f"{rule.id} ({clause}{rule.severity}) is broken: {rule.why}"
+            yield from labelled("rule", one_line(told))
+
+
+def _calls(record: RunRecord) -> str:
+    if not record.calls:
+        return "no tool was called"
+    failed = [call for call in record.calls if call.error is not None]
+    made = counted(len(record.calls), "tool call")
+    if not failed:
+        return f"{made}, all answered"
+    first = failed[0]
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return one_line(f"{made}, {len(failed)} failed: {first.name}: {first.error}{more}")

@@ -1,0 +1,134 @@
+"""`sopbench explain`: a word of the summary, or what became of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_sopbench._cli.glossary import find_term, glossary, names_of
+from pytest_sopbench._core.comparing.compare import Tier
+from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.records.record import CallRecord
+from pytest_sopbench._core.verdict import Outcome
+
+Sopbench = Callable[..., Result]
+Save = Callable[..., Path]
+Make = Callable[..., Any]
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
+SOURCE = Path(__file__).parents[2] / "src" / "pytest_sopbench" / "_cli" / "glossary.md"
+
+
+def test_the_page_of_the_documentation_is_the_text_that_is_printed() -> None:
+    """Change the one in the package, and copy it over the other."""
+    assert SOURCE.read_text("utf-8") == PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("heading", glossary())
+def test_a_term_is_explained_in_three_lines(heading: str) -> None:
+    assert 1 <= len(wrap(glossary()[heading], 80)) <= 3
+
+
+def test_no_two_terms_have_a_name_in_common() -> None:
+    names = [name for heading in glossary() for name in names_of(heading)]
+
+    assert len(names) == len({*names})
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *Outcome,
+        *Tier,
+        *("TSR", "ECR", "C-TSR", "chance", "grounded", "inconclusive", "miss", "not exercised"),
+        *("pass any", "pass_all", "pass^k", "GROUNDED", "tool failure", "z", "not_evaluated"),
+    ],
+)
+def test_a_word_of_the_summary_is_a_term(word: str) -> None:
+    assert find_term(word) is not None
+
+
+def test_a_term_is_printed_with_its_meaning(sopbench: Sopbench) -> None:
+    assert [
+        "inconclusive",
+        "Nobody can tell whether a gate holds: a run never started, too many were",
+        "unavailable, or there is nothing to divide. It is not a pass.",
+    ] == sopbench("explain", "inconclusive").stdout.splitlines()
+
+
+def test_without_a_word_the_terms_are_listed(sopbench: Sopbench) -> None:
+    printed = sopbench("explain").stdout
+
+    assert all(len(line) <= 80 for line in printed.splitlines())
+    assert all(names_of(heading)[0] in printed for heading in glossary())
+
+
+def test_a_task_is_explained_from_the_last_session(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("last", runs("T2"))
+
+    printed = sopbench("explain", "refunds/T2").stdout.splitlines()
+
+    assert [
+        "task     refunds/T2: wrong: refund is 'Refund B', not 'Refund A'",
+        "field    refund: expected 'Refund A', given 'Refund B' (other known label)",
+        "calls    no tool was called",
+        "",
+        "wrong",
+        *wrap(glossary()["wrong"], 80),
+        "",
+        "everything that is known of it: sopbench show last refunds/T2",
+    ] == printed
+
+
+def test_what_the_agent_raised_and_which_tool_failed_is_said(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    problem = Problem(type="builtins.KeyError", message="'limit'")
+    calls = (
+        CallRecord(name="look_up", arguments={}, result=1),
+        CallRecord(name="look_up", arguments={}, error="no record"),
+    )
+    save("other", [run_of("T1", Outcome.ERROR, problem=problem, calls=calls)])
+
+    printed = sopbench("explain", "T1", "--session", "other").stdout.splitlines()
+
+    assert "raised   builtins.KeyError: 'limit'" in printed
+    assert "calls    2 tool calls, 1 failed: look_up: no record" in printed
+    assert "error" in printed
+
+
+def test_of_several_trials_the_first_that_failed_is_explained(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    save("last", [run_of("T1"), run_of("T1", Outcome.WRONG, trial=2), run_of("T1", trial=3)])
+
+    printed = sopbench("explain", "T1").stdout.splitlines()
+
+    assert "runs     2 of 3 runs of it are correct; this is trial 2" in printed
+
+
+def test_what_is_neither_a_term_nor_a_task_is_wrong_usage(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("last", runs())
+
+    result = sopbench("explain", "gronded")
+
+    assert 2 == result.exit_code
+    assert "'gronded' is no term of the glossary, and no task" in result.stderr
+    assert "grounded" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_task_without_a_session_is_wrong_usage(sopbench: Sopbench) -> None:
+    result = sopbench("explain", "refunds/T1")
+
+    assert 2 == result.exit_code
+    assert "last" in result.stderr
