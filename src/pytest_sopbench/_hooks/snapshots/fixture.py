@@ -176,7 +176,7 @@ def check_syrupy(config: pytest.Config, where: str) -> None:
     if config.pluginmanager.hasplugin(PLUGIN):
         return
     if find_spec(PLUGIN) is None:
-        why = "which is not installed\npip install 'pytest-sopbench[snapshot]'"
+        why = "which is not installed\npip install syrupy"
     else:
         why = (
             "which is switched off in this session, by -p no:syrupy or an environment variable\n"

@@ -17,7 +17,7 @@ BEFORE = ("domain", "task", "trial", "agent", "outcome", "correct", "reason")
 BEHIND = ("calls", "duration_s", "input_tokens", "output_tokens", "model_calls", "cost_usd")
 """Columns behind them; what a run did not tell is missing, and never 0."""
 
-EXTRA = 'pip install "pytest-sopbench[pandas]"'
+EXTRA = "pip install pandas"
 
 
 def frame_of(records: Iterable[RunRecord]) -> Any:
