@@ -38,9 +38,9 @@ CAMPAIGN ?=
 campaign: $(VENV)/.test
 	$(BIN)/python tests/campaign --minutes 15 $(CAMPAIGN)
 
-# Any warning fails it. `python -m http.server --directory site` shows the result.
+# Any warning fails it; with --quiet mkdocs would count none. `python -m http.server --directory site` shows the result.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir "$(abspath $(SITE))"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir "$(abspath $(SITE))"
 
 clean:
 	rm -rf $(VENV)

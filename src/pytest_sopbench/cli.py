@@ -9,7 +9,7 @@ import click
 from pytest_sopbench._cli.app import FrontDoor
 from pytest_sopbench._cli.approve import approve
 from pytest_sopbench._cli.compare import compare
-from pytest_sopbench._cli.explaining import explain
+from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
 from pytest_sopbench._cli.list import list_domains

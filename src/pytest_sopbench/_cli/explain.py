@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from .front import full_session, refuse, say
+from .app import full_session, refuse, say
 from .glossary import find_term, glossary, names_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _term_lines(heading: str) -> Iterator[str]:
 
 
 def _task_lines(word: str, session: str) -> Iterator[str]:
-    from pytest_sopbench._reports.explanation import explained
+    from pytest_sopbench._reports.notices.explanation import explained
     from pytest_sopbench._sessions.lines.skimming import Skimmer
     from pytest_sopbench._sessions.reading.reader import is_called
     from pytest_sopbench.errors import SessionFileError

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-
-from .failure import headline
-from .numbers import counted
-from .text import labelled, one_line, shown
+from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.text.layout import labelled, one_line, shown
+from pytest_sopbench._reports.text.numbers import counted
 
 
 def explained(records: Sequence[RunRecord]) -> Iterator[str]:
