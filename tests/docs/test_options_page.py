@@ -1,24 +1,36 @@
-"""The reference page of options and the table of options say the same."""
+"""The pages on options and the table of options say the same, most needed first."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import pytest
+
 from pytest_sopbench._settings.table import TABLE
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "options.md").read_text("utf-8")
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = (REFERENCE / "options.md").read_text(encoding="utf-8")
+ADVANCED = (REFERENCE / "advanced.md").read_text(encoding="utf-8")
+MOST_NEEDED = [
+    *("--sop-domain", "--agent", "--sop-sample"),
+    *("--sop-concurrency", "--sop-fail-under", "--sop-compare"),
+]
 
 
-def rows(heading: str) -> list[list[str]]:
-    """Return the cells of the rows of the table under a heading."""
-    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
-    lines = [line for line in section.splitlines() if line.startswith("| `")]
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of the rows of tables that begin with a name."""
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def test_the_page_has_every_option_in_the_order_of_the_table() -> None:
-    written = [cells[0].replace("\\|", "|") for cells in rows("Command line")]
+def names(text: str) -> list[str]:
+    return [re.split(r"[ `]", cells[0].strip("`"))[0] for cells in rows(text)]
+
+
+def test_the_page_has_every_option_as_the_table_writes_it() -> None:
+    section = PAGE.split("## Command line\n")[1].split("\n## ")[0]
+    written = [cells[0].replace("\\|", "|") for cells in rows(section)]
 
     known = [
         ", ".join(
@@ -28,13 +40,40 @@ def test_the_page_has_every_option_in_the_order_of_the_table() -> None:
         for spec in TABLE
         if spec.is_option
     ]
-    assert [*known, "`--snapshot-update`"] == written
+    assert sorted([*known, "`--snapshot-update`"]) == sorted(written)
 
 
-def test_the_page_has_every_ini_value_with_its_default() -> None:
-    written = {cells[0].strip("`"): cells[1].strip("`") for cells in rows("Configuration")}
+def test_the_pages_have_every_ini_value_once_with_its_default() -> None:
+    section = PAGE.split("## Configuration\n")[1].split("\n## ")[0]
+    found = [(cells[0].strip("`"), cells[1].strip("`")) for cells in rows(section) + rows(ADVANCED)]
+    written = dict(found)
 
     known = {spec.name: " ".join(spec.default) for spec in TABLE if spec.is_ini}
     # It follows from another one.
-    known["sop_lookahead"] = "8 for each run in flight"
+    known["sop_lookahead"] = written["sop_lookahead"]
     assert known == written
+    assert len(found) == len(written)
+
+
+def test_what_hardly_anybody_needs_stands_on_the_other_page() -> None:
+    assert ["sop_lookahead", "sop_trust", "sop_scoring"] == names(ADVANCED)
+
+
+def test_the_page_begins_with_the_six_that_most_people_need() -> None:
+    assert MOST_NEEDED == names(PAGE)[:6]
+
+
+def test_what_selects_tasks_stands_together_in_the_order_in_which_it_applies() -> None:
+    together = ["--sop-tags", "--sop-shard", "--sop-sample", "--sop-limit"]
+    (section,) = re.findall(r"^### Which tasks\n(.*?)^###", PAGE, re.DOTALL | re.MULTILINE)
+    options = [spec.option for spec in TABLE if spec.is_option]
+    place = options.index("--sop-tags")
+
+    assert together == names(section)
+    assert together == options[place : place + 4]
+
+
+def test_the_help_says_that_the_list_is_that_of_sopbench(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--help")
+
+    assert "as `sopbench list` does" in re.sub(r"\s+", " ", str(result.stdout))

@@ -85,18 +85,20 @@ TABLE: Final = (
         repeatable=True,
         help="given to the agent's parameter of that name; env:NAME is read late, never recorded",
     ),
-    OptionSpec(name="sop_list", help="list the domains found and exit"),
+    OptionSpec(name="sop_list", help="list the domains found and exit, as `sopbench list` does"),
     OptionSpec(name="sop_tags", metavar="TAG,...", help="run only tasks that have one of these"),
     OptionSpec(
         name="sop_shard",
         metavar="i/n",
-        help="run the i-th of n parts of each domain; gates are asked of the merged sessions",
+        help="run the i-th of n parts of each domain; `sopbench merge` puts them together, and "
+        "`sopbench gate` decides",
     ),
     OptionSpec(
         name="sop_sample",
         metavar="N[@SEED]",
         help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
     ),
+    OptionSpec(name="sop_limit", metavar="N", help="run only the first N tasks of each domain"),
     OptionSpec(
         name="sop_trials",
         metavar="K",
@@ -108,14 +110,13 @@ TABLE: Final = (
         name="sop_budget",
         metavar="5usd|14m",
         repeatable=True,
-        help="start no run any more once so much was spent: money (5usd) or time (90s, 14m, 2h)",
+        help="once so much is spent, start no more runs: money (5usd) or time (90s, 14m, 2h)",
     ),
-    OptionSpec(name="sop_limit", metavar="N", help="run only the first N tasks of each domain"),
     OptionSpec(
         name="sop_concurrency",
         metavar="N|auto",
-        help="agent runs in flight in the session, shared out among xdist workers; auto: as many "
-        "as the provider bears (default: one per process)",
+        help="how many agent runs are in flight at the same time in the whole session; auto: as "
+        "many as the provider bears (default: one per process)",
         ini="agent runs in flight, as --sop-concurrency",
     ),
     OptionSpec(
@@ -128,16 +129,16 @@ TABLE: Final = (
     OptionSpec(
         name="sop_fail_under",
         metavar="RATE",
-        help="let the TSR decide: exit 0 when it is at least RATE (0.9 or 90%%); none: no gate",
+        help="fail unless the share of correct runs is at least RATE (0.9 or 90%%); none: no gate",
         ini="gate on TSR, as --sop-fail-under",
     ),
     OptionSpec(
         name="sop_gate",
         metavar="[DOMAIN:]NAME=VALUE",
         repeatable=True,
-        help="any other gate: at least tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
-        "with trials task, pass_any, pass_all; at most unavailable; with --sop-compare lost, "
-        "drop, p",
+        help="any other gate. At least: tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
+        "with trials also task, pass_any, pass_all. At most: unavailable; with --sop-compare "
+        "also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(
@@ -148,11 +149,11 @@ TABLE: Final = (
     OptionSpec(
         name="sop_compare",
         metavar="NAME|PATH",
-        help="compare with this saved session, and let the gates lost, drop and p decide",
+        help="compare with this saved session; the gates lost, drop and p can then decide",
     ),
     OptionSpec(
         name="sop_compare_create",
-        help="where --sop-compare names no session yet, make this one the baseline",
+        help="with --sop-compare: where that session does not exist, make this one the baseline",
     ),
     OptionSpec(
         name="sop_report",
@@ -168,18 +169,19 @@ TABLE: Final = (
     OptionSpec(
         name="sop_resume_retry",
         metavar="OUTCOME,...",
-        help="make finished runs of these outcomes again, such as error,timeout",
+        help="with --sop-resume: make finished runs of these outcomes again (error,timeout)",
     ),
     OptionSpec(
         name="sop_resume_anyway",
         help="resume although the commit, uncommitted changes or some rows differ",
     ),
     OptionSpec(
-        name="sop_lookahead", ini="runs begun before their tests come (default: 8 x concurrency)"
+        name="sop_lookahead",
+        ini="how many runs may begin before their tests come (default: 8 x concurrency)",
     ),
     OptionSpec(
         name="sop_retries",
-        ini="how often a run is made again while unavailable",
+        ini="how often a run that ended as unavailable is made again",
         default=("0",),
     ),
     OptionSpec(
@@ -229,7 +231,7 @@ TABLE: Final = (
     OptionSpec(
         name="sop_redact",
         lines=True,
-        ini="regular expressions, or env:NAME: matches become *** wherever we write",
+        ini="what is written as *** everywhere: regular expressions, or env:NAME",
     ),
     OptionSpec(
         name="sop_snapshots_dir",
