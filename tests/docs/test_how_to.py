@@ -146,7 +146,7 @@ def test_the_agent_of_the_approval_breaks_no_rule(
     metadata = json.loads((late_returns / "metadata.json").read_text())
     metadata["tools"]["refund_card"] = {"result": {"status": "done"}}
     (late_returns / "metadata.json").write_text(json.dumps(metadata))
-    (rule,) = re.findall(r'`("after_approval": .*?)` fails', CONTRACT)
+    (rule,) = re.findall(r'breaks `("after_approval": .*?)` if', CONTRACT)
     with_contract(late_returns, {"id": "approved", **json.loads(f"{{{rule}}}")})
     (agent,) = blocks(CONTRACT, "python")
     pytester.makepyfile(desk=agent)
