@@ -11,6 +11,11 @@ MakeDomain = Callable[..., Path]
 COUNTED = "--sop-agent=habits:counted"
 RIGHT = "--sop-agent=habits:right"
 
+OVERLAP = pytest.mark.skipif(
+    pytest.version_tuple < (9,),
+    reason="pytest 8 forgets a folder beside a part of it; its tasks are then told as not run",
+)
+
 pytestmark = pytest.mark.usefixtures("lab")
 
 
@@ -21,9 +26,16 @@ pytestmark = pytest.mark.usefixtures("lab")
         pytest.param(["domains/"], 9, id="with a slash"),
         pytest.param(["domains/lab"], 6, id="the folder of one domain"),
         pytest.param(["domains/lab", "domains/clinic"], 9, id="two of them"),
-        pytest.param(["domains", "domains/lab"], 9, id="a folder and one in it"),
-        pytest.param(["domains", "domains/lab/data.csv"], 9, id="a folder and a data file in it"),
-        pytest.param(["domains/lab/data.csv", "domains"], 9, id="the data file first"),
+        pytest.param(["domains", "domains/lab"], 9, id="a folder and one in it", marks=OVERLAP),
+        pytest.param(
+            ["domains", "domains/lab/data.csv"],
+            9,
+            id="a folder and a data file in it",
+            marks=OVERLAP,
+        ),
+        pytest.param(
+            ["domains/lab/data.csv", "domains"], 9, id="the data file first", marks=OVERLAP
+        ),
         pytest.param(["domains", "domains"], 9, id="a folder twice"),
     ],
 )
