@@ -10,7 +10,9 @@
     ├── AgentSpecError            --agent cannot be resolved or called as an agent
     ├── ToolError                 what the agent asked of a tool is impossible
     │   ├── UnknownToolError
-    │   └── ToolArgumentError
+    │   ├── ToolArgumentError
+    │   └── ClosedToolboxError    the run is over, or its limit of calls is passed
+    ├── TurnLimitError            an agent stops itself at a limit of its own
     ├── SessionFileError          a saved session cannot be read or compared
     └── SnapshotFileError         a snapshot cannot be read or written
 
@@ -98,6 +100,14 @@ class UnknownToolError(ToolError):
 
 class ToolArgumentError(ToolError):
     """The arguments do not fit the tool, or the record that the tool looks up."""
+
+
+class ClosedToolboxError(ToolError):
+    """No tool can be called any more; an agent that gets it should end."""
+
+
+class TurnLimitError(SopbenchError):
+    """Raised by an agent that has used up its turns: the run ends as `call_limit`."""
 
 
 class SessionFileError(SopbenchError):

@@ -22,6 +22,7 @@ from pytest_sopbench._running.observing.interrupt import watched_interrupts
 from pytest_sopbench._running.observing.problem import is_of, problem_of
 from pytest_sopbench._running.tools.reported import filled
 from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
+from pytest_sopbench.errors import TurnLimitError
 
 
 def _never(_: BaseException) -> bool:
@@ -135,4 +136,6 @@ def _ending(
 ) -> Ending:
     if timed_out(error):
         return Ending.TIMED_OUT
+    if isinstance(error, TurnLimitError):
+        return Ending.OVER_LIMIT
     return Ending.UNAVAILABLE if unavailable(error) else Ending.RAISED

@@ -17,7 +17,7 @@ from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.task import Compare, Scoring, Task
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.model.trace import TURN_LIMIT, Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.quantities import as_seconds
@@ -143,6 +143,8 @@ def _how_it_ended(trace: Trace) -> str:
     match trace.ending:
         case Ending.TIMED_OUT:
             return f"still running after {as_seconds(trace.duration)}"
+        case Ending.OVER_LIMIT if trace.problem and trace.problem.type == TURN_LIMIT:
+            return _one_line(trace.problem.message)
         case Ending.OVER_LIMIT:
             return f"passed its limit of tool calls, after {len(trace.calls)}"
         case Ending.PROCESS_DIED:

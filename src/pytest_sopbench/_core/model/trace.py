@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -103,6 +104,10 @@ class Usage:
 
 UNKNOWN_USAGE = Usage()
 """The usage of a run that told nothing."""
+
+
+TURN_LIMIT: Final = "pytest_sopbench.errors.TurnLimitError"
+"""The type of the problem of an agent that stopped itself at a limit of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

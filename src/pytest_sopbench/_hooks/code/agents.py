@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.model.protocols import AgentOptions
+from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.agents.spec import resolve_agent
+from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
+from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 from pytest_sopbench.errors import SopbenchError
 
 from .importing import bounded_import
@@ -67,11 +70,22 @@ class Agents:
                         path=self._folder,
                         domains=[active.domain for active in self._sop.actives],
                         policies=lambda name: policy(self._sop.find_active(name)),
+                        options=self._options,
+                        sources=(*MODEL_AGENTS, *SOURCES),
                     )
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
             self.caller(self._resolved[spec], spec)
         return self._resolved[spec]
+
+    @property
+    def _options(self) -> AgentOptions:
+        options = self._sop.options
+        return AgentOptions(
+            arguments=dict(options.agent_args),
+            in_flight=pace_of(self._sop.config, options).limit.highest,
+            retries=options.retries,
+        )
 
     @property
     def _folder(self) -> Path:

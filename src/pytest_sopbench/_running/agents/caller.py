@@ -123,12 +123,15 @@ class AgentCaller:
     def _check_taken(self) -> None:
         making = self._target.making
         taken = self._target.calling.filled
+        known = self._target.calling.optional
         if making is not None:
-            taken |= making.filled
+            taken, known = taken | making.filled, (*making.optional, *known)
         for key in self._arguments:
             if key not in taken:
                 msg = f"agent argument {key!r}: the agent has no parameter of that name"
-                raise AgentSpecError(msg, hint="**kwargs receive nothing; name the parameter")
+                names = ", ".join(name for name in known if name not in PARAMETERS)
+                hint = f"it may be given {names}" if names else "name the parameter"
+                raise AgentSpecError(msg, hint=f"{hint}; **kwargs receive nothing")
 
 
 def output_fields(domain: Domain) -> dict[str, JsonValue]:

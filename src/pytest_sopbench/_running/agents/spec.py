@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.protocols import AgentContext, AgentOptions, AgentSource, Policy
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.importing import place_of
@@ -23,8 +23,80 @@ from .reference_policy import REFERENCE_POLICY, ReferencePolicy
 GROUP: Final = "pytest_sopbench.agents"
 """The entry-point group in which other packages register agents by name."""
 
-FORMS: Final = f"an agent is package.module:attribute, a registered name, or {REFERENCE_POLICY}"
-_NOT_BUILT: Final = ("function-calling:", "react:", "stepwise:", "http:", "https:")
+_LATER: Final = ("stepwise:", "http:", "https:")
+
+
+class _ReferencePolicySource:
+    """`reference-policy`: the policy of each selected domain."""
+
+    form = REFERENCE_POLICY
+
+    def claims(self, spec: str) -> bool:
+        return spec == REFERENCE_POLICY
+
+    def resolve(self, _: str, context: AgentContext) -> object:
+        agent = ReferencePolicy(context.policy)
+        for name in context.domains:
+            agent.policy(name)
+        return agent
+
+
+class _LaterSource:
+    """Forms that the interface promises, and no module of a user's should be taken for."""
+
+    form = ""
+
+    def claims(self, spec: str) -> bool:
+        return spec.startswith(_LATER)
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        form = spec.partition(":")[0]
+        msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
+        raise AgentSpecError(msg, hint=context.forms)
+
+
+class _RegisteredSource:
+    """A name that a package has registered as an entry point."""
+
+    form = "a registered name"
+
+    def claims(self, spec: str) -> bool:
+        return ":" not in spec
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        return _registered(spec, context.forms)
+
+
+class _ImportedSource:
+    """`package.module:attribute`; it claims whatever no other source does."""
+
+    form = "package.module:attribute"
+
+    def claims(self, _: str) -> bool:
+        return True
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        module_name, _, attribute = spec.partition(":")
+        if not module_name or not attribute:
+            msg = f"agent {spec!r}: the module or the attribute is missing"
+            raise AgentSpecError(msg, hint=context.forms)
+        module = _imported(spec, module_name, context.path)
+        return _attribute(spec, module, attribute, context.forms)
+
+
+SOURCES: Final[tuple[AgentSource, ...]] = (
+    _ReferencePolicySource(),
+    _LaterSource(),
+    _RegisteredSource(),
+    _ImportedSource(),
+)
+"""The kinds of agent spec that this room knows; the first that claims a spec resolves it."""
+
+
+def forms_of(sources: Sequence[AgentSource]) -> str:
+    """Say how an agent may be named."""
+    forms = [source.form for source in reversed(sources) if source.form]
+    return f"an agent is {', '.join(forms[:-1])}, or {forms[-1]}"
 
 
 def resolve_agent(
@@ -33,38 +105,25 @@ def resolve_agent(
     path: Path,
     domains: Mapping[str, Domain] | Sequence[Domain] = (),
     policies: Callable[[str], Policy] | None = None,
+    options: AgentOptions | None = None,
+    sources: Sequence[AgentSource] = SOURCES,
 ) -> object:
-    """Return the object that an agent spec names; nothing of it is called.
+    """Return the object that an agent spec names; no run is made.
 
     Args:
-        spec: `package.module:attribute`, a registered name or `reference-policy`.
+        spec: `package.module:attribute`, a registered name, `reference-policy`, or what another
+            of the `sources` claims.
         path: the folder that is made importable: the current directory.
         domains: those selected; `reference-policy` needs a policy of each of them.
         policies: returns the policy of a domain by the domain's name; not given, the policies
             of `domains` are imported, so they must be trusted.
+        options: what the session's options say of its agents.
+        sources: the kinds of spec, in the order in which they are asked.
 
     Raises:
         AgentSpecError: there is no such agent, or importing it failed.
         LoadingError: a domain has no reference policy that can be used.
     """
-    if spec == REFERENCE_POLICY:
-        return _reference_policy(domains, policies)
-    if spec.startswith(_NOT_BUILT):
-        form = spec.partition(":")[0]
-        msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
-        raise AgentSpecError(msg, hint=FORMS)
-    module_name, colon, attribute = spec.partition(":")
-    if not colon:
-        return _registered(spec)
-    if not module_name or not attribute:
-        msg = f"agent {spec!r}: the module or the attribute is missing"
-        raise AgentSpecError(msg, hint=FORMS)
-    return _attribute(spec, _imported(spec, module_name, path), attribute)
-
-
-def _reference_policy(
-    domains: Mapping[str, Domain] | Sequence[Domain], policies: Callable[[str], Policy] | None
-) -> ReferencePolicy:
     every = domains.values() if isinstance(domains, Mapping) else domains
     by_name = {domain.name: domain for domain in every}
 
@@ -73,13 +132,18 @@ def _reference_policy(
             raise LoadingError(name, "the reference policy was not asked for this domain")
         return load_policy(by_name[name])
 
-    agent = ReferencePolicy(policies or load)
-    for name in by_name:
-        agent.policy(name)
-    return agent
+    context = AgentContext(
+        path=path,
+        domains=by_name,
+        policy=policies or load,
+        options=options or AgentOptions(),
+        forms=forms_of(sources),
+    )
+    source = next(source for source in sources if source.claims(spec))
+    return source.resolve(spec, context)
 
 
-def _registered(spec: str) -> object:
+def _registered(spec: str, forms: str) -> object:
     known: EntryPoints = entry_points(group=GROUP)
     for entry in known:
         if entry.name == spec:
@@ -94,7 +158,7 @@ def _registered(spec: str) -> object:
     near = get_close_matches(spec, names, n=1)
     told = f"did you mean {near[0]}? " if near else ""
     msg = f"agent {spec!r}: no agent is registered by that name (registered: {', '.join(names)})"
-    raise AgentSpecError(msg, hint=f"{told}{FORMS}")
+    raise AgentSpecError(msg, hint=f"{told}{forms}")
 
 
 def _imported(spec: str, name: str, path: Path) -> ModuleType:
@@ -123,7 +187,7 @@ def _import_failure(spec: str, name: str, error: BaseException) -> str:
     return f"agent {spec!r}: importing {name} failed: {told}{where}"
 
 
-def _attribute(spec: str, module: ModuleType, attribute: str) -> object:
+def _attribute(spec: str, module: ModuleType, attribute: str, forms: str) -> object:
     found: Any = module
     for part in attribute.split("."):
         try:
@@ -131,7 +195,7 @@ def _attribute(spec: str, module: ModuleType, attribute: str) -> object:
         except AttributeError:
             names = [name for name in vars(module) if not name.startswith("_")]
             near = get_close_matches(part, names, n=3, cutoff=0.4)
-            told = f"did you mean {' or '.join(near)}?" if near else FORMS
+            told = f"did you mean {' or '.join(near)}?" if near else forms
             msg = f"agent {spec!r}: module {module.__name__!r} has no attribute {attribute!r}"
             raise AgentSpecError(msg, hint=told) from None
     return found

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from pytest_sopbench._core.model.trace import Finding, ToolCall
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench.errors import RunOverError, ToolError
+from pytest_sopbench.errors import ClosedToolboxError, RunOverError
 
 REFUSALS: Final = 10
 """Calls that are refused as an error that an agent may catch; from the next one on it is ended."""
@@ -87,8 +87,9 @@ class Ledger:
         """Take down a call that begins.
 
         Raises:
-            ToolError: the run is over, or this call is one too many. The first call that is one
-                too many is recorded; the ones after it are not, as an agent may go on forever.
+            ClosedToolboxError: the run is over, or this call is one too many. The first call that
+                is one too many is recorded; the ones after it are not, as an agent may go on
+                forever.
             RunOverError: the agent goes on asking; it is no `Exception`, so that agents which
                 catch every error do not go on for ever with a model that is paid for.
         """
@@ -161,7 +162,7 @@ class Ledger:
         self._refused += 1
         if self._refused > REFUSALS:
             raise RunOverError(msg)
-        raise ToolError(msg)
+        raise ClosedToolboxError(msg)
 
     def now(self) -> float:
         return self._clock() - self.opened

@@ -44,7 +44,7 @@ class Behind(Protocol):
     def end(self, entry: Entry) -> None: ...
     def leave(self, entry: Entry) -> None: ...
     def may_block(self, name: str) -> bool: ...
-    def report(self, usage: object, messages: object) -> None: ...
+    def report(self, usage: object, messages: object, notes: object) -> None: ...
     def record_approval(self, step: str, by: str) -> None: ...
 
 
@@ -163,15 +163,18 @@ class Tools:
             typed_afunction(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
         ]
 
-    def report(self, *, usage: object = None, messages: object = None) -> None:
+    def report(
+        self, *, usage: object = None, messages: object = None, notes: object = None
+    ) -> None:
         """Fill the trace: what was consumed is added up, messages are appended.
 
         Args:
             usage: a mapping or an object with token counts, model calls or cost in US dollars;
                 the reference of agents lists the names.
             messages: one message or a list of them.
+            notes: one text or a list of them: what a reader of the run should know.
         """
-        _behind(self).report(usage, messages)
+        _behind(self).report(usage, messages, notes)
 
     def record_approval(self, step: str, by: str) -> None:
         """Record that somebody approved a step, for rules with `after_approval`.

@@ -20,11 +20,15 @@ class CannotFillError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """How one callable is called: what goes by position, and what by name."""
+    """How one callable is called: what goes by position, and what by name.
+
+    `optional` are the parameters that may be given and need not be.
+    """
 
     positional: tuple[Parameter, ...]
     by_name: tuple[str, ...]
     filled: frozenset[str]
+    optional: tuple[str, ...] = ()
 
     def values(self, known: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """Return the arguments of one call; `known` has a value for each of `filled`."""
@@ -50,12 +54,15 @@ def plan_filling(
     positional: list[Parameter] = []
     by_name: list[str] = []
     filled: set[str] = set()
+    optional: list[str] = []
     for name, parameter in signature.parameters.items():
         if parameter.kind in _NEVER:
             continue
         takes = _takes(parameter, required, wanted)
         if takes:
             filled.add(name)
+        if parameter.default is not Parameter.empty:
+            optional.append(name)
         if parameter.kind is Parameter.POSITIONAL_ONLY:
             positional.append(parameter)
         elif takes:
@@ -63,7 +70,7 @@ def plan_filling(
     # Defaults at the end may be left out; one before a filled parameter must be said.
     while positional and positional[-1].name not in filled:
         positional.pop()
-    return Filling(tuple(positional), tuple(by_name), frozenset(filled))
+    return Filling(tuple(positional), tuple(by_name), frozenset(filled), tuple(optional))
 
 
 def _takes(parameter: Any, required: Collection[str], wanted: Collection[str]) -> bool:

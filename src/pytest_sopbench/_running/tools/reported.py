@@ -5,6 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, TypeVar
 
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
 from pytest_sopbench._core.model.usage import read_usage
 from pytest_sopbench._core.values.json import JsonValue
@@ -17,6 +18,12 @@ N = TypeVar("N", int, float)
 MESSAGES_LIMIT: Final = 10_000
 """Messages that one run keeps; the rest is left out, and noted."""
 
+NOTES_LIMIT: Final = 20
+"""Notes of an agent that one run keeps; the rest is left out."""
+
+NOTE_LIMIT: Final = 300
+"""Characters of a note."""
+
 
 class Consumption:
     """Collects what is reported during a run; safe to use from many threads."""
@@ -26,18 +33,25 @@ class Consumption:
         self._notes = notes
         self._lock = Lock()
         self._closed = False
+        self._told = 0
         self._messages: list[JsonValue] = []
         self._approvals: list[Approval] = []
         self.usage = UNKNOWN_USAGE
 
-    def report(self, usage: object, messages: object) -> None:
+    def report(self, usage: object, messages: object, notes: object = None) -> None:
         read = read_usage(usage)
         said: JsonValue = [] if messages is None else plain(messages, self._notes)
+        noted: JsonValue = [] if notes is None else plain(notes)
         with self._lock:
             if self._closed:
                 return
             self.usage = added(self.usage, read)
             self._messages += said if isinstance(said, list) else [said]
+            # A note is a line of reports, so an agent may not fill them.
+            told = noted if isinstance(noted, list) else [noted]
+            room = max(0, NOTES_LIMIT - self._told)
+            self._notes += [ready_to_cut(str(one))[:NOTE_LIMIT] for one in told[:room]]
+            self._told += len(told)
             if len(self._messages) > MESSAGES_LIMIT:
                 del self._messages[MESSAGES_LIMIT:]
                 self._notes.append(f"only the first {MESSAGES_LIMIT:,} messages were kept")

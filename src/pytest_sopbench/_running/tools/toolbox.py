@@ -206,8 +206,9 @@ class _Desk:
     def leave(self, entry: Entry) -> None:
         self.ledger.leave(entry)
 
-    def report(self, usage: object, messages: object) -> None:
-        self.consumption.report(usage, messages)
+    def report(self, usage: object, messages: object, notes: object) -> None:
+        with masking(self._mask):
+            self.consumption.report(usage, messages, notes)
 
     def record_approval(self, step: str, by: str) -> None:
         self.consumption.approve(step, by)

@@ -1,0 +1,51 @@
+"""Model clients: one for each way in which providers are spoken to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from pytest_sopbench.agents.conversation import ModelClient
+from pytest_sopbench.agents.settings import Connection
+from pytest_sopbench.errors import AgentSpecError
+
+from .bedrock import Bedrock
+from .openai_chat import OpenAIChat
+from .openai_responses import OpenAIResponses
+
+PROVIDERS: Final[Mapping[str, type[OpenAIChat | OpenAIResponses | Bedrock]]] = {
+    "openai": OpenAIChat,
+    "openai-responses": OpenAIResponses,
+    "bedrock": Bedrock,
+}
+
+
+def make_client(
+    model: str, parameters: Mapping[str, object], connection: Connection
+) -> ModelClient:
+    """Return the client that `PROVIDER/MODEL` names.
+
+    Raises:
+        AgentSpecError: there is no such provider, it does not take one of the parameters, its
+            library is not installed, or it finds no key.
+    """
+    provider, slash, name = model.partition("/")
+    known = ", ".join(f"{one}/MODEL" for one in PROVIDERS)
+    if not slash or not name:
+        msg = f"model {model!r}: the provider or the model is missing"
+        raise AgentSpecError(msg, hint=f"a model is {known}")
+    if provider not in PROVIDERS:
+        near = get_close_matches(provider, PROVIDERS, n=1)
+        told = f"did you mean {near[0]}? " if near else ""
+        msg = f"model {model!r}: there is no provider {provider!r}"
+        raise AgentSpecError(msg, hint=f"{told}a model is {known}")
+    kind = PROVIDERS[provider]
+    given = {"base_url": connection.base_url, "api_key": connection.api_key}
+    given["region"] = connection.region
+    unknown = [name for name, one in {**given, **parameters}.items() if one is not None]
+    unknown = [name for name in unknown if name not in kind.takes]
+    if unknown:
+        msg = f"agent argument {unknown[0]!r}: {provider} does not take it"
+        raise AgentSpecError(msg, hint=f"it takes {', '.join(sorted(kind.takes))}")
+    return kind(name, parameters, connection)

@@ -1,0 +1,31 @@
+"""One client of a provider's SDK per process and connection, shared by all runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+_making = Lock()
+_made: dict[Hashable, Any] = {}
+_made_on: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Any]] = WeakKeyDictionary()
+
+
+def shared(key: Hashable, make: Callable[[], Any]) -> Any:
+    """Return what was made for this key, making it once, however many threads ask."""
+    # Neither SDK may be made by two threads at once, and each client has connections of its own.
+    with _making:
+        if key not in _made:
+            _made[key] = make()
+        return _made[key]
+
+
+def shared_on_loop(key: Hashable, make: Callable[[], Any]) -> Any:
+    """As `shared`, for clients that belong to the event loop that runs."""
+    with _making:
+        made = _made_on.setdefault(asyncio.get_running_loop(), {})
+        if key not in made:
+            made[key] = make()
+        return made[key]

@@ -1,0 +1,180 @@
+"""The loop between a model and the tools of a run; it knows no provider, and waits for nobody.
+
+It is a generator: it yields a request to the model or requests to tools, and is sent what came of
+them. So one loop serves sync and async clients, and is tested without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from .conversation import Message, ModelRequest, Reply, StopReason, ToolRequest, ToolResult
+from .found_answer import has_answer
+
+SAME_CALLS: Final = 3
+"""From how many equal calls in a row on a model is told that it goes round in a circle."""
+
+Step: TypeAlias = ModelRequest | tuple[ToolRequest, ...]
+Came: TypeAlias = Reply | tuple[ToolResult, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a reply comes to: the message to keep, the calls asked for, what was said beside them.
+
+    `complaint` tells the model what is wrong with a reply that asks for no call that can be made.
+    """
+
+    message: Message
+    text: str
+    requests: tuple[ToolRequest, ...] = ()
+    complaint: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Protocolled(Protocol):
+    """How an agent and a model speak of tools: natively, or in text."""
+
+    @property
+    def tools(self) -> tuple[Mapping[str, Any], ...]: ...
+    @property
+    def stop(self) -> tuple[str, ...]: ...
+    def read(self, reply: Reply) -> Turn: ...
+    def results(self, results: tuple[ToolResult, ...]) -> Message: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How a dialogue ended: `error` says why there is no answer, `over_limit` that it was cut."""
+
+    text: str
+    messages: tuple[Message, ...]
+    error: str = ""
+    over_limit: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def returned(self) -> object:
+        """What an agent returns of it: the text, or the text beside what went wrong."""
+        return {"output": self.text, "error": self.error} if self.error else self.text
+
+
+class Dialogue:
+    """One dialogue on one task.
+
+    Args:
+        protocol: how tools are spoken of.
+        opening: what is said first.
+        again: what is said to a reply in which no answer was found; it is said once.
+        output_fields: the fields of the answer.
+        max_turns: replies after which the dialogue ends.
+    """
+
+    def __init__(
+        self,
+        protocol: Protocolled,
+        *,
+        opening: tuple[Message, ...],
+        again: Callable[[Reply], str],
+        output_fields: Mapping[str, object],
+        max_turns: int,
+    ) -> None:
+        self._protocol = protocol
+        self._messages = [*opening]
+        self._again = again
+        self._fields = output_fields
+        self._max_turns = max_turns
+        self._notes: list[str] = []
+        self._answer = ""
+        self._asked_again = False
+        self._last: tuple[ToolRequest, ...] = ()
+        self._repeated = 1
+
+    def steps(self) -> Generator[Step, Any, Finding]:
+        """Yield what to do, and return how it ended."""
+        for _ in range(self._max_turns):
+            reply: Reply = yield self._request()
+            refused = _withheld(reply)
+            if refused:
+                self._keep(reply.message)
+                return self._finding(reply.message.text, error=refused)
+            turn = self._protocol.read(reply)
+            self._keep(turn.message)
+            self._notes += turn.notes
+            if has_answer(turn.text, self._fields):
+                self._answer = turn.text
+            if turn.requests:
+                self._take(turn.requests, (yield turn.requests))
+            elif turn.complaint:
+                self._say(turn.complaint)
+            elif self._answer:
+                return self._finding(self._answer)
+            elif self._asked_again:
+                return self._finding(turn.text, error=_missing(reply, turn.text))
+            else:
+                self._ask_again(reply)
+        limit = f"passed its limit of {self._max_turns} turns without an answer"
+        return self._finding("", over_limit=limit)
+
+    def _request(self) -> ModelRequest:
+        return ModelRequest(
+            messages=tuple(self._messages), tools=self._protocol.tools, stop=self._protocol.stop
+        )
+
+    def _keep(self, message: Message) -> None:
+        # An empty message is refused by some providers, and tells a model nothing.
+        if message.text or message.requests or message.native:
+            self._messages.append(message)
+
+    def _say(self, text: str) -> None:
+        self._messages.append(Message(role="user", text=text))
+
+    def _take(self, requests: tuple[ToolRequest, ...], results: tuple[ToolResult, ...]) -> None:
+        self._messages.append(self._protocol.results(results))
+        same = [(one.name, one.arguments) for one in requests]
+        before = [(one.name, one.arguments) for one in self._last]
+        self._repeated = self._repeated + 1 if same == before else 1
+        self._last = requests
+        if self._repeated >= SAME_CALLS:
+            names = ", ".join(one.name for one in requests)
+            if self._repeated == SAME_CALLS:
+                self._notes.append(f"the model made the same call again and again: {names}")
+            self._say(
+                f"You have made exactly this call {self._repeated} times: {names}. Its result will "
+                "not change. Go on with the next step of the procedure, or give the answer."
+            )
+
+    def _ask_again(self, reply: Reply) -> None:
+        self._asked_again = True
+        why = "was cut off" if reply.stop is StopReason.LENGTH else "had no answer"
+        why = why if reply.message.text else "was empty"
+        self._notes.append(f"asked once more for the answer: the reply {why}")
+        self._say(self._again(reply))
+
+    def _finding(self, text: str, *, error: str = "", over_limit: str = "") -> Finding:
+        return Finding(
+            text=text,
+            messages=tuple(self._messages),
+            error=error,
+            over_limit=over_limit,
+            notes=tuple(self._notes),
+        )
+
+
+def _withheld(reply: Reply) -> str:
+    if reply.stop is StopReason.REFUSAL:
+        return f"refusal: {reply.refusal or reply.message.text or 'the model gave no reason'}"
+    if reply.stop is StopReason.CONTENT_FILTER:
+        return "content filter: the provider withheld the reply"
+    return ""
+
+
+def _missing(reply: Reply, text: str) -> str:
+    if reply.stop is StopReason.LENGTH:
+        return "cut off: the reply reached its limit of tokens, see max_tokens"
+    if not text.strip():
+        return "empty reply: the model said nothing, also when it was asked again"
+    # Whoever judges the text says what it lacks.
+    return ""

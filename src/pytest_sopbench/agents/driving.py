@@ -1,0 +1,166 @@
+"""Lead a dialogue with a model client and the tools of a run, sync or async."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Generator, Mapping, Sequence
+from typing import Any, Protocol
+
+from pytest_sopbench.errors import ClosedToolboxError, ToolError, TurnLimitError
+
+from .conversation import Message, ModelClient, ModelRequest, ToolRequest, ToolResult
+from .dialogue import Came, Finding, Step
+
+
+class RunTools(Protocol):
+    """What a reference agent uses of the toolbox that every agent is given."""
+
+    def call(self, name: str, /, **arguments: object) -> Any: ...
+    def acall(self, name: str, /, **arguments: object) -> Awaitable[Any]: ...
+    def execute_tool(self, name: str, arguments: object = None) -> Mapping[str, Any]: ...
+    def json_schema(self) -> Sequence[Mapping[str, Any]]: ...
+    def report(
+        self, *, usage: object = None, messages: object = None, notes: object = None
+    ) -> None: ...
+
+
+def drive(steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunTools) -> object:
+    """Lead a dialogue to its end and return what the agent returns.
+
+    Raises:
+        TurnLimitError: the model used up its turns.
+        ClosedToolboxError: the run is over.
+    """
+    told = _Told(tools)
+    came: Came = None
+    while True:
+        try:
+            step = steps.send(came)
+        except StopIteration as end:
+            return told.ended(end.value)
+        if isinstance(step, ModelRequest):
+            told.said(step.messages)
+            reply = client.complete(step)
+            tools.report(usage=reply.usage.as_report())
+            came = reply
+        elif len(step) == 1:
+            came = (_called(tools, step[0]),)
+        else:
+            # Calls that a model asks for together know nothing of each other's results, and so
+            # they overlap in the record as well.
+            came = asyncio.run(_called_together(tools, step))
+
+
+async def adrive(
+    steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunTools
+) -> object:
+    """As `drive`, on an event loop."""
+    told = _Told(tools)
+    came: Came = None
+    while True:
+        try:
+            step = steps.send(came)
+        except StopIteration as end:
+            return told.ended(end.value)
+        if isinstance(step, ModelRequest):
+            told.said(step.messages)
+            reply = await client.acomplete(step)
+            tools.report(usage=reply.usage.as_report())
+            came = reply
+        else:
+            came = await _called_together(tools, step)
+
+
+class _Told:
+    """Tells the trace of a run what was said, each message once."""
+
+    def __init__(self, tools: RunTools) -> None:
+        self._tools = tools
+        self._count = 0
+
+    def said(self, messages: tuple[Message, ...]) -> None:
+        new = [_shown(one) for one in messages[self._count :]]
+        self._count = len(messages)
+        if new:
+            self._tools.report(messages=new)
+
+    def ended(self, finding: Finding) -> object:
+        self.said(finding.messages)
+        if finding.notes:
+            self._tools.report(notes=list(finding.notes))
+        if finding.over_limit:
+            raise TurnLimitError(finding.over_limit)
+        return finding.returned
+
+
+def _shown(message: Message) -> dict[str, object]:
+    shown: dict[str, object] = {"role": message.role, "content": message.text}
+    if message.requests:
+        shown["tool_calls"] = [
+            {"name": one.name, "arguments": one.arguments} for one in message.requests
+        ]
+    if message.results:
+        shown["content"] = [
+            {"name": one.request.name, "result": one.content} for one in message.results
+        ]
+    return shown
+
+
+def _called(tools: RunTools, request: ToolRequest) -> ToolResult:
+    arguments = request.arguments
+    if not isinstance(arguments, dict):
+        return _refused(tools, request)
+    try:
+        return _served(request, tools.call(request.name, **_named(arguments)))
+    except ClosedToolboxError:
+        # The model would be paid for further turns, none of which counts.
+        raise
+    except ToolError as error:
+        return _failed(request, error)
+
+
+async def _called_together(
+    tools: RunTools, requests: tuple[ToolRequest, ...]
+) -> tuple[ToolResult, ...]:
+    return tuple(await asyncio.gather(*(_acalled(tools, one) for one in requests)))
+
+
+async def _acalled(tools: RunTools, request: ToolRequest) -> ToolResult:
+    arguments = request.arguments
+    if not isinstance(arguments, dict):
+        return _refused(tools, request)
+    try:
+        return _served(request, await tools.acall(request.name, **_named(arguments)))
+    except ClosedToolboxError:
+        raise
+    except ToolError as error:
+        return _failed(request, error)
+
+
+def _named(arguments: Mapping[Any, object]) -> dict[str, object]:
+    return {str(name): value for name, value in arguments.items()}
+
+
+def _refused(tools: RunTools, request: ToolRequest) -> ToolResult:
+    # It is recorded as the bad call that it is, and its error goes back to the model.
+    error = tools.execute_tool(request.name, request.arguments).get("error", "bad arguments")
+    content = {"error": f"{error} ({_fault(request.arguments)})"}
+    return ToolResult(request=request, content=content, failed=True)
+
+
+def _fault(arguments: object) -> str:
+    try:
+        json.loads(str(arguments))
+    except ValueError as fault:
+        return f"the arguments are not JSON: {fault}"
+    return "the arguments must be one JSON object"
+
+
+def _served(request: ToolRequest, value: Any) -> ToolResult:
+    content: Mapping[str, Any] = value if isinstance(value, dict) else {"result": value}
+    return ToolResult(request=request, content=content, failed=False)
+
+
+def _failed(request: ToolRequest, error: ToolError) -> ToolResult:
+    return ToolResult(request=request, content={"error": str(error)}, failed=True)

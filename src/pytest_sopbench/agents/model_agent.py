@@ -1,0 +1,153 @@
+"""What the reference agents share: their model, their prompt, their settings, and how they run."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from pytest_sopbench.errors import AgentSpecError
+
+from .clients import make_client
+from .conversation import Message, ModelClient, Reply, StopReason
+from .dialogue import Dialogue, Finding, Protocolled, Step
+from .driving import RunTools, adrive, drive
+from .prompt import Prompt, load_prompt
+from .settings import Connection, connection_of, parameters_of, whole
+
+NOT_SETTINGS: Final = frozenset({"model", "client"})
+"""Fields that the spec of an agent gives, and `--sop-agent-arg` does not."""
+
+Number = float | str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAgent:
+    """An agent that gives the SOP, the inputs and the tools of a task to a model.
+
+    Every setting may be a text, as `--sop-agent-arg` gives it.
+
+    Args:
+        model: `openai/MODEL`, `openai-responses/MODEL` or `bedrock/MODEL`.
+        client: a model client of your own, in place of `model`.
+        prompt: a file of your own in place of the agent's prompt.
+        max_turns: replies of the model after which the run ends as `call_limit`.
+        temperature: given to the model, as are `top_p`, `max_tokens` (of one reply), `seed` and
+            `reasoning_effort`; what is not set is left to the provider.
+        base_url: of a server in place of the provider's own.
+        api_key: in place of the one that the provider's client finds.
+        region: of AWS.
+        timeout: seconds of one request.
+        max_retries: how often the provider's client repeats a request by itself.
+        connections: how many are kept open; as many as runs are in flight.
+
+    Raises:
+        AgentSpecError: a setting cannot be used, or the provider's client cannot be made.
+    """
+
+    model: str = ""
+    client: ModelClient | None = None
+    prompt: str | Path | None = None
+    max_turns: int | str = 50
+    temperature: Number = None
+    top_p: Number = None
+    max_tokens: Number = None
+    seed: Number = None
+    reasoning_effort: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    region: str | None = None
+    timeout: Number = 300.0
+    max_retries: Number = 2
+    connections: Number = 64
+
+    name: ClassVar[str] = ""
+    """Of the agent's own prompt."""
+
+    def __post_init__(self) -> None:
+        if self.client is None and not self.model:
+            msg = f"{type(self).__name__}: neither a model nor a client is given"
+            raise AgentSpecError(msg, hint="write model='openai/MODEL'")
+        whole("max_turns", self.max_turns, least=1)
+        # Whatever is wrong is said before the first run.
+        self._client()
+        self._prompt()
+
+    @property
+    def prompt_hash(self) -> str:
+        """What changes with the text of the prompt."""
+        return self._prompt().hash
+
+    def execute(
+        self,
+        sop: str,
+        inputs: Mapping[str, Any],
+        tools: RunTools,
+        output_fields: Mapping[str, object],
+    ) -> object:
+        """Run the agent on one task, as the session does."""
+        steps = self._steps(sop, inputs, tools, output_fields)
+        return drive(steps, self._client(), tools)
+
+    async def aexecute(
+        self,
+        sop: str,
+        inputs: Mapping[str, Any],
+        tools: RunTools,
+        output_fields: Mapping[str, object],
+    ) -> object:
+        """As `execute`, for async code."""
+        steps = self._steps(sop, inputs, tools, output_fields)
+        return await adrive(steps, self._client(), tools)
+
+    def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
+        """Return how this agent and its model speak of tools."""
+        raise NotImplementedError
+
+    def _steps(
+        self,
+        sop: str,
+        inputs: Mapping[str, Any],
+        tools: RunTools,
+        output_fields: Mapping[str, object],
+    ) -> Generator[Step, Any, Finding]:
+        specs = tuple(tools.json_schema())
+        prompt = self._prompt()
+        values: dict[str, object] = {"sop": sop, "inputs": inputs, "tools": specs}
+        values |= {"output_fields": output_fields, "text": "", "cut_off": False}
+
+        def again(reply: Reply) -> str:
+            cut_off = reply.stop is StopReason.LENGTH
+            more = {"text": reply.message.text, "cut_off": cut_off}
+            return prompt.render("again", {**values, **more})
+
+        return Dialogue(
+            self.protocol(specs),
+            opening=(
+                Message(role="system", text=prompt.render("system", values)),
+                Message(role="user", text=prompt.render("user", values)),
+            ),
+            again=again,
+            output_fields=output_fields,
+            max_turns=whole("max_turns", self.max_turns, least=1),
+        ).steps()
+
+    def _client(self) -> ModelClient:
+        if self.client is not None:
+            return self.client
+        return make_client(self.model, parameters_of(self._settings()), self._connection())
+
+    def _connection(self) -> Connection:
+        return connection_of(self._settings())
+
+    def _prompt(self) -> Prompt:
+        return load_prompt(self.name, self.prompt)
+
+    def _settings(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in settings_of(type(self))}
+
+
+def settings_of(kind: type[ModelAgent]) -> tuple[str, ...]:
+    """Return the names of the settings that an agent takes."""
+    return tuple(one.name for one in fields(kind) if one.name not in NOT_SETTINGS)

@@ -1,0 +1,83 @@
+"""The reference agents as `--agent` names them: `function-calling:PROVIDER/MODEL` and its like."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from pytest_sopbench._core.model.protocols import AgentContext, AgentSource
+from pytest_sopbench.errors import AgentSpecError
+
+from .function_calling import FunctionCalling
+from .model_agent import ModelAgent, settings_of
+from .react import ReAct
+
+KINDS: Final[Mapping[str, type[ModelAgent]]] = {
+    "function-calling": FunctionCalling,
+    "react": ReAct,
+}
+_LATE: Final = "env:"
+
+
+class ModelAgentSource:
+    """Specs of the form `KIND:PROVIDER/MODEL`."""
+
+    form = " or ".join(f"{kind}:PROVIDER/MODEL" for kind in KINDS)
+
+    def claims(self, spec: str) -> bool:
+        return spec.partition(":")[0] in KINDS
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        """Return a class that is made once for each run, as one of a user's would be."""
+        kind, _, model = spec.partition(":")
+        arguments = context.options.arguments
+        known = settings_of(KINDS[kind])
+        for name in arguments:
+            if name not in known:
+                raise _unknown(spec, name, known)
+        made = _configured(KINDS[kind], model, context)
+        try:
+            # Whatever is wrong with the settings is wrong with every run.
+            made(**_known_values(arguments))
+        except AgentSpecError as error:
+            msg = f"agent {spec!r}: {error.message}"
+            raise AgentSpecError(msg, hint=error.hint) from None
+        return made
+
+
+def _known_values(arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments as a run is given them; a variable that is missing is found later."""
+    held = {
+        name: os.environ.get(one.removeprefix(_LATE)) if one.startswith(_LATE) else one
+        for name, one in arguments.items()
+    }
+    return {name: one for name, one in held.items() if one is not None}
+
+
+def _configured(kind: type[ModelAgent], name: str, context: AgentContext) -> type[ModelAgent]:
+    """Return the agent with defaults that fit the session."""
+    options = context.options
+
+    @dataclass(frozen=True, kw_only=True)
+    class Configured(kind):  # type: ignore[valid-type,misc] # a class is chosen by the spec
+        model: str = name
+        # A run that is made again, each of whose requests is made again, takes for ever.
+        max_retries: float | str | None = 0 if options.retries else kind.max_retries
+        connections: float | str | None = max(int(kind.connections or 1), options.in_flight)
+
+    Configured.__name__ = Configured.__qualname__ = kind.__name__
+    return Configured
+
+
+def _unknown(spec: str, name: str, known: tuple[str, ...]) -> AgentSpecError:
+    near = get_close_matches(name, known, n=1)
+    told = f"did you mean {near[0]}? " if near else ""
+    msg = f"agent {spec!r}: it has no argument {name!r}"
+    return AgentSpecError(msg, hint=f"{told}it takes {', '.join(known)}")
+
+
+SOURCES: Final[tuple[AgentSource, ...]] = (ModelAgentSource(),)
+"""The kinds of agent spec that this room knows."""

@@ -1,0 +1,113 @@
+"""What a competent model would say next."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest_sopbench
+from pytest_sopbench import ToolError
+
+from .seen import Call, Seen
+
+PROCEDURES = {"DG-SOP-014": "dangerous_goods"}
+
+
+@dataclass
+class Move:
+    """What the model does: calls, or a text."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    stop: str = "end"
+
+
+class NeededError(Exception):
+    """A call has to be made before the procedure can go on."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(call.name)
+        self.call = call
+
+
+class LostError(Exception):
+    """The conversation lacks what the procedure needs."""
+
+
+def next_move(seen: Seen) -> Move:
+    """Follow the procedure that the conversation holds, from its beginning to where it is."""
+    try:
+        answer = _policy(seen)(seen.inputs, _Caller(seen))
+    except NeededError as needed:
+        return Move(calls=(needed.call,))
+    except LostError as lost:
+        return Move(text=f"I cannot go on: {lost}.")
+    except KeyError as missing:
+        return Move(text=f"I cannot go on: the task does not say its {missing.args[0]}.")
+    return Move(text=_answer(seen, answer))
+
+
+class _Caller:
+    """Answers the policy's calls from the results that the conversation holds."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._left = [*seen.calls]
+
+    def __call__(self, name: str, **arguments: Any) -> Any:
+        if name not in self._seen.tools:
+            msg = f"I was offered no tool {name}"
+            raise LostError(msg)
+        known = self._seen.tools[name]["properties"]
+        given = {key: value for key, value in arguments.items() if key in known}
+        for call in self._left:
+            if call.name == name and call.arguments == given:
+                self._left.remove(call)
+                return _result(call)
+        raise NeededError(Call(name, given))
+
+
+def _result(call: Call) -> Any:
+    try:
+        result = json.loads(call.result)
+    except ValueError:
+        msg = f"I was given no result of {call.name}"
+        raise LostError(msg) from None
+    if "error" in result:
+        raise ToolError(result["error"])
+    return result
+
+
+def _policy(seen: Seen) -> Callable[[Mapping[str, Any], Any], Mapping[str, Any]]:
+    for number, domain in PROCEDURES.items():
+        if number in seen.text:
+            return _load(domain)
+    msg = "I was given no procedure"
+    raise LostError(msg)
+
+
+@cache
+def _load(domain: str) -> Any:
+    path = Path(pytest_sopbench.__file__).parent / "bundled" / domain / "policy.py"
+    spec = importlib.util.spec_from_file_location(f"stub_policy_{domain}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.decide
+
+
+def _answer(seen: Seen, answer: Mapping[str, Any]) -> str:
+    named = {name: value for name, value in answer.items() if name in seen.text}
+    if not named:
+        # Nobody said what the result is to be called.
+        return f"The procedure leads to this: {', '.join(map(str, answer.values()))} it is."
+    told = f"<final_output>{json.dumps(named)}</final_output>"
+    if seen.native:
+        return f"All clauses are worked through.\n{told}"
+    return f"Thought: all clauses are worked through\nFinal Answer: {told}"
