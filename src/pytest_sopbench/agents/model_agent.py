@@ -65,6 +65,9 @@ class ModelAgent:
     name: ClassVar[str] = ""
     """Of the agent's own prompt."""
 
+    prompt_hash: ClassVar[str] = ""
+    """What changes with the text of the prompt; of each agent that was made."""
+
     def __post_init__(self) -> None:
         if self.client is None and not self.model:
             msg = f"{type(self).__name__}: neither a model nor a client is given"
@@ -72,12 +75,7 @@ class ModelAgent:
         whole("max_turns", self.max_turns, least=1)
         # Whatever is wrong is said before the first run.
         self._client()
-        self._prompt()
-
-    @property
-    def prompt_hash(self) -> str:
-        """What changes with the text of the prompt."""
-        return self._prompt().hash
+        object.__setattr__(self, "prompt_hash", self._prompt().hash)
 
     def execute(
         self,

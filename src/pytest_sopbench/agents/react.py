@@ -43,7 +43,7 @@ class TextProtocol:
         # What was cut off goes back to nobody, so the reply is told anew and not as it came.
         return Turn(
             message=Message(role="assistant", text=read.text),
-            text=read.text,
+            text=read.beside,
             requests=read.requests,
             complaint=read.complaint,
             notes=read.notes,

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from .conversation import ToolRequest
@@ -29,9 +30,13 @@ NO_NAME: Final = "The Action names no tool. Write `Action: NAME` with the name o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadActions:
-    """The actions of one reply, and its text up to where the model began to invent results."""
+    """The actions of one reply, and its text up to where the model began to invent results.
+
+    `beside` is what stands beside the actions: an answer there is one, and their inputs are none.
+    """
 
     text: str
+    beside: str
     requests: tuple[ToolRequest, ...] = ()
     complaint: str = ""
     notes: tuple[str, ...] = ()
@@ -56,7 +61,21 @@ def read_actions(text: str, without_input: Collection[str] = ()) -> ReadActions:
             complaint = complaint if request.name else NO_NAME
         elif _kind(label) == "actioninput" and not _follows_action(labels, place):
             complaint = NO_ACTION
-    return ReadActions(text=text, requests=tuple(requests), complaint=complaint, notes=notes)
+    return ReadActions(
+        text=text,
+        beside=_beside(text, labels),
+        requests=tuple(requests),
+        complaint=complaint,
+        notes=notes,
+    )
+
+
+def _beside(text: str, labels: list[re.Match[str]]) -> str:
+    kept = [text[: labels[0].start()] if labels else text]
+    for label, following in zip_longest(labels, labels[1:]):
+        if _kind(label) not in ("action", "actioninput"):
+            kept.append(text[label.start() : following.start() if following else len(text)])
+    return "".join(kept)
 
 
 def _kind(label: re.Match[str]) -> str:

@@ -41,7 +41,7 @@ class ModelAgentSource:
         made = _configured(KINDS[kind], model, context)
         try:
             # Whatever is wrong with the settings is wrong with every run.
-            made(**_known_values(arguments))
+            made.prompt_hash = made(**_known_values(arguments)).prompt_hash
         except AgentSpecError as error:
             msg = f"agent {spec!r}: {error.message}"
             raise AgentSpecError(msg, hint=error.hint) from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from .competent import Move
 from .seen import Call, Seen, in_text, read
-from .spoken import BadRequestError, action_text
+from .spoken import action_text, refuse
 
 STOPS = {"end": "stop", "length": "length", "filter": "content_filter", "refusal": "stop"}
 
@@ -40,13 +40,13 @@ def _check(messages: list[dict[str, Any]]) -> None:
     for message in messages:
         if message["role"] == "tool":
             if message["tool_call_id"] not in waiting:
-                raise BadRequestError("a tool message answers no tool call")
+                refuse("a tool message answers no tool call")
             waiting.remove(message["tool_call_id"])
         elif waiting:
-            raise BadRequestError("tool calls are not answered")
+            refuse("tool calls are not answered")
         waiting |= {call["id"] for call in message.get("tool_calls") or ()}
     if waiting:
-        raise BadRequestError("tool calls are not answered")
+        refuse("tool calls are not answered")
 
 
 def reply(move: Move, asked: Seen, body: dict[str, Any], number: int) -> dict[str, Any]:

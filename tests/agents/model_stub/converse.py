@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from .competent import Move
 from .seen import Call, Seen, in_text
-from .spoken import BadRequestError, action_text
+from .spoken import action_text, refuse
 
 STOPS = {
     "end": "end_turn",
@@ -48,21 +49,21 @@ def _text(message: dict[str, Any]) -> str:
 def _check(messages: list[dict[str, Any]], has_tools: bool) -> None:
     roles = [one["role"] for one in messages]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
-        raise BadRequestError(f"roles must alternate, and a user must speak last: {roles}")
-    for before, after in zip(messages, messages[1:], strict=False):
+        refuse(f"roles must alternate, and a user must speak last: {roles}")
+    for before, after in pairwise(messages):
         uses = [block["toolUse"] for block in before["content"] if "toolUse" in block]
         results = [one["toolResult"] for one in after["content"] if "toolResult" in one]
         if [one["toolUseId"] for one in uses] != [one["toolUseId"] for one in results]:
-            raise BadRequestError("toolUse without its toolResult in the next message")
+            refuse("toolUse without its toolResult in the next message")
         if uses and not has_tools:
-            raise BadRequestError("toolConfig must be given where there are toolUse blocks")
+            refuse("toolConfig must be given where there are toolUse blocks")
         if uses and "reasoningContent" not in before["content"][0]:
-            raise BadRequestError("the reasoning before a toolUse must come back")
+            refuse("the reasoning before a toolUse must come back")
     for message in messages:
         if not message["content"] or any(
             not one.get("text", "-").strip() for one in message["content"]
         ):
-            raise BadRequestError("a message is blank")
+            refuse("a message is blank")
 
 
 def reply(move: Move, asked: Seen, body: dict[str, Any], number: int) -> dict[str, Any]:

@@ -31,8 +31,20 @@ class Fault:
 
 def erring(kind: str, seen: Seen) -> Move:
     """What the model says with that fault."""
-    move = next_move(seen)
-    return FAULTS[kind](move)
+    if kind == "all_at_once":
+        return Move(calls=tuple(expected_calls(seen)))
+    return FAULTS[kind](next_move(seen))
+
+
+def expected_calls(seen: Seen) -> list[Call]:
+    """Return the scores that the procedure asks for, all of them at once."""
+    first = next_move(seen).calls
+    others = [name for name in seen.tools if "score" in name and name != first[0].name]
+    return [*first, *(_call_of(seen, name) for name in others)]
+
+
+def _call_of(seen: Seen, name: str) -> Call:
+    return Call(name, {key: seen.inputs[key] for key in seen.tools[name]["properties"]})
 
 
 def _malformed(move: Move) -> Move:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .competent import Move
 from .seen import Call, Seen, in_text, read
-from .spoken import BadRequestError, action_text
+from .spoken import action_text, refuse
 
 REASONS = {"length": "max_output_tokens", "filter": "content_filter"}
 
@@ -45,9 +45,9 @@ def _check(items: list[dict[str, Any]]) -> None:
             number = item["id"].removeprefix("fc_").partition("_")[0]
             reasoning = reasoned.get(f"rs_{number}")
             if reasoning is None or reasoning["encrypted_content"] != f"sealed {number}":
-                raise BadRequestError("a function call came without its required reasoning item")
+                refuse("a function call came without its required reasoning item")
             if item["call_id"] not in answered:
-                raise BadRequestError("no output for a function call")
+                refuse("no output for a function call")
 
 
 def reply(move: Move, asked: Seen, body: dict[str, Any], number: int) -> dict[str, Any]:

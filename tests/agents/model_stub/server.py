@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from . import chat, converse, responses
 from .competent import next_move
@@ -61,7 +61,14 @@ class Stub(ThreadingHTTPServer):
         """Have something go wrong, in the first requests of each task or in all of them."""
         self.faults.append(Fault(kind, when, first))
 
-    def __enter__(self) -> Stub:
+    def reset(self) -> None:
+        """Forget what was asked and what goes wrong, and let go of whoever still waits."""
+        with self.lock:
+            self.closing.set()
+            self.closing = threading.Event()
+            self.requests, self.faults = [], []
+
+    def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, daemon=True).start()
         return self
 
@@ -89,7 +96,9 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length))
         path = urllib.parse.unquote(self.path)
         with self.server.lock:
-            self.server.requests.append(Request(path, dict(self.headers), body))
+            self.server.requests.append(
+                Request(path, {name.lower(): one for name, one in self.headers.items()}, body)
+            )
             number = len(self.server.requests)
         api = next((api for form, api in APIS.items() if re.fullmatch(form, path)), None)
         if api is None:

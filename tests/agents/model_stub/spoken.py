@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NoReturn
 
 from .competent import Move
 from .seen import Seen
@@ -10,6 +11,11 @@ from .seen import Seen
 
 class BadRequestError(Exception):
     """A request that the provider itself would refuse."""
+
+
+def refuse(why: str) -> NoReturn:
+    """Say what is wrong with a request."""
+    raise BadRequestError(why)
 
 
 def action_text(move: Move, asked: Seen) -> str:

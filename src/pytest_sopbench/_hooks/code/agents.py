@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,12 @@ class Agents:
             except SopbenchError as error:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
+            prompt = getattr(agent, "prompt_hash", None)
+            if isinstance(prompt, str) and prompt:
+                # What a model is told is a part of what is tested, as the SOP is.
+                known = self._sop.recorded.get("prompts")
+                before = known if isinstance(known, Mapping) else {}
+                self._sop.recorded["prompts"] = {**before, name: prompt}
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
         return self._callers[id(agent)][1]

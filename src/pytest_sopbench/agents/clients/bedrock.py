@@ -18,11 +18,11 @@ from pytest_sopbench.agents.conversation import (
 )
 from pytest_sopbench.agents.sdk import load_sdk
 from pytest_sopbench.agents.settings import Connection
-from pytest_sopbench.errors import AgentSpecError
+from pytest_sopbench.errors import AgentSpecError, Unavailable
 
 from .in_thread import in_thread
 from .scrub import scrubbed
-from .shared import shared
+from .shared import environment, shared
 
 _NAMES: Final = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens"}
 _STOPS: Final = {
@@ -49,7 +49,8 @@ class Bedrock:
         self._model = model
         self._parameters = {_NAMES[name]: value for name, value in parameters.items()}
         make = partial(_make, connection)
-        self._client, self._secrets = shared(("bedrock", connection), make)
+        key = ("bedrock", connection, environment("AWS_"))
+        self._client, self._secrets = shared(key, make)
 
     def complete(self, request: ModelRequest) -> Reply:
         with scrubbed(self._secrets):
@@ -143,6 +144,10 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _reply(response: Mapping[str, Any]) -> Reply:
+    if "stopReason" not in response:
+        # botocore takes a body that breaks off for one that is empty.
+        msg = "bedrock: the connection broke off within the response"
+        raise Unavailable(msg)
     blocks = [
         # What is blank is refused where it goes back.
         block

@@ -12,7 +12,7 @@ from pytest_sopbench.agents.sdk import load_sdk
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError
 
-from .shared import shared, shared_on_loop
+from .shared import environment, shared, shared_on_loop
 
 NO_KEY: Final = "no-key"
 """What a server of one's own is sent where no key is set; most ask for none."""
@@ -26,14 +26,15 @@ class OpenAISdk:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._sdk = load_sdk("openai")
+        self._key = ("openai", connection, environment("OPENAI_"))
 
     @property
     def client(self) -> Any:
-        return shared(("openai", self._connection), partial(self._make, "OpenAI"))
+        return shared(self._key, partial(self._make, "OpenAI"))
 
     @property
     def aclient(self) -> Any:
-        return shared_on_loop(("openai", self._connection), partial(self._make, "AsyncOpenAI"))
+        return shared_on_loop(self._key, partial(self._make, "AsyncOpenAI"))
 
     @property
     def secrets(self) -> Collection[str]:

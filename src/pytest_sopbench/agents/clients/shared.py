@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Any
@@ -11,6 +12,14 @@ from weakref import WeakKeyDictionary
 _making = Lock()
 _made: dict[Hashable, Any] = {}
 _made_on: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Any]] = WeakKeyDictionary()
+
+
+def environment(*prefixes: str) -> Hashable:
+    """Return what an SDK reads in the environment, as a part of a key: it may change in a process.
+
+    It holds secrets, so it is kept and compared, and never shown.
+    """
+    return frozenset(item for item in os.environ.items() if item[0].startswith(prefixes))
 
 
 def shared(key: Hashable, make: Callable[[], Any]) -> Any:
