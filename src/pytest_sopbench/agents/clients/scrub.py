@@ -8,12 +8,17 @@ from contextlib import contextmanager
 from typing import Final
 
 MASK: Final = "***"
-_USER_INFO: Final = re.compile(r"(?<=://)[^/\s@\"']+@")
+_SENT: Final = (
+    re.compile(r"(?<=://)[^/\s@\"']+(?=@)"),
+    re.compile(r"\bBearer\s+[^\s\"',]+"),
+    re.compile(r"\bAWS4-HMAC-SHA256\b.*?Signature=[0-9a-f]+", re.DOTALL),
+)
+"""What a client sends to show who it is: in URLs, and in headers."""
 
 
 @contextmanager
 def scrubbed(secrets: Collection[str]) -> Generator[None, None, None]:
-    """Let errors pass with every secret, and every password in a URL, replaced."""
+    """Let errors pass with every secret, password in a URL and header of authorization masked."""
     try:
         yield
     except Exception as error:
@@ -41,4 +46,6 @@ def _masked(part: object, secrets: Collection[str]) -> object:
         return part
     for secret in secrets:
         part = part.replace(secret, MASK)
-    return _USER_INFO.sub(f"{MASK}@", part)
+    for sent in _SENT:
+        part = sent.sub(MASK, part)
+    return part

@@ -1,0 +1,70 @@
+"""The how-to page on models and the reference page: their commands print what they show."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench.agents import FunctionCalling, ReAct
+from pytest_sopbench.agents.clients import PROVIDERS
+from pytest_sopbench.agents.model_agent import settings_of
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "how-to" / "test-a-model.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "reference" / "reference-agents.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`$\n].*\n)+)", PAGE, re.MULTILINE)
+
+
+def pattern_of(shown: str) -> str:
+    """Return what the output must hold; `...` stands for any lines, or for a part of one."""
+    lines = [re.sub("={3,}", "===", line) for line in shown.splitlines() if line != "..."]
+    return "(?s:.*)".join(re.escape(line).replace(r"\.\.\.", ".*") for line in lines)
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[str(n) for n in range(len(COMMANDS))])
+def test_a_command_prints_what_the_page_shows(
+    pytester: pytest.Pytester, stub: Any, monkeypatch: pytest.MonkeyPatch, command: str, shown: str
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
+    for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
+        # The fixture of the last part would stand for the agents of all others.
+        if "test_goods.py" in command:
+            (pytester.path / name).write_text(code, encoding="utf-8")
+    arguments = shlex.split(command.replace("http://localhost:11434", stub.url))
+
+    result = pytester.runpytest_inprocess(*arguments)
+
+    told = "\n".join([*result.outlines, *result.errlines])
+    assert re.search(pattern_of(shown), re.sub("={3,}", "===", told)), told
+
+
+def test_the_page_has_an_example_of_everything() -> None:
+    assert 7 == len(COMMANDS)
+
+
+def test_the_reference_names_every_setting_with_who_takes_it() -> None:
+    rows = re.findall(r"^\| (`.*?) \|.*\| (\w+) \| (\w+) \| (\w+) \|$", REFERENCE, re.MULTILINE)
+    takes = {
+        name: [answer == "yes" for answer in answers]
+        for names, *answers in rows
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    everywhere = {"timeout", "max_retries", "connections", "max_turns", "prompt"}
+
+    assert {*settings_of(FunctionCalling)} == {*settings_of(ReAct)} == takes.keys()
+    for name, answers in takes.items():
+        known = [name in kind.takes or name in everywhere for kind in PROVIDERS.values()]
+        assert known == answers, name
+
+
+def test_the_client_of_the_reference_page_works(desk: Any) -> None:
+    (code,) = re.findall(r"# file: shouting.py\n(.*?)```", REFERENCE, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 - the page's own example is what is tested
+
+    assert "correct" == desk.run(names["agent"]).verdict.outcome.value

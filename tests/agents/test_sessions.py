@@ -1,0 +1,219 @@
+"""The agents in whole sessions, as a user starts them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+KEPT = "kept.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def as_a_user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, stub: Any) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench -pxdist")
+
+
+def session(pytester: pytest.Pytester, agent: str, *options: str) -> pytest.RunResult:
+    return pytester.run(
+        sys.executable,
+        "-m",
+        "pytest",
+        "--sop-domain=dangerous_goods",
+        f"--agent={agent}",
+        "--sop-concurrency=32",
+        f"--sop-save={KEPT}",
+        *options,
+    )
+
+
+def told(result: pytest.RunResult) -> str:
+    return "\n".join([*result.outlines, *result.errlines])
+
+
+def saved(pytester: pytest.Pytester) -> list[dict[str, Any]]:
+    lines = (pytester.path / KEPT).read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "function-calling:openai/m",
+        "react:bedrock/m",
+    ],
+)
+def test_a_competent_model_is_right_on_the_whole_domain(
+    pytester: pytest.Pytester, stub: Any, agent: str
+) -> None:
+    result = session(pytester, agent)
+
+    assert "327 of 327 correct" in told(result), told(result)
+    assert 0 == result.ret
+    runs = [line for line in saved(pytester) if line["type"] == "run"]
+    assert {(100, 20)} == {
+        (
+            run["usage"]["input_tokens"] // run["usage"]["model_calls"],
+            run["usage"]["output_tokens"] // run["usage"]["model_calls"],
+        )
+        for run in runs
+    }
+    assert len(stub.requests) == sum(run["usage"]["model_calls"] for run in runs)
+
+
+def test_an_erring_model_and_a_bad_provider_cost_what_arithmetic_says(
+    pytester: pytest.Pytester, stub: Any, goods: Any
+) -> None:
+    """Of every ten tasks one is refused, one wrong, one without an answer and one unavailable."""
+    kinds = {0: "refusal", 1: "wrong", 2: "prose", 3: "500"}
+    place = {task.id: number % 10 for number, task in enumerate(goods.tasks)}
+    for digit, kind in kinds.items():
+        stub.err(kind, when=lambda seen, digit=digit: place.get(seen.task) == digit)
+    # Each task is refused once, which the session's own retry makes good.
+    stub.err("429", when=lambda seen: place.get(seen.task) == 9, first=1)
+    counts = [sum(one % 10 == digit for one in range(60)) for digit in range(10)]
+
+    result = session(
+        pytester, "function-calling:openai/m", "--sop-limit=60", "-o", "sop_retries=1", "--tb=no"
+    )
+
+    ended = [line["outcome"] for line in saved(pytester) if line["type"] == "run"]
+    assert {
+        "error": counts[0],
+        "wrong": counts[1],
+        "no_answer": counts[2],
+        "unavailable": counts[3],
+        "correct": sum(counts[4:]),
+    } == {outcome: ended.count(outcome) for outcome in set(ended)}
+    assert 1 == result.ret
+
+
+def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> None:
+    result = session(
+        pytester,
+        "react:openai/m",
+        "--sop-limit=2",
+        "--sop-agent-arg=temperature=0.25",
+        "--sop-agent-arg=seed=11",
+    )
+
+    header = saved(pytester)[0]
+    assert 0 == result.ret, told(result)
+    assert {"temperature": "0.25", "seed": "11"} == header["agent_args"]
+    assert 16 == len(header["options"]["prompts"]["react:openai/m"])
+    assert (0.25, 11) == (stub.requests[0].body["temperature"], stub.requests[0].body["seed"])
+
+
+@pytest.mark.parametrize(
+    ("agent", "argument", "lines"),
+    [
+        pytest.param(
+            "function-calling:openai/m",
+            "temprature=1",
+            ["*it has no argument 'temprature'", "did you mean temperature? it takes *max_turns,*"],
+            id="unknown-argument",
+        ),
+        pytest.param(
+            "react:bedrock/m",
+            "seed=1",
+            ["*agent 'react:bedrock/m': *'seed': bedrock does not take it", "it takes *region*"],
+            id="not-of-this-provider",
+        ),
+        pytest.param(
+            "react:openai/m", "top_p=much", ["*top_p=much: it must be a number*"], id="no-number"
+        ),
+        pytest.param(
+            "react:openai/m", "prompt=none.md", ["*none.md: No such file*"], id="no-prompt"
+        ),
+        pytest.param(
+            "react:claude", "top_p=1", ["*provider or the model is missing"], id="no-provider"
+        ),
+        pytest.param(
+            "react:opnai/m", "top_p=1", ["*no provider 'opnai'", "did you mean openai*"], id="near"
+        ),
+        pytest.param(
+            "stepwise:openai/m",
+            "top_p=1",
+            ["*form stepwise: are not available*", "*function-calling:PROVIDER/MODEL*"],
+            id="later",
+        ),
+    ],
+)
+def test_what_cannot_be_is_a_usage_error_before_the_first_run(
+    pytester: pytest.Pytester, stub: Any, agent: str, argument: str, lines: list[str]
+) -> None:
+    result = pytester.runpytest_inprocess(
+        "--sop-domain=dangerous_goods", f"--agent={agent}", f"--sop-agent-arg={argument}"
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(lines)
+    assert [] == stub.requests
+
+
+def test_a_project_may_build_the_agent_itself(pytester: pytest.Pytester, stub: Any) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_sopbench.agents import FunctionCalling
+
+        @pytest.fixture(scope="session")
+        def sop_agent():
+            return FunctionCalling(model="openai/m", temperature=0)
+        """
+    )
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.sop(domain="dangerous_goods")
+        def test_goods(sop_run):
+            sop_run.assert_correct()
+            sop_run.assert_contract()
+        """
+    )
+
+    result = pytester.run(sys.executable, "-m", "pytest", "-q", "-k", "P_95473")
+
+    assert 0 == result.ret, told(result)
+    assert 0 == stub.requests[0].body["temperature"]
+
+
+def test_no_key_stands_in_anything_that_a_session_leaves(
+    pytester: pytest.Pytester, stub: Any, secrets: tuple[str, ...]
+) -> None:
+    """The stub quotes the key that it was sent, as servers do where they refuse one."""
+    stub.err("401", when=lambda seen: seen.task == "P_95473")
+    found: list[str] = []
+    for agent in ("function-calling:openai/m", "react:bedrock/m"):
+        result = session(
+            pytester,
+            agent,
+            "--sop-limit=3",
+            f"--sop-save={agent.partition(':')[0]}.jsonl",
+            "--sop-report=md=page.md",
+            "--junitxml=junit.xml",
+            "-o",
+            "sop_traces=all",
+            "-vv",
+        )
+        assert "2 of 3 correct" in told(result), told(result)
+        texts = {"terminal": told(result)}
+        texts |= {
+            str(path.relative_to(pytester.path)): path.read_text(errors="replace")
+            for path in pytester.path.rglob("*")
+            if path.is_file()
+        }
+        assert any("traces" in name for name in texts)
+        found += [
+            f"{name}: {secret}"
+            for name, text in texts.items()
+            for secret in (*secrets, "Bearer", "AWS4-HMAC", "Authorization")
+            if secret in text
+        ]
+
+    assert [] == found
+    assert secrets[0] in stub.requests[0].headers["authorization"]
