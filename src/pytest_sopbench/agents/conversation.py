@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
 Role = Literal["system", "user", "assistant", "tool"]
+
+
+def as_object(value: object) -> dict[str, Any] | None:
+    """Return a JSON object as one, and `None` for every other value."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 class StopReason(StrEnum):

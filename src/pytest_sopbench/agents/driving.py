@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from pytest_sopbench.errors import ClosedToolboxError, ToolError, TurnLimitError
 
-from .conversation import Message, ModelClient, ModelRequest, ToolRequest, ToolResult
+from .conversation import Message, ModelClient, ModelRequest, ToolRequest, ToolResult, as_object
 from .dialogue import Came, Finding, Step
 
 
@@ -108,8 +108,8 @@ def _shown(message: Message) -> dict[str, object]:
 
 
 def _called(tools: RunTools, request: ToolRequest) -> ToolResult:
-    arguments = request.arguments
-    if not isinstance(arguments, dict):
+    arguments = as_object(request.arguments)
+    if arguments is None:
         return _refused(tools, request)
     try:
         return _served(request, tools.call(request.name, **_named(arguments)))
@@ -127,8 +127,8 @@ async def _called_together(
 
 
 async def _acalled(tools: RunTools, request: ToolRequest) -> ToolResult:
-    arguments = request.arguments
-    if not isinstance(arguments, dict):
+    arguments = as_object(request.arguments)
+    if arguments is None:
         return _refused(tools, request)
     try:
         return _served(request, await tools.acall(request.name, **_named(arguments)))
@@ -158,7 +158,8 @@ def _fault(arguments: object) -> str:
 
 
 def _served(request: ToolRequest, value: Any) -> ToolResult:
-    content: Mapping[str, Any] = value if isinstance(value, dict) else {"result": value}
+    served = as_object(value)
+    content = {"result": value} if served is None else served
     return ToolResult(request=request, content=content, failed=False)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
 
-from .conversation import ToolRequest
+from .conversation import ToolRequest, as_object
 
 _MARK: Final = r"^[ \t>#*_`-]*"
 _LABEL: Final = re.compile(
@@ -127,4 +127,5 @@ def _python(said: str) -> Any:
         read = ast.literal_eval(whole)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return said.strip().strip("`").strip()
-    return read if isinstance(read, dict) else said.strip()
+    found = as_object(read)
+    return said.strip() if found is None else found

@@ -148,12 +148,10 @@ def _reply(response: Mapping[str, Any]) -> Reply:
         # botocore takes a body that breaks off for one that is empty.
         msg = "bedrock: the connection broke off within the response"
         raise Unavailable(msg)
-    blocks = [
-        # What is blank is refused where it goes back.
-        block
-        for block in (response.get("output") or {}).get("message", {}).get("content", ())
-        if block.get("text", "-").strip()
-    ]
+    output: dict[str, Any] = response.get("output") or {}
+    said: list[dict[str, Any]] = output.get("message", {}).get("content", [])
+    # What is blank is refused where it goes back.
+    blocks = [block for block in said if block.get("text", "-").strip()]
     text = "\n".join(block["text"] for block in blocks if "text" in block)
     requests = tuple(
         ToolRequest(id=use["toolUseId"], name=use["name"], arguments=use.get("input"))

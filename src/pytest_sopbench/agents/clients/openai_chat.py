@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench.agents.conversation import (
     Message,
@@ -13,6 +13,7 @@ from pytest_sopbench.agents.conversation import (
     Reply,
     StopReason,
     ToolRequest,
+    as_object,
 )
 from pytest_sopbench.agents.settings import Connection
 
@@ -86,7 +87,8 @@ def _spoken(message: Message) -> Iterator[dict[str, Any]]:
 
 def _reply(completion: Any) -> Reply:
     data: dict[str, Any] = completion.to_dict(mode="json", warnings=False)
-    choice: dict[str, Any] = next(iter(data.get("choices") or ()), {})
+    choices: list[dict[str, Any]] = data.get("choices") or [{}]
+    choice = choices[0]
     said: dict[str, Any] = choice.get("message") or {}
     text = _text(said.get("content"))
     calls: list[dict[str, Any]] = said.get("tool_calls") or []
@@ -122,13 +124,14 @@ def read_arguments(text: object) -> object:
         read: object = json.loads(text) if isinstance(text, str) else text
     except ValueError:
         return text
-    return read if isinstance(read, dict) else text
+    found = as_object(read)
+    return text if found is None else found
 
 
 def _text(content: object) -> str:
     if isinstance(content, list):
-        parts: list[Any] = content
-        return "".join(str(one.get("text") or "") for one in parts if isinstance(one, dict))
+        parts = map(as_object, cast("list[object]", content))
+        return "".join(str(one.get("text") or "") for one in parts if one is not None)
     return content if isinstance(content, str) else ""
 
 

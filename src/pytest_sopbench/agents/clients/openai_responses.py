@@ -95,7 +95,7 @@ def _reply(response: Any) -> Reply:
     if data.get("status") == "failed":
         raise _failure(data.get("error") or {})
     items: list[dict[str, Any]] = data.get("output") or []
-    parts = [
+    parts: list[dict[str, Any]] = [
         part
         for item in items
         if item.get("type") == "message"
@@ -103,7 +103,8 @@ def _reply(response: Any) -> Reply:
     ]
     refusal = _joined(parts, "refusal", "refusal")
     requests = tuple(_request(item) for item in items if item.get("type") == "function_call")
-    reason = (data.get("incomplete_details") or {}).get("reason")
+    incomplete: dict[str, Any] = data.get("incomplete_details") or {}
+    reason = incomplete.get("reason")
     stop = StopReason.TOOL_REQUESTS if requests else StopReason.END
     return Reply(
         message=Message(
