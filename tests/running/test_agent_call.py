@@ -275,3 +275,10 @@ def test_what_cannot_be_called_as_an_agent_is_refused_at_set_up(
 ) -> None:
     with pytest.raises(AgentSpecError, match=said):
         AgentCaller(agent, arguments, environment={})
+
+
+def test_an_unknown_argument_is_told_with_those_that_there_are() -> None:
+    def agent(inputs: Any, model: str = "m", seed: int = 0) -> None: ...
+
+    with pytest.raises(AgentSpecError, match="of that name\nit may be given model, seed"):
+        AgentCaller(agent, {"mode": "x"})

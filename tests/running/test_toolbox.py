@@ -11,7 +11,13 @@ import pytest
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._running.tools.call_log import REFUSALS
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
-from pytest_sopbench.errors import RunOverError, ToolError, ToolSpecError, UnknownToolError
+from pytest_sopbench.errors import (
+    ClosedToolboxError,
+    RunOverError,
+    ToolError,
+    ToolSpecError,
+    UnknownToolError,
+)
 
 
 def test_a_call_is_recorded_with_its_result_and_times(bench: Any) -> None:
@@ -265,3 +271,21 @@ def test_approvals_are_kept_with_their_time(bench: Any) -> None:
 def test_a_tool_that_nothing_serves_is_a_fault_of_the_set_up(bench: Any) -> None:
     with pytest.raises(ToolSpecError, match="nothing serves the tools get_score, send_letter"):
         ToolboxFactory(bench.domain(lookups={}))
+
+
+def test_notes_of_an_agent_are_kept_up_to_a_limit(bench: Any) -> None:
+    toolbox = bench.toolbox()
+
+    toolbox.tools.report(notes="asked again")
+    toolbox.tools.report(notes=["x" * 1000, *map(str, range(100))])
+    toolbox.tools.report(notes="too late")
+
+    assert ("asked again", "x" * 300, "0") == toolbox.notes[:3]
+    assert 20 == len(toolbox.notes)
+
+
+def test_a_closed_toolbox_says_so_by_the_type_of_its_error(bench: Any) -> None:
+    toolbox = bench.toolbox(max_calls=0)
+
+    with pytest.raises(ClosedToolboxError, match="limit of 0 tool calls"):
+        toolbox.tools.call("get_score", parcel_id="PX1")

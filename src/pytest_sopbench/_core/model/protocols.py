@@ -71,9 +71,9 @@ class AgentSource(Protocol):
         """How its specs are written, for messages."""
         ...
 
-    def claims(self, spec: str) -> bool: ...
+    def claims(self, spec: str, /) -> bool: ...
 
-    def resolve(self, spec: str, context: AgentContext) -> object:
+    def resolve(self, spec: str, context: AgentContext, /) -> object:
         """Return the object that the spec names; no run is made.
 
         Raises:

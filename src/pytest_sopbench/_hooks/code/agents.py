@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.protocols import AgentOptions
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.agents.caller import AgentCaller
@@ -110,7 +111,7 @@ class Agents:
             if isinstance(prompt, str) and prompt:
                 # What a model is told is a part of what is tested, as the SOP is.
                 known = self._sop.recorded.get("prompts")
-                before = known if isinstance(known, Mapping) else {}
+                before: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
                 self._sop.recorded["prompts"] = {**before, name: prompt}
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
