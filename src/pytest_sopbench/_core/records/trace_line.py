@@ -7,7 +7,6 @@ down sees to it that nothing in it must be.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.model.trace import (
@@ -25,8 +24,22 @@ from pytest_sopbench._core.model.trace import (
 
 
 def trace_to_json(trace: Trace) -> dict[str, Any]:
-    """Return a value that `json` takes; enumerations are texts by themselves."""
-    return asdict(trace)
+    """Return a value that `json` takes; enumerations are texts by themselves.
+
+    The JSON values in it are those of the trace, and no copies.
+    """
+    # Not `asdict`, which copies every value it meets: this is done once for each run.
+    return _parts(trace)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    return {name: _part(getattr(value, name)) for name in value.__dataclass_fields__}
+
+
+def _part(part: Any) -> Any:
+    if type(part) is tuple:
+        return [_part(one) for one in part]
+    return _parts(part) if hasattr(part, "__dataclass_fields__") else part
 
 
 def trace_from_json(data: Mapping[str, Any]) -> Trace:
