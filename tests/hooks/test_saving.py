@@ -174,7 +174,7 @@ def test_what_cannot_be_written_is_told_before_the_first_run(
 
 
 FULL = """
-import errno, os
+import contextlib, errno, os
 import pytest_sopbench._sessions.{room} as room
 
 class Full:
@@ -184,21 +184,32 @@ class Full:
     def fsync(self, descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-room.os = Full()
+@contextlib.contextmanager
+def full(path, **how):
+    with whole(path) as file:
+        yield file
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+if room.__name__.endswith("writer"):
+    whole, room.replace_file = room.replace_file, full
+else:
+    assert room.os
+    room.os = Full()
 """
+ANY_FILE, MARK, SESSION = "file.atomic", "folder.mark", "file.writer"
 
 
 @pytest.mark.parametrize(
     ("room", "options", "status"),
     [
-        pytest.param("storing", ("--sop-save=main",), 4, id="kept, at the start"),
-        pytest.param("storing", ("--sop-report=md=page.md",), 4, id="a page, at the start"),
-        pytest.param("mark", ("--sop-fail-under=0.5",), 4, id="the session, at the start"),
-        pytest.param("mark", (), 0, id="the session, nothing is asked of it"),
-        pytest.param("writer", ("--sop-save=main",), 1, id="kept, later"),
-        pytest.param("writer", ("--sop-fail-under=0.5",), 1, id="the session, later"),
-        pytest.param("writer", ("--sop-shard=1/1",), 1, id="a shard, later"),
-        pytest.param("writer", (), 0, id="the session, later, nothing is asked of it"),
+        pytest.param(ANY_FILE, ("--sop-save=main",), 4, id="kept, at the start"),
+        pytest.param(ANY_FILE, ("--sop-report=md=page.md",), 4, id="a page, at the start"),
+        pytest.param(MARK, ("--sop-fail-under=0.5",), 4, id="the session, at the start"),
+        pytest.param(MARK, (), 0, id="the session, nothing is asked of it"),
+        pytest.param(SESSION, ("--sop-save=main",), 1, id="kept, later"),
+        pytest.param(SESSION, ("--sop-fail-under=0.5",), 1, id="the session, later"),
+        pytest.param(SESSION, ("--sop-shard=1/1",), 1, id="a shard, later"),
+        pytest.param(SESSION, (), 0, id="the session, later, nothing is asked of it"),
     ],
 )
 def test_a_full_disk_is_no_success_where_what_it_lacks_was_asked_for(
@@ -209,6 +220,8 @@ def test_a_full_disk_is_no_success_where_what_it_lacks_was_asked_for(
     result = pytester.runpytest_subprocess(*RIGHT, *options)
 
     assert status == result.ret
+    if status == 4:
+        result.stderr.fnmatch_lines(["ERROR: *No space left on device*"])
     if status == 1:
         result.stdout.fnmatch_lines(
             ["note   the session could not be saved*", "not saved: *No space left on device*"]
@@ -220,7 +233,7 @@ def test_a_session_that_could_not_be_saved_is_not_the_last_one(
 ) -> None:
     pytester.runpytest(*RIGHT)
     started = saved().header["identity"]
-    pytester.makeconftest(FULL.format(room="writer"))
+    pytester.makeconftest(FULL.format(room=SESSION))
 
     pytester.runpytest_subprocess(*RIGHT, "--sop-fail-under=0.5")
 
