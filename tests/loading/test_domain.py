@@ -185,7 +185,7 @@ def test_loading_runs_no_code_of_the_domain_and_opens_no_connection(
         "import socket, sys, pathlib\n"
         "def refuse(*a, **k): raise SystemExit('a connection was opened')\n"
         "socket.socket.connect = refuse\n"
-        "from pytest_sopbench._loading.domain.load import load_domain\n"
+        "from pytest_sopbench._loading.load import load_domain\n"
         "list(load_domain(pathlib.Path(sys.argv[1])).tasks)\n"
     )
 

@@ -16,11 +16,12 @@ import pytest
 PRELUDE = """
 import asyncio, sys, threading, time
 from pathlib import Path
-from pytest_sopbench._core.model.task import Domain, Task
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.engine.pending import Limits
-from pytest_sopbench._running.engine.job import Job
+from pytest_sopbench._running.queue.pending import Limits
+from pytest_sopbench._running.queue.job import Job
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 task = Task(domain="d", id="T1", line=2, inputs={}, expected={}, results={}, hash="")

@@ -37,7 +37,7 @@ def _parts(value: Any) -> dict[str, Any]:
 
 
 def _part(part: Any) -> Any:
-    if type(part) is tuple:
+    if part.__class__ is tuple:
         return [_part(one) for one in part]
     return _parts(part) if hasattr(part, "__dataclass_fields__") else part
 
