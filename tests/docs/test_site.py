@@ -37,7 +37,7 @@ def test_every_page_stands_in_the_navigation_once() -> None:
     "name",
     [
         *(f"pytest_sopbench.{name}" for name in pytest_sopbench.__all__),
-        *(f"pytest_sopbench.plugin.{name}" for name in SOP_FIXTURES),
+        *(f"pytest_sopbench.plugin.{name}" for name in sorted(SOP_FIXTURES)),
         *(f"pytest_sopbench.hookspecs.{name}" for name in HOOKS),
     ],
 )

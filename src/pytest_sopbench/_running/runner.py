@@ -136,6 +136,6 @@ def _ending(
 ) -> Ending:
     if timed_out(error):
         return Ending.TIMED_OUT
-    if isinstance(error, TurnLimitError):
+    if is_of(error, TurnLimitError):
         return Ending.OVER_LIMIT
     return Ending.UNAVAILABLE if unavailable(error) else Ending.RAISED
