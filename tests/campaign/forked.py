@@ -25,10 +25,10 @@ def warm() -> None:
     """Import what sessions and commands need."""
     import click.testing  # noqa: F401, PLC0415 - see above
     import pytest  # noqa: F401, PLC0415
-    import pytest_sopbench._cli.domains  # noqa: PLC0415
-    import pytest_sopbench._hooks.fixtures  # noqa: PLC0415
-    import pytest_sopbench._hooks.parametrization  # noqa: PLC0415
-    import pytest_sopbench._loading.catalogue  # noqa: F401, PLC0415
+    import pytest_sopbench._cli.list  # noqa: PLC0415
+    import pytest_sopbench._hooks.items.fixtures  # noqa: PLC0415
+    import pytest_sopbench._hooks.parametrize  # noqa: PLC0415
+    import pytest_sopbench._loading.finding.catalogue  # noqa: F401, PLC0415
 
 
 def fork_pytest(folder: Path, *args: str, unprivileged: bool = False) -> Ended:

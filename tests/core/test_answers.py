@@ -115,6 +115,8 @@ WORDS = (
     st.text(st.sampled_from("abcXYZ 019.\u00e9\u4e2d#%:;/()"), min_size=1, max_size=12)
     .map(lambda text: " ".join(text.split()))
     .filter(bool)
+    # A field that is left blank answers nothing; other tests ask for that.
+    .filter(lambda text: text != "...")
 )
 ANSWERS = st.fixed_dictionaries({"berth": WORDS, "fee due": WORDS})
 # Prose has no answer of its own; a stray brace, quote or bracket it may have.
@@ -161,6 +163,19 @@ def test_prose_before_a_final_decision_changes_nothing(said: str, prose: str) ->
     answer = find(f"{prose}<final_decision>{html.escape(said)}</final_decision>", (LABELS,))
 
     assert (AnswerForm.FINAL_DECISION, said) == (answer.form, answer.values["berth"])
+
+
+@pytest.mark.parametrize("dots", ["...", "\u2026"])
+def test_a_field_that_is_left_blank_answers_nothing(dots: str) -> None:
+    blank = f"<final_decision>{dots}</final_decision>"
+
+    assert not find(blank, (LABELS,)).values
+    assert (
+        "North Quay"
+        == find(f"<final_decision>North Quay</final_decision> as in {blank}", (LABELS,)).values[
+            "berth"
+        ]
+    )
 
 
 @given(st.sampled_from(list(RENDERINGS)), ANSWERS, ANSWERS)
