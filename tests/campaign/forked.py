@@ -25,6 +25,7 @@ def warm() -> None:
     """Import what sessions and commands need."""
     import click.testing  # noqa: F401, PLC0415 - see above
     import pytest  # noqa: F401, PLC0415
+
     import pytest_sopbench._cli.list  # noqa: PLC0415
     import pytest_sopbench._hooks.items.fixtures  # noqa: PLC0415
     import pytest_sopbench._hooks.parametrize  # noqa: PLC0415

@@ -55,7 +55,8 @@ BREAKING: dict[str, str] = {
         "return WRONG"
     ),
     "replaces our judge": (
-        "import pytest_sopbench._core.judging.judge as j\nj.judge = lambda *a, **k: 1 / 0\nreturn WRONG"
+        "import pytest_sopbench._core.judging.judge as j\n"
+        "j.judge = lambda *a, **k: 1 / 0\nreturn WRONG"
     ),
     "takes all rights off new files": "import os\nos.umask(0o777)\nreturn WRONG",
     "forbids to open files": (
