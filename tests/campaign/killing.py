@@ -19,7 +19,7 @@ from campaign.victims import KILLED, TASKS, Undisturbed, arguments, undisturbed,
 
 SHOWN_FROM = 0.9
 """Of kills this late, one in ten, the session is also shown by a process of its own."""
-PATIENCE = 10
+PATIENCE = 60
 """Seconds in which workers notice that nobody is left to report to."""
 
 

@@ -59,7 +59,7 @@ def _task_lines(word: str, session: str) -> Iterator[str]:
 
     try:
         saved = full_session(
-            session, Skimmer(lambda run: is_called(run["domain"], run["task"], word))
+            session, Skimmer(lambda *, domain, task, **_: is_called(domain, task, word))
         )
         records = saved.runs_of(word)
     except SessionFileError as fault:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from pytest_sopbench.errors import AgentSpecError
-
-_EXTRAS: Final = {"openai": "openai", "boto3": "bedrock", "jinja2": "openai"}
 
 
 def load_sdk(name: str) -> Any:
@@ -21,6 +19,5 @@ def load_sdk(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
-        extra = _EXTRAS[name]
-        msg = f"{name} is not installed: pip install 'pytest-sopbench[{extra}]'"
+        msg = f"{name} is not installed: pip install {name}"
         raise AgentSpecError(msg) from None
