@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from pytest_sopbench._core.model.protocols import AgentContext, AgentSource
+from pytest_sopbench._core.agent_source import AgentContext, AgentSource
 from pytest_sopbench.errors import AgentSpecError
 
 from .function_calling import FunctionCalling

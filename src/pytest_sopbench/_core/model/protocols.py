@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
 
 
@@ -32,52 +29,3 @@ class Policy(Protocol):
     def __call__(
         self, inputs: Mapping[str, JsonValue], call: Callable[..., JsonValue], /
     ) -> Mapping[str, JsonValue]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOptions:
-    """What the session's options say of its agents.
-
-    `arguments` are those of `--sop-agent-arg`; a value `env:NAME` is not read yet. `in_flight` runs
-    may be made at a time in this process, and each of them up to `retries` times again where its
-    provider is away.
-    """
-
-    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
-    in_flight: int = 1
-    retries: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentContext:
-    """What a source of agents is given.
-
-    `path` is the folder that is made importable, `domains` are those selected by their names, and
-    `policy` returns the reference policy of one of them. `forms` says how an agent may be named.
-    """
-
-    path: Path
-    domains: Mapping[str, Domain]
-    policy: Callable[[str], Policy]
-    options: AgentOptions
-    forms: str
-
-
-class AgentSource(Protocol):
-    """One kind of agent spec; the first source that claims a spec resolves it."""
-
-    @property
-    def form(self) -> str:
-        """How its specs are written, for messages."""
-        ...
-
-    def claims(self, spec: str, /) -> bool: ...
-
-    def resolve(self, spec: str, context: AgentContext, /) -> object:
-        """Return the object that the spec names; no run is made.
-
-        Raises:
-            AgentSpecError: there is no such agent, or it cannot be used as it is asked for.
-            LoadingError: a domain lacks what the agent needs of it.
-        """
-        ...

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.protocols import AgentOptions
+from pytest_sopbench._core.agent_source import AgentOptions
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession

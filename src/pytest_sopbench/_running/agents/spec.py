@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, AgentSource
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.protocols import AgentContext, AgentOptions, AgentSource, Policy
+from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.importing import place_of
