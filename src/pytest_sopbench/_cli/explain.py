@@ -57,10 +57,11 @@ def _task_lines(word: str, session: str) -> Iterator[str]:
     from pytest_sopbench._sessions.reading.reader import is_called
     from pytest_sopbench.errors import SessionFileError
 
+    def is_asked_for(*, domain: str, task: str, **_: object) -> bool:
+        return is_called(domain, task, word)
+
     try:
-        saved = full_session(
-            session, Skimmer(lambda *, domain, task, **_: is_called(domain, task, word))
-        )
+        saved = full_session(session, Skimmer(is_asked_for))
         records = saved.runs_of(word)
     except SessionFileError as fault:
         _refuse_unknown(word, fault)
