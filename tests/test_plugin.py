@@ -48,7 +48,7 @@ def lab(pytester: pytest.Pytester) -> Path:
 
 # ---------------------------------------------------------------------- start-up
 
-HEAVY = ("pydantic", "pandas", "jsonschema_rs", "networkx", "click", "xdist", "tomllib")
+HEAVY = ("pydantic", "pandas", "jsonschema_rs", "click", "xdist", "tomllib")
 LIGHT = ("", "._settings", "._settings.table", ".endings", ".hookspecs", ".plugin")
 GUARD = ("._hooks", "._hooks.process", "._hooks.process.exit_guard")
 """What guards the process once the configuration tells of SOP tests; it imports pytest alone."""

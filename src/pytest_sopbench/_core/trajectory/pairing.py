@@ -12,6 +12,7 @@ from pytest_sopbench._core.model.trajectory import Call, ExpectedCall
 from pytest_sopbench._core.values.json import key_of
 
 from .arguments import ArgumentMode, arguments_match
+from .assignment import assigned
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions of an expected call and of the actual call that answers it."""
@@ -153,34 +154,4 @@ def _containing(
         ]
         for place in places
     }
-    pairs = _greedy(choices)
-    wanted = sum(1 for steps_of in choices.values() if steps_of)
-    reachable = len({step for steps_of in choices.values() for step in steps_of})
-    if len(pairs) == min(wanted, reachable):
-        return pairs
-    return _maximum(choices)
-
-
-def _greedy(choices: Mapping[int, Sequence[int]]) -> Pairs:
-    used: set[int] = set()
-    pairs: Pairs = []
-    for place, steps in choices.items():
-        step = next((step for step in steps if step not in used), None)
-        if step is not None:
-            used.add(step)
-            pairs.append((place, step))
-    return pairs
-
-
-def _maximum(choices: Mapping[int, Sequence[int]]) -> Pairs:
-    # Imported only where first come, first served may have left a call without a partner, which
-    # is rare: the import costs a tenth of a second.
-    import networkx as nx  # type: ignore[import-untyped]  # noqa: PLC0415 - typed apart, and slow
-
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(choices)
-    # Steps become negative numbers, not tagged tuples: the library keeps its nodes in sets, and
-    # only the order of a set of numbers is the same in every process.
-    graph.add_edges_from((place, ~step) for place, steps in choices.items() for step in steps)
-    partner = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=list(choices))
-    return [(place, ~partner[place]) for place in choices if place in partner]
+    return list(assigned(choices).items())
