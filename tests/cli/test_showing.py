@@ -159,6 +159,24 @@ def test_a_page_of_a_shard_says_that_no_gate_was_asked(
     assert "shard 1/2 is a part of the tasks" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        pytest.param("html=page.html", "--to=html=page.html: write md=PATH", id="unknown format"),
+        pytest.param("md=github", "pytest alone writes the summary of a step", id="step summary"),
+    ],
+)
+def test_a_page_elsewhere_than_a_format_and_a_path_is_refused(
+    sopbench: Sopbench, save: Save, runs: Make, target: str, why: str
+) -> None:
+    save("s", runs())
+
+    result = sopbench("report", "s", f"--to={target}")
+
+    assert 2 == result.exit_code
+    assert why in result.stderr
+
+
 def test_a_page_that_cannot_be_written_is_told(sopbench: Sopbench, save: Save, runs: Make) -> None:
     save("s", runs())
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._sessions.reading import content
 from pytest_sopbench.cli import main
 
@@ -175,6 +177,44 @@ class TestTheStepSummary:
         assert USAGE == result.ret
         result.stderr.fnmatch_lines(["ERROR: --sop-report=md=github: GITHUB_STEP_SUMMARY is not*"])
         assert not (pytester.path / "calls.txt").exists()
+
+
+class Counts:
+    """A format from outside: one line, for a spreadsheet."""
+
+    name = "counts"
+
+    def render(self, page: SessionPage, /) -> str:
+        return f"{len(page.records)},{page.summaries['lab'].correct}\n"
+
+
+class TestAFormatFromOutside:
+    @pytest.fixture(autouse=True)
+    def counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(FORMATS, "counts", Counts())
+
+    def test_a_session_writes_it_beside_others(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest_inprocess(*SECOND, "--sop-report=counts=counts.csv", TO_FILE)
+
+        assert FAILED == result.ret
+        assert ["6,5"] == page(pytester, "counts.csv")
+        assert "# SOP: lab, agent habits:loses_second" == page(pytester)[0]
+
+    def test_the_command_writes_it_of_a_saved_session(self, pytester: pytest.Pytester) -> None:
+        pytester.runpytest_inprocess(*SECOND)
+
+        printed = CliRunner().invoke(main, ["report", "last", "--to=counts=-"])
+        written = CliRunner().invoke(main, ["report", "last", "--to=counts=counts.csv", "--md"])
+
+        assert "6,5\n" == printed.stdout
+        assert written.stdout.startswith("# SOP: lab")
+        assert ["6,5"] == page(pytester, "counts.csv")
+
+    def test_the_summary_of_a_step_does_not_take_it(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest_inprocess(*RIGHT, "--sop-report=counts=github")
+
+        assert USAGE == result.ret
+        result.stderr.fnmatch_lines(["ERROR: *counts=github: write md=PATH, counts=PATH, or md=*"])
 
 
 @pytest.mark.parametrize("value", ["html=page.html", "page.md", "md", "md=", "=page.md"])

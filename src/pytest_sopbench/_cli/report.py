@@ -14,6 +14,7 @@ from .gate_options import fail_under_option, gate_option, given_gates
 
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.reading.reader import SavedSession
+    from pytest_sopbench._settings.values import ReportTarget
 
 STDOUT = "-"
 
@@ -34,16 +35,24 @@ def _own_baseline(saved: SavedSession) -> str:
     "target",
     is_flag=False,
     flag_value=STDOUT,
-    default=STDOUT,
+    default=None,
     metavar="[PATH|-]",
     help="One page of Markdown, into a file or (-, default) to the terminal.",
+)
+@click.option(
+    "--to",
+    "others",
+    multiple=True,
+    metavar="FORMAT=PATH",
+    help="The page in this format, into a file or (-) to the terminal. Repeatable.",
 )
 @click.option("--compare", "baseline", metavar="NAME|PATH", help="Tell what changed since.")
 @gate_option
 @fail_under_option
 def report(
     session: str,
-    target: str,
+    target: str | None,
+    others: tuple[str, ...],
     baseline: str | None,
     gates: tuple[str, ...],
     fail_under: str | None,
@@ -55,7 +64,7 @@ def report(
     Write --md behind SESSION, or as --md=PATH. The status says nothing of the gates: see gate.
     """
     from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._reports.pages.markdown import markdown
+    from pytest_sopbench._reports.pages.formats import FORMATS
     from pytest_sopbench._sessions.commands.compare import compare_saved
     from pytest_sopbench._sessions.commands.gate import (
         ask_gates,
@@ -64,6 +73,7 @@ def report(
     from pytest_sopbench._sessions.commands.page import session_page
     from pytest_sopbench._sessions.reading.planned import shard_of
 
+    targets = _targets(target, others)
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     shard = shard_of(saved)
@@ -73,7 +83,31 @@ def report(
         gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
         gated = ask_gates(saved, asked, comparison=comparison) if asked else Decision()
-    page = markdown(session_page(saved, gated, comparison=comparison))
+    page = session_page(saved, gated, comparison=comparison)
+    for one in targets:
+        _write(one.path, FORMATS[one.format].render(page))
+
+
+def _targets(markdown: str | None, others: tuple[str, ...]) -> tuple[ReportTarget, ...]:
+    """Return every page that is asked for: without any, that of Markdown to the terminal."""
+    from pytest_sopbench._reports.pages.formats import FORMATS
+    from pytest_sopbench._settings.readers import read_reports
+    from pytest_sopbench._settings.values import MARKDOWN, ReportTarget
+
+    try:
+        read = read_reports(others, FORMATS)
+    except ValueError as fault:
+        msg = f"--to={fault}"
+        raise SopbenchError(msg) from fault
+    if any(one.is_step_summary for one in read):
+        msg = "--to=md=github: pytest alone writes the summary of a step; give a path, or -"
+        raise SopbenchError(msg)
+    if markdown is None and read:
+        return read
+    return (ReportTarget(format=MARKDOWN, path=markdown or STDOUT), *read)
+
+
+def _write(target: str, page: str) -> None:
     if target == STDOUT:
         click.echo(page, nl=False)
         return

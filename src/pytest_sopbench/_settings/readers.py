@@ -7,7 +7,7 @@ A reader takes the text that was set and returns its value. A text that means no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import Final, Literal
 
@@ -19,7 +19,7 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-from .values import ALWAYS_AGAIN, MARKDOWN, MAY_BE_AGAIN, ReportTarget, Sample
+from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, ReportTarget, Sample
 
 __all__ = (
     "read_agent_args",
@@ -157,15 +157,18 @@ def read_fail_under(text: str) -> tuple[GateSpec, ...]:
     return () if text == NO_GATE else (read_bound(text),)
 
 
-def read_reports(texts: Sequence[str]) -> tuple[ReportTarget, ...]:
-    """Read `md=PATH` and `md=github`."""
-    return tuple(map(_report_target, texts))
+def read_reports(texts: Sequence[str], formats: Collection[str]) -> tuple[ReportTarget, ...]:
+    """Read `FORMAT=PATH` and `md=github`; `formats` are all that there are."""
+    return tuple(_report_target(text, formats) for text in texts)
 
 
-def _report_target(text: str) -> ReportTarget:
+def _report_target(text: str, formats: Collection[str]) -> ReportTarget:
     kind, sign, target = text.partition("=")
-    if kind != MARKDOWN or not sign or not target:
-        msg = f"{text}: write md=PATH, or md=github for the step summary"
+    # The summary of a step is Markdown, whatever else a page may be written in.
+    is_misplaced = target == GITHUB and kind != MARKDOWN
+    if kind not in formats or is_misplaced or not sign or not target:
+        known = ", ".join(f"{name}=PATH" for name in formats)
+        msg = f"{text}: write {known}, or md=github for the step summary"
         raise ValueError(msg)
     return ReportTarget(format=kind, path=target)
 

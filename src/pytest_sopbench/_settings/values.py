@@ -15,7 +15,7 @@ MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN,
 """Outcomes whose runs are made again where that is asked for."""
 
 MARKDOWN: Final = "md"
-"""The format of a page."""
+"""The format of a page that the summary of a step takes."""
 
 GITHUB: Final = "github"
 """Instead of a path: the summary of a step of GitHub Actions."""

@@ -12,7 +12,7 @@ import pytest
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._reports.pages.markdown import markdown
+from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._sessions.commands.page import session_page
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
@@ -42,8 +42,12 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
     if not sop.options.reports:
         return ()
     found = session_page(saved, gate.decision, comparison=gate.comparison, remarks=gate.remarks)
-    page = sop.options.redaction.text(markdown(found))
-    return tuple(filter(None, (_written(sop, target, page) for target in sop.options.reports)))
+    pages = {
+        name: sop.options.redaction.text(FORMATS[name].render(found))
+        for name in {target.format for target in sop.options.reports}
+    }
+    written = (_written(sop, target, pages[target.format]) for target in sop.options.reports)
+    return tuple(filter(None, written))
 
 
 def _written(sop: SopSession, target: ReportTarget, page: str) -> str:

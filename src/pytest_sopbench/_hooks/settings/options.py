@@ -17,6 +17,7 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata.read import is_domain_folder
+from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import ReportTarget, Resume, Sample, Shard
@@ -119,7 +120,7 @@ def read_options(config: pytest.Config) -> Options:
     with refusing("--sop-budget"):
         budget = readers.read_budget(_words(config, "sop_budget"))
     with refusing("--sop-report"):
-        reports = readers.read_reports(_words(config, "sop_report"))
+        reports = readers.read_reports(_words(config, "sop_report"), FORMATS)
     with refusing("sop_snapshot_rules", ": "):
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(

@@ -1,0 +1,38 @@
+"""The formats in which a page on a session can be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    # The names of the formats are read at every start, and that must not load comparisons.
+    from pytest_sopbench._core.gates.session_page import SessionPage
+
+
+class PageFormat(Protocol):
+    """A way to write a page; a user asks for it by `name`, as in `--sop-report NAME=PATH`."""
+
+    @property
+    def name(self) -> str: ...
+
+    def render(self, page: SessionPage, /) -> str:
+        """Return the whole text of the page, with its last line ended."""
+        ...
+
+
+class MarkdownFormat:
+    """One page of Markdown."""
+
+    name: Final = "md"
+
+    def render(self, page: SessionPage, /) -> str:
+        # Only a session that writes a page pays for its modules.
+        from .markdown import markdown  # noqa: PLC0415
+
+        return markdown(page)
+
+
+_IN_ORDER: Final[tuple[PageFormat, ...]] = (MarkdownFormat(),)
+
+FORMATS: Final[dict[str, PageFormat]] = {one.name: one for one in _IN_ORDER}
+"""Every format by its name; a new one is a module of its own and a row of `_IN_ORDER`."""
