@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pytest_sopbench._core.metrics.summary import Summary
+    from pytest_sopbench._core.model.keys import RunKey
     from pytest_sopbench._core.records.record import RunRecord
 
 
@@ -29,4 +32,26 @@ def pytest_sop_summary(summary: dict[str, Summary]) -> list[str] | None:
 
     Returns:
         Lines to print below ours, or `None`.
+    """
+
+
+def pytest_sop_wrap_run(key: RunKey, attempt: int) -> AbstractContextManager[None] | None:
+    """Called before each attempt at a run, in the thread and the process that makes it.
+
+    The agent is called inside what the hook returns, also an async one. What is set in a
+    `ContextVar` on the way in is seen by the agent and its tools, and gone with the run. Of several
+    hooks, each is entered inside the one before. A run that is taken over from another session is
+    not made, and not wrapped. Runs overlap with `--sop-concurrency`, so what wrappers share needs a
+    lock.
+
+    What the hook or its context manager raises makes the run an `error` with that reason, as if
+    the agent had raised it. What the agent raises it sees, and cannot swallow. The time that it
+    takes is a part of the run, and `--sop-timeout` bounds it.
+
+    Args:
+        key: which run it is: `domain`, `task`, `trial` from 1, and `agent` as it is named.
+        attempt: from 1; more where the provider was away before.
+
+    Returns:
+        What to enter around the attempt, or `None`.
     """

@@ -78,13 +78,34 @@ def late_returns(pytester: pytest.Pytester) -> None:
 @pytest.mark.usefixtures("late_returns")
 def test_the_hooks_of_the_page_add_the_line_that_it_shows(pytester: pytest.Pytester) -> None:
     page = (DOCS / "reference" / "api" / "hooks.md").read_text("utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     pytester.makeconftest(code)
 
     result = pytester.runpytest("--sop-domain=late_returns", "--agent=desk:agent")
 
     assert shown.strip() in result.outlines
+
+
+@pytest.mark.usefixtures("late_returns")
+def test_the_wrapper_of_the_page_gives_each_run_its_label(pytester: pytest.Pytester) -> None:
+    page = (DOCS / "reference" / "api" / "hooks.md").read_text("utf-8")
+    _, code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    pytester.makeconftest(code)
+    pytester.makepyfile(
+        labels="import conftest\n"
+        "import desk\n"
+        "def agent(inputs, tools):\n"
+        "    with open('labels.txt', 'a') as file:\n"
+        "        file.write(conftest.label.get() + '\\n')\n"
+        "    return desk.agent(inputs, tools)\n"
+    )
+
+    result = pytester.runpytest("--sop-domain=late_returns", "--agent=labels:agent")
+
+    labels = (pytester.path / "labels.txt").read_text().splitlines()
+    assert len({*labels}) == len(labels) == result.parseoutcomes()["passed"]
+    assert all(re.fullmatch(r"late_returns/\S+ trial 1 attempt 1", one) for one in labels)
 
 
 @pytest.mark.usefixtures("late_returns")

@@ -7,6 +7,7 @@ make many at a time, each in a thread of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import copy_context
 from os import getpid
 
@@ -40,6 +41,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     timed_out: Callable[[BaseException], bool] = _never,
     capture: Capture = "tee",
     settle: Callable[[object], object] = settled,
+    wrap: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Trace:
     """Run one agent on one task; whatever the agent does becomes part of the trace.
 
@@ -53,6 +55,8 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
         timed_out: tells whether it was raised from outside, by whoever limits the time of a run.
         capture: whether what the agent writes is only kept, or passed on to the terminal too.
         settle: returns what an awaitable comes to, and any other value as it is.
+        wrap: gives what is entered around the agent, in the context of the run; what it raises
+            counts as raised by the agent.
 
     Raises:
         KeyboardInterrupt: the user has interrupted, also where the agent swallowed it. One that
@@ -60,9 +64,12 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     """
     started, process = clock(), getpid()
 
+    def call() -> object:
+        return settle(caller.call(domain, task, toolbox.tools))
+
     def attempt() -> object:
         with captured(toolbox.output, capture):
-            return settle(caller.call(domain, task, toolbox.tools))
+            return call() if wrap is None else _wrapped(wrap, call)
 
     notes: list[str] = []
     value: object = None
@@ -90,6 +97,23 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     if toolbox.over_limit:
         ending = Ending.OVER_LIMIT
     return _trace(toolbox, ending, returned, problem, notes=notes, duration=duration)
+
+
+def _wrapped(
+    wrap: Callable[[], AbstractContextManager[None]], call: Callable[[], object]
+) -> object:
+    raised: BaseException | None = None
+    value: object = None
+    with wrap():
+        try:
+            value = call()
+        except BaseException as error:
+            raised = error
+            raise
+    if raised is not None:
+        # A wrapper that swallows what the agent raised would make a failure look like silence.
+        raise raised
+    return value
 
 
 def cut_short(toolbox: Toolbox | None, *, duration: float, notes: Sequence[str] = ()) -> Trace:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from pytest_sopbench._core.values.json import JsonValue
+
+from .keys import RunKey
 
 
 class ToolCaller(Protocol):
@@ -29,3 +32,13 @@ class Policy(Protocol):
     def __call__(
         self, inputs: Mapping[str, JsonValue], call: Callable[..., JsonValue], /
     ) -> Mapping[str, JsonValue]: ...
+
+
+class RunWrapper(Protocol):
+    """Gives what stands around one attempt at a run, entered and left in the run's own context.
+
+    `attempt` counts from 1. What it raises, on the way in or out, ends the attempt as if the agent
+    had raised it; what the agent raises it cannot swallow.
+    """
+
+    def __call__(self, key: RunKey, attempt: int, /) -> AbstractContextManager[None]: ...

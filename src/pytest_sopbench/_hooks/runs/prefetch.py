@@ -36,6 +36,7 @@ from .reportable import is_unmasked, judge_and_keep
 from .requests import Ask, Done, Makings
 from .resumed_runs import taken_over_of
 from .upcoming_items import Upcoming, may_run_ahead
+from .wrapping import run_wrapper
 
 CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
 
@@ -242,6 +243,7 @@ class Flights:
             unavailable=partial(self._is_unavailable, key),
             timed_out=self._is_timed_out,
             alone=self._estate is not None and key in self._estate.suspects,
+            wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
         )
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:

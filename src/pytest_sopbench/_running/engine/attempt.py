@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pytest_sopbench._core.model.run_notes import ATTEMPT, LOOP_LOST
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.observing.retry_after import retry_after
-from pytest_sopbench._running.queue.job import Job, K
+from pytest_sopbench._running.queue.job import K
 from pytest_sopbench._running.queue.pending import Flight, Limits
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.reported import added
@@ -42,18 +43,19 @@ class Attempt:
 
 
 def make_attempt(
-    job: Job[K],
+    flight: Flight[K],
     toolbox: Toolbox,
     *,
     clock: Clock,
     settle: Callable[[object], object],
     capture: Capture,
 ) -> Attempt:
-    """Run the job's agent once.
+    """Run the agent once; the flight counts this attempt already.
 
     Raises:
         KeyboardInterrupt: as `run_task` does.
     """
+    job = flight.job
     asked: list[float | None] = []
 
     def unavailable(error: BaseException) -> bool:
@@ -72,6 +74,7 @@ def make_attempt(
         timed_out=job.timed_out,
         capture=capture,
         settle=settle,
+        wrap=partial(job.wrap, flight.attempts) if job.wrap is not None else None,
     )
     return Attempt(trace=trace, retry_after=asked[0] if asked else None)
 

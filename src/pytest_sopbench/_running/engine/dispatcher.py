@@ -237,7 +237,7 @@ class Dispatcher(Generic[K]):
         if not is_taken:
             toolbox.close()
             return Attempt()
-        return make_attempt(flight.job, toolbox, clock=self._clock, settle=settle, capture=capture)
+        return make_attempt(flight, toolbox, clock=self._clock, settle=settle, capture=capture)
 
     def _conclude(self, flight: Flight[K], made: Attempt) -> float | None:
         """End a run, unless somebody has; return the seconds after which it is made again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -27,7 +28,8 @@ class Job(Generic[K]):
 
     `open_toolbox` gives a fresh toolbox each time it is called, in the thread of the run. What
     `unavailable` and `timed_out` tell is what `run_task` asks of them. A job that is to be made
-    `alone` has no other run in flight beside it: it may end the process.
+    `alone` has no other run in flight beside it: it may end the process. `wrap` gives, by the
+    number of an attempt, what is entered around it.
     """
 
     key: K
@@ -38,6 +40,7 @@ class Job(Generic[K]):
     unavailable: Callable[[BaseException], bool] = never
     timed_out: Callable[[BaseException], bool] = never
     alone: bool = False
+    wrap: Callable[[int], AbstractContextManager[None]] | None = None
 
     @property
     def name(self) -> str:
