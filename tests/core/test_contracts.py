@@ -24,7 +24,6 @@ from pytest_sopbench._core.contract.demands import (
     DemandKind,
     Forbids,
     Requires,
-    tools_of,
 )
 from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import (
@@ -458,7 +457,7 @@ def test_silence_obeys_a_rule_only_where_the_task_asks_for_it_and_breaks_no_cont
     ],
 )
 def test_a_demand_names_its_tools(demand: Demand, tools: tuple[str, ...]) -> None:
-    assert tools == tools_of(demand)
+    assert tools == demand.tools
 
 
 # Calls that overlap

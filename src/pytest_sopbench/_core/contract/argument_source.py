@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.model.trace import ToolCall, Trace
 from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before
 from pytest_sopbench._core.values.json import JsonValue
@@ -56,33 +56,38 @@ class ArgumentDemand:
     on the way every element counts, unless a number names one.
     """
 
+    kind: ClassVar[str] = "arguments"
     tool: str
     argument: str
     origin: Origin
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,)
 
-def check_argument(demand: ArgumentDemand, calls: Sequence[ToolCall], known: Known) -> Ruling:
-    """Hold every call of the tool against the demand; an argument that is absent breaks it."""
-    steps: list[int] = []
-    for step, call in enumerate(calls, start=1):
-        if call.name != demand.tool:
-            continue
-        values = _given(call.arguments, demand.argument)
-        if not values:
-            return broken(f"{at(step, call.name)}: argument {demand.argument} is missing")
-        if isinstance(demand.origin, EqualsAnswer) and known.answer is None:
-            why = f"{at(step, call.name)}: the run was stopped before it gave an answer"
-            return broken(why, unfinished=True)
-        earlier = [(one + 1, calls[one]) for one in ended_before(calls, step - 1)]
-        for value in values:
-            problem = _problem(demand.origin, value, earlier, known)
-            if problem:
-                return broken(f"{at(step, call.name)}: {demand.argument} is {problem}")
-        steps.append(step)
-    if not steps:
-        return not_exercised(not_called([demand.tool], calls))
-    places = "; ".join(at(step, demand.tool) for step in steps)
-    return held(f"{demand.argument} is as demanded at {places}")
+    def check(self, trace: Trace, known: Known, /) -> Ruling:
+        """Hold every call of the tool against it; an argument that is absent breaks it."""
+        calls = trace.calls
+        steps: list[int] = []
+        for step, call in enumerate(calls, start=1):
+            if call.name != self.tool:
+                continue
+            values = _given(call.arguments, self.argument)
+            if not values:
+                return broken(f"{at(step, call.name)}: argument {self.argument} is missing")
+            if isinstance(self.origin, EqualsAnswer) and known.answer is None:
+                why = f"{at(step, call.name)}: the run was stopped before it gave an answer"
+                return broken(why, unfinished=True)
+            earlier = [(one + 1, calls[one]) for one in ended_before(calls, step - 1)]
+            for value in values:
+                problem = _problem(self.origin, value, earlier, known)
+                if problem:
+                    return broken(f"{at(step, call.name)}: {self.argument} is {problem}")
+            steps.append(step)
+        if not steps:
+            return not_exercised(not_called([self.tool], calls))
+        places = "; ".join(at(step, self.tool) for step in steps)
+        return held(f"{self.argument} is as demanded at {places}")
 
 
 def _given(arguments: JsonValue, path: str) -> Sequence[JsonValue]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, Final, Protocol
 
 from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
 from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before
 
-from .argument_source import ArgumentDemand, check_argument
+from .argument_source import ArgumentDemand
 from .equal_values import Known
 from .ruling import Ruling, broken, held, not_called, not_exercised
 
@@ -31,26 +31,88 @@ class DemandKind(StrEnum):
     ARGUMENTS = "arguments"
 
 
+class Demand(Protocol):
+    """What a rule asks of a trajectory, as frozen data: a part of what judges a run."""
+
+    kind: ClassVar[str]
+    """The key under which it stands in a rule, and in the line of a run."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it names."""
+        ...
+
+    def check(self, trace: Trace, known: Known, /) -> Ruling:
+        """Hold a run against it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requires:
     """All of these tools, and at least one of those, must be called and succeed."""
 
+    kind: ClassVar[str] = DemandKind.REQUIRES
     all_of: tuple[str, ...] = ()
     any_of: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (*self.all_of, *self.any_of)
+
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        """Held or broken, never not exercised: silence does not satisfy it."""
+        calls = trace.calls
+        done = {tool: _success(tool, calls) for tool in self.tools}
+        lacking = [tool for tool in self.all_of if done[tool] is None]
+        if lacking:
+            return broken(_lacking(lacking[0], calls))
+        if self.any_of and not any(done[tool] for tool in self.any_of):
+            reasons = "; ".join(_lacking(tool, calls) for tool in self.any_of)
+            return broken(f"at least one of {', '.join(self.any_of)} must succeed: {reasons}")
+        steps = "; ".join(at(step, tool) for tool, step in done.items() if step)
+        return held(f"succeeded: {steps}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forbids:
     """None of these tools may be called, not even in vain."""
 
+    kind: ClassVar[str] = DemandKind.FORBIDS
     tools: tuple[str, ...]
+
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        calls = trace.calls
+        for step, call in enumerate(calls, start=1):
+            if call.name in self.tools:
+                return broken(f"{at(step, call.name)}: the call is forbidden")
+        if not calls:
+            return not_exercised("no tool was called")
+        return held(f"{' and '.join(self.tools)} not called")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost:
     """How often each tool may succeed; to try again after an error is not to repeat."""
 
+    kind: ClassVar[str] = DemandKind.AT_MOST
     limits: Mapping[str, int]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(self.limits)
+
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        calls = trace.calls
+        counted: list[str] = []
+        for tool, limit in self.limits.items():
+            steps = [step for step, call in _calls_of(tool, calls) if call.succeeded]
+            if len(steps) > limit:
+                what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
+                return broken(f"{what}, at most {limit} allowed")
+            counted += [f"{tool} {len(steps)} of at most {limit}"] if steps else []
+        if not counted:
+            return not_exercised(not_called(self.limits, calls, "called with success"))
+        return held(", ".join(counted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,126 +122,68 @@ class Before:
     The tools of one stage may come in any order among themselves.
     """
 
+    kind: ClassVar[str] = DemandKind.BEFORE
     stages: tuple[tuple[str, ...], ...]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(tool for stage in self.stages for tool in stage)
+
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        calls = trace.calls
+        exercised: list[str] = []
+        earlier: tuple[str, ...] = self.stages[0]
+        for stage in self.stages[1:]:
+            for tool in stage:
+                for step, _call in _calls_of(tool, calls):
+                    lacking = [one for one in earlier if not _had_succeeded(one, step, calls)]
+                    if lacking:
+                        return broken(_out_of_order(step, tool, lacking[0], calls))
+                    exercised.append(at(step, tool))
+            earlier = (*earlier, *stage)
+        if not exercised:
+            return not_exercised(not_called(earlier[len(self.stages[0]) :], calls))
+        return held(f"in order: {'; '.join(exercised)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterApproval:
     """Tools that may only be called after an approval, of the named step unless it is empty."""
 
+    kind: ClassVar[str] = DemandKind.AFTER_APPROVAL
     steps: Mapping[str, str]
 
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(self.steps)
 
-Demand: TypeAlias = Requires | Forbids | AtMost | Before | AfterApproval | ArgumentDemand
-
-KINDS: Mapping[type[Demand], DemandKind] = {
-    Requires: DemandKind.REQUIRES,
-    Forbids: DemandKind.FORBIDS,
-    AtMost: DemandKind.AT_MOST,
-    Before: DemandKind.BEFORE,
-    AfterApproval: DemandKind.AFTER_APPROVAL,
-    ArgumentDemand: DemandKind.ARGUMENTS,
-}
-
-
-def check_requires(demand: Requires, calls: Sequence[ToolCall]) -> Ruling:
-    """Held or broken, never not exercised: silence does not satisfy it."""
-    done = {tool: _success(tool, calls) for tool in (*demand.all_of, *demand.any_of)}
-    lacking = [tool for tool in demand.all_of if done[tool] is None]
-    if lacking:
-        return broken(_lacking(lacking[0], calls))
-    if demand.any_of and not any(done[tool] for tool in demand.any_of):
-        reasons = "; ".join(_lacking(tool, calls) for tool in demand.any_of)
-        return broken(f"at least one of {', '.join(demand.any_of)} must succeed: {reasons}")
-    return held(f"succeeded: {'; '.join(at(step, tool) for tool, step in done.items() if step)}")
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        approved: list[str] = []
+        for step, call in enumerate(trace.calls, start=1):
+            if call.name not in self.steps:
+                continue
+            wanted = self.steps[call.name]
+            given = next(_approvals_before(step, call, wanted, trace.approvals), None)
+            if given is None:
+                what = f"no approval of {wanted}" if wanted else "no approval"
+                return broken(f"{at(step, call.name)}: {what} was recorded before it")
+            approved.append(f"{at(step, call.name)}, approved by {given.by}")
+        if not approved:
+            return not_exercised(not_called(self.steps, trace.calls))
+        return held("; ".join(approved))
 
 
-def check_forbids(demand: Forbids, calls: Sequence[ToolCall]) -> Ruling:
-    for step, call in enumerate(calls, start=1):
-        if call.name in demand.tools:
-            return broken(f"{at(step, call.name)}: the call is forbidden")
-    if not calls:
-        return not_exercised("no tool was called")
-    return held(f"{' and '.join(demand.tools)} not called")
+_KNOWN: Final[tuple[type[Demand], ...]] = (
+    Requires,
+    Forbids,
+    AtMost,
+    Before,
+    AfterApproval,
+    ArgumentDemand,
+)
 
-
-def check_at_most(demand: AtMost, calls: Sequence[ToolCall]) -> Ruling:
-    counted: list[str] = []
-    for tool, limit in demand.limits.items():
-        steps = [step for step, call in _calls_of(tool, calls) if call.succeeded]
-        if len(steps) > limit:
-            what = f"{at(steps[limit], tool)}: call {limit + 1} that succeeded"
-            return broken(f"{what}, at most {limit} allowed")
-        counted += [f"{tool} {len(steps)} of at most {limit}"] if steps else []
-    if not counted:
-        return not_exercised(not_called(demand.limits, calls, "called with success"))
-    return held(", ".join(counted))
-
-
-def check_before(demand: Before, calls: Sequence[ToolCall]) -> Ruling:
-    exercised: list[str] = []
-    earlier: tuple[str, ...] = demand.stages[0]
-    for stage in demand.stages[1:]:
-        for tool in stage:
-            for step, _ in _calls_of(tool, calls):
-                lacking = [one for one in earlier if not _had_succeeded(one, step, calls)]
-                if lacking:
-                    return broken(_out_of_order(step, tool, lacking[0], calls))
-                exercised.append(at(step, tool))
-        earlier = (*earlier, *stage)
-    if not exercised:
-        return not_exercised(not_called(earlier[len(demand.stages[0]) :], calls))
-    return held(f"in order: {'; '.join(exercised)}")
-
-
-def check_after_approval(demand: AfterApproval, trace: Trace) -> Ruling:
-    approved: list[str] = []
-    for step, call in enumerate(trace.calls, start=1):
-        if call.name not in demand.steps:
-            continue
-        wanted = demand.steps[call.name]
-        given = next(_approvals_before(step, call, wanted, trace.approvals), None)
-        if given is None:
-            what = f"no approval of {wanted}" if wanted else "no approval"
-            return broken(f"{at(step, call.name)}: {what} was recorded before it")
-        approved.append(f"{at(step, call.name)}, approved by {given.by}")
-    if not approved:
-        return not_exercised(not_called(demand.steps, trace.calls))
-    return held("; ".join(approved))
-
-
-def check_demand(demand: Demand, trace: Trace, known: Known) -> Ruling:
-    """Hold a run against one demand."""
-    match demand:
-        case Requires():
-            return check_requires(demand, trace.calls)
-        case Forbids():
-            return check_forbids(demand, trace.calls)
-        case AtMost():
-            return check_at_most(demand, trace.calls)
-        case Before():
-            return check_before(demand, trace.calls)
-        case AfterApproval():
-            return check_after_approval(demand, trace)
-        case _:
-            return check_argument(demand, trace.calls, known)
-
-
-def tools_of(demand: Demand) -> tuple[str, ...]:
-    """Return the tools that a demand names."""
-    match demand:
-        case Requires():
-            return (*demand.all_of, *demand.any_of)
-        case Forbids():
-            return demand.tools
-        case AtMost():
-            return tuple(demand.limits)
-        case Before():
-            return tuple(tool for stage in demand.stages for tool in stage)
-        case AfterApproval():
-            return tuple(demand.steps)
-        case _:
-            return (demand.tool,)
+DEMANDS: Final[dict[str, type[Demand]]] = {demand.kind: demand for demand in _KNOWN}
+"""Every demand by its kind; what reads it from a contract stands in `_loading.contract.readers`."""
 
 
 def _calls_of(tool: str, calls: Sequence[ToolCall]) -> Iterator[tuple[int, ToolCall]]:

@@ -34,7 +34,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 
 from .conditions import Condition, describe, satisfied, unreadable
-from .demands import KINDS, Demand, DemandKind, Forbids, check_demand, tools_of
+from .demands import Demand, DemandKind, Forbids
 from .equal_values import Known
 from .ruling import RuleState, not_exercised
 
@@ -57,8 +57,8 @@ class Rule:
     when: Condition | None = None
 
     @property
-    def kind(self) -> DemandKind:
-        return KINDS[type(self.demand)]
+    def kind(self) -> str:
+        return self.demand.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class RuleResult:
     id: str
     clause: str
     severity: Severity
-    kind: DemandKind
+    kind: str
     state: RuleState
     why: str
     applies: bool = True
@@ -126,7 +126,7 @@ def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState |
 
 def grounded(results: Sequence[RuleResult]) -> bool | None:
     """Whether every required tool succeeded; null where no rule requires one of this task."""
-    required = [one for one in results if one.kind is DemandKind.REQUIRES and one.applies]
+    required = [one for one in results if one.kind == DemandKind.REQUIRES and one.applies]
     return all(not one.broken for one in required) if required else None
 
 
@@ -148,12 +148,12 @@ def _demands_silence(contract: Contract, results: Sequence[RuleResult]) -> bool:
     for rule, result in zip(contract.rules, results, strict=True):
         if rule.when is not None and isinstance(rule.demand, Forbids) and result.applies:
             forbidden.update(rule.demand.tools)
-    named = {tool for rule in contract.rules for tool in tools_of(rule.demand)}
+    named = {tool for rule in contract.rules for tool in rule.demand.tools}
     return bool(forbidden) and forbidden >= named
 
 
 def _obeyed(result: RuleResult) -> RuleResult:
-    if result.kind is not DemandKind.FORBIDS or not result.applies:
+    if result.kind != DemandKind.FORBIDS or not result.applies:
         return result
     return replace(result, state=RuleState.HELD, why="no tool was called, as the rules demand")
 
@@ -163,7 +163,7 @@ def _check_rule(rule: Rule, trace: Trace, known: Known) -> RuleResult:
     if rule.when is not None and not applies:
         ruling = not_exercised(f"does not apply: not {describe(rule.when)}")
     else:
-        ruling = check_demand(rule.demand, trace, known)
+        ruling = rule.demand.check(trace, known)
     return RuleResult(
         id=rule.id,
         clause=rule.clause,

@@ -91,7 +91,7 @@ def breaches(
         for one in results
         if one.broken
         and (enforce or one.severity is Severity.MUST)
-        and not (cut_off and (one.kind is DemandKind.REQUIRES or one.unfinished))
+        and not (cut_off and (one.kind == DemandKind.REQUIRES or one.unfinished))
     )
 
 

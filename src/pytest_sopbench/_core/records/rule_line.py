@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DEMANDS
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 
@@ -18,7 +18,7 @@ def kept_rule(result: RuleResult) -> RuleResult:
 
 def rule_to_json(result: RuleResult) -> dict[str, Any]:
     """Return what differs from the usual: a rule that applies, should hold and has no clause."""
-    data: dict[str, Any] = {"id": result.id, "kind": result.kind.value, "state": result.state.value}
+    data: dict[str, Any] = {"id": result.id, "kind": str(result.kind), "state": result.state.value}
     if result.clause:
         data["clause"] = result.clause
     if result.severity is Severity.MUST:
@@ -39,11 +39,14 @@ def rule_from_json(data: Mapping[str, Any]) -> RuleResult:
         KeyError: a key is missing.
         ValueError: a key holds a word that it does not know.
     """
+    if data["kind"] not in DEMANDS:
+        msg = f"{data['kind']!r} is no demand of a rule"
+        raise ValueError(msg)
     return RuleResult(
         id=data["id"],
         clause=data.get("clause", ""),
         severity=Severity(data.get("severity", Severity.SHOULD)),
-        kind=DemandKind(data["kind"]),
+        kind=data["kind"],
         state=RuleState(data["state"]),
         why=data.get("why", ""),
         applies=data.get("applies", True),
