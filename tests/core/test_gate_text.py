@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.gates.comparison_gates import LOST, P
-from pytest_sopbench._core.gates.spec import NAMES, gate_text, read_fail_under, read_gate
+from pytest_sopbench._core.gates.spec import gate_text, names, read_fail_under, read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec
 
 RATES = st.floats(0, 1)
@@ -15,7 +15,7 @@ RATES = st.floats(0, 1)
 
 @st.composite
 def gates(draw: st.DrawFn) -> GateSpec:
-    name = draw(st.sampled_from(NAMES))
+    name = draw(st.sampled_from(names()))
     bounds = {LOST: st.integers(0, 10_000).map(float), P: st.floats(0, 1, exclude_min=True)}
     return GateSpec(
         name=name,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar
 
+from pytest_sopbench._core.metrics.metric import METRICS, PerRun
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
 from pytest_sopbench._core.statistics.paired_tests import newcombe
-from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .pairs import Counts, Pair
 
@@ -20,8 +20,8 @@ BOOTSTRAP: Final = "bootstrap over tasks"
 
 _Kind = TypeVar("_Kind", bound=Hashable)
 
-_End: TypeAlias = tuple[Outcome, bool | None]
-"""How a run ended, and whether it lacks no tool that its task requires."""
+_End: TypeAlias = tuple[bool | None, ...]
+"""What each metric that is compared says of a run."""
 
 _Ends: TypeAlias = tuple[_End, ...]
 _PairEnds: TypeAlias = Mapping[tuple[_Ends, _Ends], int]
@@ -49,53 +49,43 @@ class Change:
 
 
 def changes_of(pairs: Sequence[Pair]) -> dict[str, Change]:
-    """Return the changes of `tsr`, `ecr`, `c_tsr` and `grounded_tsr`.
+    """Return the changes of every metric that says something of single runs.
 
-    With one trial of each task the intervals are Newcombe's; with several, and for C-TSR, which
+    With one trial of each task the intervals are Newcombe's; with several, and for a metric that
     divides by another number in each session, they are of a bootstrap over the tasks. With
     several trials a rate is the mean over tasks.
     """
+    compared = {name: one.per_run for name, one in METRICS.items() if one.per_run is not None}
+    marks = [one.of for one in compared.values()]
     # Once: the pairs of a large session are many, and of a few kinds.
-    ends = Counter((_ends(pair.baseline), _ends(pair.current)) for pair in pairs)
+    ends = Counter((_ends(pair.baseline, marks), _ends(pair.current, marks)) for pair in pairs)
     return {
-        "tsr": _change(ends, _is_correct),
-        "ecr": _change(ends, _is_completed),
-        "c_tsr": _ratio_change(ends),
-        "grounded_tsr": _change(ends, _is_grounded) if _both_require(ends) else Change(),
+        name: _change_of(one, ends, place) if _both_have(one, pairs) else Change()
+        for place, (name, one) in enumerate(compared.items())
     }
 
 
-def _ends(runs: Sequence[RunRecord]) -> _Ends:
+def _ends(runs: Sequence[RunRecord], marks: Sequence[Callable[[RunRecord], bool | None]]) -> _Ends:
     if len(runs) == 1:
-        return ((runs[0].outcome, runs[0].grounded),)
-    return tuple([(run.outcome, run.grounded) for run in runs])
+        return (tuple([mark(runs[0]) for mark in marks]),)
+    return tuple([tuple([mark(run) for mark in marks]) for run in runs])
 
 
-def _is_correct(end: _End) -> bool:
-    return end[0] is Outcome.CORRECT
-
-
-def _is_completed(end: _End) -> bool:
-    return end[0] in COMPLETED
-
-
-def _is_grounded(end: _End) -> bool:
-    return end[0] is Outcome.CORRECT and end[1] is not False
-
-
-def _both_require(ends: _PairEnds) -> bool:
-    return all(
-        any(grounded is not None for pair in ends for _, grounded in pair[side]) for side in (0, 1)
+def _both_have(metric: PerRun, pairs: Sequence[Pair]) -> bool:
+    return any(metric.applies(run) for pair in pairs for run in pair.baseline) and any(
+        metric.applies(run) for pair in pairs for run in pair.current
     )
 
 
-def _change(ends: _PairEnds, counts: Callable[[_End], bool]) -> Change:
-    if not ends:
-        return Change()
+def _change_of(metric: PerRun, ends: _PairEnds, place: int) -> Change:
+    return _change(ends, place) if metric.every else _ratio_change(ends, place)
+
+
+def _change(ends: _PairEnds, place: int) -> Change:
     tasks = sum(ends.values())
     kinds: Counter[Counts] = Counter()
     for (was, now), number in ends.items():
-        kinds[*_share(was, counts), *_share(now, counts)] += number
+        kinds[*_share(was, place), *_share(now, place)] += number
     # Few kinds of tasks, however many tasks: fractions of each would take longer than all else.
     rates = {
         (was, of_was, now, of_now): (Fraction(was, of_was), Fraction(now, of_now))
@@ -118,11 +108,11 @@ def _change(ends: _PairEnds, counts: Callable[[_End], bool]) -> Change:
     return Change(before=before, after=after, bounds=bounds, method=BOOTSTRAP)
 
 
-def _ratio_change(ends: _PairEnds) -> Change:
-    """Return the change of correct runs / completed runs."""
+def _ratio_change(ends: _PairEnds, place: int) -> Change:
+    """Return the change of a rate that divides by those runs alone of which it says something."""
     kinds: Counter[Counts] = Counter()
     for (was, now), number in ends.items():
-        kinds[*_right_of_done(was), *_right_of_done(now)] += number
+        kinds[*_part(was, place), *_part(now, place)] += number
     before, after = _ratios(kinds)
     if before is None or after is None:
         return Change(before=before, after=after)
@@ -154,9 +144,10 @@ def _ratios(kinds: Mapping[Counts, int]) -> tuple[float | None, float | None]:
     return (was / was_of if was_of else None), (now / now_of if now_of else None)
 
 
-def _right_of_done(ends: _Ends) -> tuple[int, int]:
-    return sum(map(_is_correct, ends)), sum(map(_is_completed, ends))
+def _part(ends: _Ends, place: int) -> tuple[int, int]:
+    marks = [end[place] for end in ends]
+    return sum(mark is True for mark in marks), sum(mark is not None for mark in marks)
 
 
-def _share(ends: _Ends, counts: Callable[[_End], bool]) -> tuple[int, int]:
-    return sum(map(counts, ends)), len(ends)
+def _share(ends: _Ends, place: int) -> tuple[int, int]:
+    return sum(end[place] is True for end in ends), len(ends)

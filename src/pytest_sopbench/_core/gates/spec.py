@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from .comparison_gates import COMPARISON_GATES, LOST, P
-from .summary_gates import GATE_NAMES, TSR, GateSpec
+from .summary_gates import TSR, GateSpec, gate_names
 
-NAMES: Final = (*GATE_NAMES, *COMPARISON_GATES)
-"""Every gate that can be asked for."""
+
+def names() -> tuple[str, ...]:
+    """Return every gate that can be asked for."""
+    return (*gate_names(), *COMPARISON_GATES)
 
 
 def read_gate(text: str) -> GateSpec:
@@ -20,8 +21,8 @@ def read_gate(text: str) -> GateSpec:
     """
     asked, sign, bound = text.partition("=")
     domain, _, name = asked.rpartition(":")
-    if not sign or name not in NAMES:
-        msg = f"{text}: write [DOMAIN:]NAME=VALUE, NAME being one of {', '.join(NAMES)}"
+    if not sign or name not in names():
+        msg = f"{text}: write [DOMAIN:]NAME=VALUE, NAME being one of {', '.join(names())}"
         raise ValueError(msg)
     if name == LOST:
         return GateSpec(name=name, value=_number(text, bound), domain=domain)

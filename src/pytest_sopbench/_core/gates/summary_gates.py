@@ -6,11 +6,12 @@ not, or nobody can tell; the last is never a pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.verdict import Outcome
 
@@ -57,45 +58,20 @@ class GateVerdict:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Metric:
-    label: str
-    counts: Callable[[Summary], tuple[int, int]]
-    """What is divided by what; counts, since a rate is not exact: 0.1 + 0.2 is not 0.3."""
+def gate_metrics() -> Mapping[str, MetricSpec]:
+    """Return the metrics that a gate may ask to be at least its bound, by the name of the gate."""
+    return {metric.gate: metric for metric in METRICS.values() if metric.gate}
 
 
-METRICS: Final[Mapping[str, _Metric]] = {
-    TSR: _Metric("TSR", lambda summary: (summary.correct, summary.runs)),
-    "ecr": _Metric("ECR", lambda summary: (summary.completed, summary.runs)),
-    "c_tsr": _Metric("C-TSR", lambda summary: (summary.correct, summary.completed)),
-    "tool_accuracy": _Metric(
-        "tool accuracy",
-        lambda summary: (summary.calls.calls - summary.calls.bad, summary.calls.calls),
-    ),
-    "contract": _Metric(
-        "contract rate", lambda summary: (summary.contract.held, summary.contract.runs)
-    ),
-    "grounded_tsr": _Metric(
-        "grounded TSR",
-        lambda summary: (
-            summary.grounded.grounded,
-            summary.runs if summary.grounded.required else 0,
-        ),
-    ),
-    ANY_RIGHT: _Metric(
-        "pass any", lambda summary: (summary.trials.any_passed, summary.trials.tasks)
-    ),
-    ALL_RIGHT: _Metric(
-        "pass all", lambda summary: (summary.trials.all_passed, summary.trials.tasks)
-    ),
-}
-"""The metrics that a gate may ask to be at least its bound."""
+def gate_names() -> tuple[str, ...]:
+    """Return the gates that are asked of summaries."""
+    return (*gate_metrics(), TASK, UNAVAILABLE)
 
-OUTCOME_GATES: Final = frozenset((TSR, "ecr", "c_tsr", UNAVAILABLE))
-"""The gates that ask nothing but how the runs ended."""
 
-GATE_NAMES: Final = (*METRICS, TASK, UNAVAILABLE)
-"""The gates that are asked of summaries."""
+def outcome_gates() -> frozenset[str]:
+    """Return the gates that ask nothing but how the runs ended."""
+    names = (name for name, metric in gate_metrics().items() if metric.of_outcomes)
+    return frozenset((*names, UNAVAILABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +200,7 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
     if spec.name == TASK:
         trials = summary.trials
         return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
-    metric = METRICS[spec.name]
+    metric = gate_metrics()[spec.name]
     return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
 
 

@@ -18,19 +18,20 @@ from .counts import (
     ToolCounts,
     UnneededCounts,
 )
+from .metric import rates_of
 from .rule_counts import ContractTally, RuleTally
 from .summary import Summary
-from .total import MEAN_NAMES, Total
+from .total import Total
 
 _COUNTS = ("tasks", "runs", "completed", "correct")
-_RATES = MEAN_NAMES
 _PLAIN = ("only_published", "reruns", "without_calls")
 
 
 def summary_to_json(summary: Summary) -> dict[str, Any]:
     """Return counts and rates; a rate with nothing to divide is `None`, JSON's `null`."""
     return {
-        **{name: getattr(summary, name) for name in _COUNTS + _RATES},
+        **{name: getattr(summary, name) for name in _COUNTS},
+        **rates_of(summary),
         "latency_median_s": summary.latency_median,
         "latency_p95_s": summary.latency_p95,
         "calls_per_run": summary.calls_per_run,
@@ -99,7 +100,7 @@ def total_to_json(total: Total) -> dict[str, Any]:
     pooled = summary_to_json(total.pooled)
     pooled["chance"] = total.chance
     tallies = ("trials", "contract", "grounded", "unneeded")
-    kept = (*_COUNTS, *_RATES, "outcomes", "usage", *_PLAIN, *tallies)
+    kept = (*_COUNTS, *rates_of(total.pooled), "outcomes", "usage", *_PLAIN, *tallies)
     return {
         "domains": total.domains,
         "mean": dict(total.means),

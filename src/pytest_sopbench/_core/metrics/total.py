@@ -6,20 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from .counts import ratio
+from .metric import rates_of
 from .summary import EMPTY, Summary
-
-MEAN_NAMES = (
-    "tsr",
-    "ecr",
-    "c_tsr",
-    "tool_accuracy",
-    "grounded_tsr",
-    "contract_rate",
-    "pass_any",
-    "pass_all",
-    "chance",
-)
-"""The rates of which a mean over domains is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +37,10 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
     values = tuple(summaries.values())
     most = [summary.most_frequent for summary in values]
     pooled = sum(values, EMPTY)
+    rates = [rates_of(one) for one in values]
     return Total(
         domains=len(values),
-        means={name: _mean([getattr(one, name) for one in values]) for name in MEAN_NAMES},
+        means={name: _mean([one[name] for one in rates]) for name in rates_of(EMPTY)},
         pooled=without_labels(pooled),
         most_frequent=sum(one for one in most if one is not None) if None not in most else None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -21,7 +21,7 @@ def run_wrapper(config: pytest.Config) -> RunWrapper | None:
 
 
 @contextmanager
-def _wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Iterator[None]:
+def _wrapped(hook: pluggy.HookCaller, key: RunKey, attempt: int, /) -> Generator[None]:
     with ExitStack() as stack:
         for manager in hook(key=key, attempt=attempt):
             stack.enter_context(manager)

@@ -23,7 +23,9 @@ class PageFormat(Protocol):
 class MarkdownFormat:
     """One page of Markdown."""
 
-    name: Final = "md"
+    @property
+    def name(self) -> str:
+        return "md"
 
     def render(self, page: SessionPage, /) -> str:
         # Only a session that writes a page pays for its modules.

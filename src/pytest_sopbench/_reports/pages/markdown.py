@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import without_commands
+from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, MetricSpec
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.record import RunRecord
@@ -90,7 +91,8 @@ def _verdict(page: SessionPage) -> str:
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
-    heads = ("domain", "correct", "TSR", "95 %", "ECR", "C-TSR", "grounded", "tools", "chance")
+    tsr, *others = _columns()
+    heads = ("domain", "correct", tsr.heading, "95 %", *(one.heading for one in others), CHANCE)
     rows = [_rate_row(escaped(name), one, one.chance) for name, one in summaries.items()]
     if len(summaries) > 1:
         total = total_of(summaries)
@@ -99,17 +101,20 @@ def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
 
 
 def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str]:
+    tsr, *others = _columns()
     return (
         name,
         f"{summary.correct} of {summary.runs}",
-        percent(summary.tsr),
+        percent(tsr.rate(summary)),
         interval(tsr_bounds(summary)),
-        percent(summary.ecr),
-        percent(summary.c_tsr),
-        percent(summary.grounded_tsr),
-        percent(summary.tool_accuracy),
+        *(percent(one.rate(summary)) for one in others),
         percent(chance),
     )
+
+
+def _columns() -> list[MetricSpec]:
+    """Return the metrics of the table; the first is TSR, which alone has an interval."""
+    return [metric for metric in METRICS.values() if metric.heading and metric.table]
 
 
 def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:

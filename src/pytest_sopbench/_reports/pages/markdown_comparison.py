@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
 from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._reports.terminal.comparison import change_text, p_value
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
@@ -14,8 +15,6 @@ from .markdown_blocks import escaped, table
 
 NAMED = 20
 """Tasks of one list that are named; the saved sessions hold all of them."""
-
-_WORDS = {"tsr": "TSR", "ecr": "ECR", "c_tsr": "C-TSR", "grounded_tsr": "grounded TSR"}
 
 
 def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
@@ -68,7 +67,12 @@ def _group_lines(compared: SessionComparison) -> Iterator[str]:
 
 def _change_lines(one: Comparison) -> Iterator[str]:
     rows = [
-        (_WORDS[name], percent(change.before), percent(change.after), change_text(change))
+        (
+            escaped(METRICS[name].label),
+            percent(change.before),
+            percent(change.after),
+            change_text(change),
+        )
         for name, change in one.changes.items()
         if change_text(change) != NOT_AVAILABLE
     ]

@@ -8,6 +8,7 @@ from pytest_sopbench._core.comparing.changes import Change
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
 from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest
@@ -28,7 +29,6 @@ LIMIT = 20
 _LABEL = 7
 _GAP = "   "
 _SMALLEST_P = 0.0001
-_WORDS = {"tsr": "TSR", "ecr": "ECR", "c_tsr": "C-TSR", "grounded_tsr": "grounded"}
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _change_parts(comparison: Comparison) -> Iterator[str]:
     yield f"TSR {percent(tsr.before)} -> {percent(tsr.after)}, {change_text(tsr)}"
     for name, change in comparison.changes.items():
         if name != "tsr" and change.difference is not None:
-            yield f"{_WORDS[name]} {change_text(change)}"
+            yield f"{METRICS[name].heading or METRICS[name].label} {change_text(change)}"
 
 
 def _kind_parts(comparison: Comparison) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.metric import CHANCE, METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total
 from pytest_sopbench._core.metrics.trials import TaskTrials
@@ -89,11 +90,12 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0) -> Iterator[str
 
 
 def _means(total: Total) -> Iterator[str]:
-    words = {"tsr": "TSR", "ecr": "ECR", "c_tsr": "C-TSR", "tool_accuracy": "tools"}
-    known = {"grounded_tsr": "grounded", "contract_rate": "contract"}
-    words |= {name: word for name, word in known.items() if total.means.get(name) is not None}
-    for name, word in {**words, "chance": "chance"}.items():
-        yield f"{word} {percent(total.means.get(name))}"
+    shown = [metric for metric in METRICS.values() if metric.heading]
+    always = [metric for metric in shown if not metric.optional]
+    known = [one for one in shown if one.optional and total.means.get(one.name) is not None]
+    for metric in (*always, *known):
+        yield f"{metric.heading} {percent(total.means.get(metric.name))}"
+    yield f"{CHANCE} {percent(total.means.get(CHANCE))}"
 
 
 def _rate_lines(summary: Summary, chance: float | None) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Final
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
@@ -17,7 +16,7 @@ from pytest_sopbench._core.gates.quarantine import (
     report_entries,
 )
 from pytest_sopbench._core.gates.spec import read_gate
-from pytest_sopbench._core.gates.summary_gates import OUTCOME_GATES, GateSpec
+from pytest_sopbench._core.gates.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._sessions.reading.planned import (
     outcomes_of,
@@ -27,8 +26,6 @@ from pytest_sopbench._sessions.reading.planned import (
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
-
-_OF_OUTCOMES: Final = frozenset({*COMPARISON_GATES, *OUTCOME_GATES})
 
 
 def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
@@ -121,5 +118,6 @@ def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:
         asked = summaries_of(saved, without=facts.quarantined)
         return replace(facts, summaries=asked, whole=outcomes_of(saved))
     # Gates on a comparison ask no more than how the runs ended either.
-    of_outcomes = all(gate.name in _OF_OUTCOMES for gate in facts.gates)
+    known = {*COMPARISON_GATES, *outcome_gates()}
+    of_outcomes = all(gate.name in known for gate in facts.gates)
     return replace(facts, summaries=outcomes_of(saved) if of_outcomes else summaries_of(saved))

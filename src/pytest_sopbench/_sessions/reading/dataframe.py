@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from pytest_sopbench._core.metrics.metric import METRICS, PerRun
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench.errors import SessionFileError
 
-BEFORE = ("domain", "task", "trial", "agent", "outcome", "correct", "reason")
-"""Columns before those of the answer."""
+RUN = ("domain", "task", "trial", "agent", "outcome")
+"""The first columns; those of metrics follow, and the reason."""
 
 BEHIND = ("calls", "duration_s", "input_tokens", "output_tokens", "model_calls", "cost_usd")
 """Columns behind them; what a run did not tell is missing, and never 0."""
@@ -23,8 +23,8 @@ EXTRA = "pip install pandas"
 def frame_of(records: Iterable[RunRecord]) -> Any:
     """Return a `pandas.DataFrame` with one row for each run, in the order of the records.
 
-    The columns are `BEFORE`, then `answer.FIELD` for each field that some run answered, sorted,
-    then `BEHIND`. `calls` counts tool calls.
+    The columns are those of `columns_before`, then `answer.FIELD` for each field that some run
+    answered, sorted, then `BEHIND`. `calls` counts tool calls.
 
     Raises:
         SessionFileError: pandas is not installed.
@@ -35,8 +35,18 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
         msg = "to_dataframe() needs pandas, which is not installed"
         raise SessionFileError(msg, hint=EXTRA) from None
     rows = [_row(one) for one in records]
-    answers = sorted({name for row in rows for name in row} - {*BEFORE, *BEHIND})
-    return pandas.DataFrame(rows, columns=[*BEFORE, *answers, *BEHIND])
+    before = columns_before()
+    answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
+    return pandas.DataFrame(rows, columns=[*before, *answers, *BEHIND])
+
+
+def columns_before() -> tuple[str, ...]:
+    """Return the columns before those of the answer."""
+    return (*RUN, *_metrics(), "reason")
+
+
+def _metrics() -> dict[str, PerRun]:
+    return {one.column: one.per_run for one in METRICS.values() if one.column and one.per_run}
 
 
 def _row(record: RunRecord) -> Mapping[str, Any]:
@@ -47,7 +57,7 @@ def _row(record: RunRecord) -> Mapping[str, Any]:
         "trial": record.trial,
         "agent": record.agent,
         "outcome": record.outcome.value,
-        "correct": record.outcome is Outcome.CORRECT,
+        **{column: metric.of(record) for column, metric in _metrics().items()},
         "reason": record.reason,
         **{f"answer.{name}": value for name, value in answer.items()},
         "calls": len(record.calls),
