@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.model.answer import AnswerForm, Mismatch
 from pytest_sopbench._core.model.trace import Problem, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import FORMS, failure_lines
+from pytest_sopbench._reports.failure.task import failure_lines
 
 INPUTS: Mapping[str, JsonValue] = {"product_id": "P_13307", "weight": 12}
 MISMATCH = Mismatch(

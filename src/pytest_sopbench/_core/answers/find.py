@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import cast
 
-from pytest_sopbench._core.answers.forms.marked import marked_candidates
 from pytest_sopbench._core.answers.forms.plain_values import settled
-from pytest_sopbench._core.answers.forms.weak import weak_candidates
+from pytest_sopbench._core.answers.forms.table import FORMS, candidates
 from pytest_sopbench._core.answers.text.search import Candidate, Search
 from pytest_sopbench._core.answers.text.search_text import search_text
 from pytest_sopbench._core.fields.names import FieldNames, field_names
@@ -23,16 +22,6 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import plain
 
 from .precedence import choose
-
-_IN_WORDS: Final[Mapping[AnswerForm, str]] = {
-    AnswerForm.MAPPING: "the mapping that was returned",
-    AnswerForm.FINAL_OUTPUT: "the JSON in <final_output>",
-    AnswerForm.FIELD_TAGS: "the tags",
-    AnswerForm.FINAL_DECISION: "the JSON in <final_decision>",
-    AnswerForm.JSON: "the last JSON object",
-    AnswerForm.PYTHON: "the last Python dict",
-    AnswerForm.FIELD_LINES: "the `Field: value` lines",
-}
 
 
 def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = "") -> Answer:
@@ -75,7 +64,7 @@ def _in_text(
 ) -> Iterator[Candidate]:
     searched = search_text(text, names.folded)
     search = Search(searched.text, names, required, sop)
-    choice = choose(search, [*marked_candidates(search)], [*weak_candidates(search)])
+    choice = choose(search, candidates(search, marked=True), candidates(search, marked=False))
     found = choice.answer
     if found is None and (found := choice.short) is None:
         return
@@ -110,7 +99,7 @@ def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
     return Answer(
         values={**hit.values, **told},
         form=hit.form,
-        position=None if hit.form is AnswerForm.MAPPING else hit.start,
+        position=None if hit.form == AnswerForm.MAPPING else hit.start,
         extra=tuple(hit.beside),
         beside=hit.beside,
     )
@@ -133,7 +122,7 @@ def _no_answer(
         missing=missing,
         extra=tuple(best.beside),
         beside=best.beside,
-        why=f"{_IN_WORDS[best.form]} gave no {', '.join(missing)}",
+        why=f"{FORMS[best.form].words} gave no {', '.join(missing)}",
     )
 
 

@@ -44,7 +44,7 @@ def published(rules: Rules, returned: Returned, ours: Answer) -> Answer:
 
 
 def _is_mapping(ours: Answer) -> bool:
-    return ours.form is AnswerForm.MAPPING or bool(ours.values)
+    return ours.form == AnswerForm.MAPPING or bool(ours.values)
 
 
 def _same(ours: Mapping[str, JsonValue], found: Mapping[str, str]) -> bool:

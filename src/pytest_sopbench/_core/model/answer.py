@@ -34,8 +34,8 @@ class Answer:
 
     Attributes:
         values: the output fields that were found, by name.
-        form: where in what the agent returned the answer was found; `NOT_FOUND` where a field is
-            missing.
+        form: where in what the agent returned the answer was found, such as `json`; `not_found`
+            where a field is missing.
         position: the offset in characters at which the form starts in a text; `None` otherwise.
         missing: the output fields that the best form lacks.
         extra: the names that the agent gave beside the output fields, such as `reason`.
@@ -44,7 +44,7 @@ class Answer:
     """
 
     values: Mapping[str, JsonValue]
-    form: AnswerForm
+    form: str
     position: int | None = None
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Answer:
     @property
     def complete(self) -> bool:
         """Whether a value was found for every output field."""
-        return self.form is not AnswerForm.NOT_FOUND
+        return self.form != AnswerForm.NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_sopbench._core.answers.forms.table import read_form
 from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
 from pytest_sopbench._core.verdict import Outcome, Verdict
@@ -29,7 +30,7 @@ def verdict_of(record: RunRecord) -> Verdict:
     """Return what was decided of a run; of the search for an answer only where it was found."""
     answer = None
     if record.answer_form:
-        answer = Answer(values=record.answer or {}, form=AnswerForm(record.answer_form))
+        answer = Answer(values=record.answer or {}, form=read_form(record.answer_form))
     held = record.trajectory
     return Verdict(
         outcome=record.outcome,

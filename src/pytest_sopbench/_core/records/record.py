@@ -152,7 +152,7 @@ def record_of(
         outcome=verdict.outcome,
         reason=verdict.reason,
         answer=_answer(verdict.answer, private),
-        answer_form=verdict.answer.form.value if verdict.answer else "",
+        answer_form=str(verdict.answer.form) if verdict.answer else "",
         expected=_masked(task.expected, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
         text="" if private else _text(trace.returned if trace else None),
@@ -252,7 +252,7 @@ def _duration(trace: Trace | None) -> float | None:
 
 
 def _answer(answer: Answer | None, private: set[str]) -> Mapping[str, JsonValue] | None:
-    if answer is None or answer.form is AnswerForm.NOT_FOUND:
+    if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
     return {name: _cut(value) for name, value in _masked(answer.values, private).items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
@@ -30,20 +31,6 @@ CALLS = 12
 
 FRAMES = 30
 """Lines of a traceback that are printed; its first two and its end say most."""
-
-FORMS: Mapping[str, str] = {
-    "mapping": "as the mapping that was returned",
-    "final_output": "in <final_output>",
-    "field_tags": "in one tag per output field",
-    "final_decision": "in <final_decision> or <answer>",
-    "json": "in a JSON object",
-    "python": "in a Python dict",
-    "field_lines": "in lines such as 'field: value'",
-    "boxed": "in \\boxed{}",
-    "whole_text": "as the whole text",
-    "published": "as the published scorer finds it",
-}
-"""Where an answer was found, in words."""
 
 _VALUE = 200
 _INPUT_LINES = 4
@@ -136,7 +123,7 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
     elif not record.mismatches:
         yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
     if record.answer_form in FORMS and record.answer is not None:
-        yield from labelled("found", FORMS[record.answer_form], width=width)
+        yield from labelled("found", FORMS[record.answer_form].heading, width=width)
 
 
 def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:

@@ -14,20 +14,22 @@ from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
 
-from .objects import AnswerObject, last_ones, object_candidates, object_inside
+from .objects import AnswerObject, last_ones, object_inside
 from .plain_values import Reading, plain_value
 
 _FINAL_OUTPUT, _FINAL_DECISION = DECISIONS
 _FORMS: Final = {_FINAL_OUTPUT: AnswerForm.FINAL_OUTPUT}
 
 
-def marked_candidates(search: Search) -> Iterator[Candidate]:
-    """Yield the last whole answer in each marked form, and parts of one, in order of trust."""
-    yield from last_ones(search, _in_elements(search, (_FINAL_OUTPUT,)))
-    yield from _in_field_tags(search)
+def in_final_output(search: Search) -> Iterator[Candidate]:
+    """Yield the last whole answer in a final output, and the last part of one."""
+    return last_ones(search, _in_elements(search, (_FINAL_OUTPUT,)))
+
+
+def in_final_decision(search: Search) -> Iterator[Candidate]:
+    """Yield the last whole answer in a final decision, and then in what is called an answer."""
     yield from last_ones(search, _in_elements(search, (_FINAL_DECISION,)))
     yield from last_ones(search, _in_elements(search, (*ANSWERS, *WRAPPERS)))
-    yield from object_candidates(search)
 
 
 def _in_elements(search: Search, names: Sequence[str]) -> Iterator[Candidate]:
@@ -73,7 +75,7 @@ def _only_value(search: Search, element: Element, inside: str) -> str | None:
     return read.value if read.reading is Reading.EXACT else None
 
 
-def _in_field_tags(search: Search) -> Iterator[Candidate]:
+def in_field_tags(search: Search) -> Iterator[Candidate]:
     """Yield the last element of each field together, and then each of them alone."""
     fields = {field.name: field for field in search.required}
     named = {

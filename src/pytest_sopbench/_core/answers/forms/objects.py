@@ -36,11 +36,21 @@ class AnswerObject:
     beside: Mapping[str, JsonValue]
 
 
-def object_candidates(search: Search) -> Iterator[Candidate]:
-    """Yield the last whole answer of each notation, and the last part of one."""
-    for form, read in _READERS:
-        found = (_candidate(form, one) for one in read(search, search.text))
-        yield from last_ones(search, found)
+def in_json(search: Search) -> Iterator[Candidate]:
+    """Yield the last whole answer among the JSON objects, and the last part of one."""
+    return _of_form(search, AnswerForm.JSON)
+
+
+def in_python(search: Search) -> Iterator[Candidate]:
+    """Yield the same of Python dicts, and then of dicts with bare words."""
+    return _of_form(search, AnswerForm.PYTHON)
+
+
+def _of_form(search: Search, form: AnswerForm) -> Iterator[Candidate]:
+    for own, read in _READERS:
+        if own is form:
+            found = (_candidate(form, one) for one in read(search, search.text))
+            yield from last_ones(search, found)
 
 
 def object_inside(search: Search, text: str) -> AnswerObject | None:

@@ -53,12 +53,16 @@ class _Said:
     loose: bool = False
 
 
-def weak_candidates(search: Search) -> Iterator[Candidate]:
-    """Yield what lines and boxes say together, or else the whole text."""
+def in_lines(search: Search) -> Iterator[Candidate]:
+    """Yield what lines and boxes say together."""
     said = sorted((*_lines(search), *_boxes(search)), key=lambda one: one.start)
     found = _last_of_each(search, said) if said else None
     if found is not None:
         yield found
+
+
+def in_whole_text(search: Search) -> Iterator[Candidate]:
+    """Yield the whole text, where it is just a value."""
     whole = _whole_text(search)
     if whole is not None:
         yield whole

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.fields.names import FieldNames
-from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -30,7 +29,7 @@ class Candidate:
     be.
     """
 
-    form: AnswerForm
+    form: str
     values: Mapping[str, JsonValue]
     start: int
     end: int
