@@ -8,6 +8,11 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._hooks.code import agents
+from pytest_sopbench._running.agents.spec import SOURCES
+from pytest_sopbench.errors import AgentSpecError
+
 pytestmark = pytest.mark.usefixtures("lab")
 
 LAB = "--sop-domain=lab"
@@ -245,3 +250,38 @@ def test_nothing_that_an_agent_raises_ends_the_session(
 
     result.assert_outcomes(passed=5, failed=1)
     assert "error" == saved().outcomes["T_02"]
+
+
+class _Constant:
+    """A source from outside: `always:GRADE` is an agent that says so."""
+
+    form = "always:GRADE"
+
+    def claims(self, spec: str) -> bool:
+        return spec.startswith("always:")
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        grade = spec.removeprefix("always:")
+        if not grade:
+            msg = "agent 'always:': no grade"
+            raise AgentSpecError(msg, hint=context.forms)
+        return lambda inputs: {"grade": grade}  # noqa: ARG005 - an agent takes what it is given
+
+
+class TestASourceFromOutside:
+    @pytest.fixture(autouse=True)
+    def constant(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(agents, "SOURCES", (_Constant(), *SOURCES))
+
+    @pytest.mark.usefixtures("lab")
+    def test_a_session_runs_its_agent(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest_inprocess("--sop-domain=lab", "--agent=always:fail")
+
+        result.stdout.fnmatch_lines(["TSR    33.3%*2 of 6 correct*"])
+
+    @pytest.mark.usefixtures("lab")
+    def test_what_it_refuses_is_told_with_all_forms(self, pytester: pytest.Pytester) -> None:
+        result = pytester.runpytest_inprocess("--sop-domain=lab", "--agent=always:")
+
+        assert pytest.ExitCode.USAGE_ERROR == result.ret
+        result.stderr.fnmatch_lines(["*agent 'always:': no grade", "*always:GRADE*"])

@@ -34,7 +34,8 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
     except ImportError:
         msg = "to_dataframe() needs pandas, which is not installed"
         raise SessionFileError(msg, hint=EXTRA) from None
-    rows = [_row(one) for one in records]
+    metrics = _metrics()
+    rows = [_row(one, metrics) for one in records]
     before = columns_before()
     answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
     return pandas.DataFrame(rows, columns=[*before, *answers, *BEHIND])
@@ -49,7 +50,7 @@ def _metrics() -> dict[str, PerRun]:
     return {one.column: one.per_run for one in METRICS.values() if one.column and one.per_run}
 
 
-def _row(record: RunRecord) -> Mapping[str, Any]:
+def _row(record: RunRecord, metrics: Mapping[str, PerRun]) -> Mapping[str, Any]:
     answer: Mapping[str, JsonValue] = record.answer or {}
     return {
         "domain": record.domain,
@@ -57,7 +58,7 @@ def _row(record: RunRecord) -> Mapping[str, Any]:
         "trial": record.trial,
         "agent": record.agent,
         "outcome": record.outcome.value,
-        **{column: metric.of(record) for column, metric in _metrics().items()},
+        **{column: metric.of(record) for column, metric in metrics.items()},
         "reason": record.reason,
         **{f"answer.{name}": value for name, value in answer.items()},
         "calls": len(record.calls),
