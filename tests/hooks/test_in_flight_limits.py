@@ -237,7 +237,7 @@ def test_a_run_whose_provider_comes_back_is_made_again(
         """
     )
 
-    result = pytester.runpytest(LAB, "--agent=away:agent", "--sop-concurrency=6", "-osop_retries=2")
+    result = pytester.runpytest(LAB, "--agent=away:agent", "--sop-concurrency=6", "--sop-retries=2")
 
     result.assert_outcomes(passed=6)
     assert 6 == Counter(saved().outcomes.values())["correct"]

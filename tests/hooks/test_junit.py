@@ -35,26 +35,53 @@ def test_each_case_tells_domain_task_and_outcome(
     assert "wrong" == cases["T_01"]["sop.outcome"]
 
 
-def test_misses_are_failures(pytester: pytest.Pytester) -> None:
-    pytester.runpytest(*THIRD, "--sop-fail-under=0.1")
+def test_misses_may_be_written_as_failures(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*THIRD, "--sop-fail-under=0.1", "-osop_junit_misses=failure")
 
     assert ("4", "0") == (read().get("failures"), read().get("skipped"))
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(("--sop-fail-under=0.9",), id="it-fails"),
+        pytest.param(("--sop-fail-under=0.1", "-k", "T_01 or T_03"), id="it-is-not-evaluated"),
+    ],
+)
+def test_misses_are_failures_where_no_gate_forgives_them(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest(*THIRD, *options)
+
+    assert 1 == result.ret
+    assert "0" == read().get("skipped")
+    assert "0" != read().get("failures")
+
+
+@pytest.mark.parametrize(
     "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two workers")]
 )
-def test_misses_may_be_written_as_skipped(
+def test_misses_are_skipped_with_their_reason_where_the_gate_holds(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
-    result = pytester.runpytest(
-        *THIRD, "--sop-fail-under=0.1", "-o", "sop_junit_misses=skipped", *workers
-    )
+    result = pytester.runpytest(*THIRD, "--sop-fail-under=0.1", *workers)
 
-    skipped = [case for case in read().iter("testcase") if case.find("skipped") is not None]
+    skipped = {
+        case.get("name"): found.text
+        for case in read().iter("testcase")
+        if (found := case.find("skipped")) is not None
+    }
     assert 0 == result.ret
     assert ("0", "4") == (read().get("failures"), read().get("skipped"))
-    assert {"T_01", "T_02", "T_04", "T_05"} == {case.get("name") for case in skipped}
+    assert {"T_01", "T_02", "T_04", "T_05"} == {*skipped}
+    assert "grade" in str(skipped["T_01"])
+
+
+def test_misses_of_a_shard_are_skipped(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(*THIRD, "--sop-shard=1/1")
+
+    assert 0 == result.ret
+    assert ("0", "4") == (read().get("failures"), read().get("skipped"))
 
 
 def test_failures_without_a_gate_stay_failures(pytester: pytest.Pytester) -> None:
