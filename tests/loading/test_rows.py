@@ -80,6 +80,15 @@ def test_a_task_holds_its_row_typed_and_its_answer_as_written(make_domain: MakeD
     assert {"weight": None, "count": 0, "parts": [], "fragile": False} == tasks[1].results
 
 
+def test_an_expected_answer_is_typed_and_its_text_stands_beside_it(make_domain: MakeDomain) -> None:
+    content = "parcel_id,label,weight,route\nP1,a,1,0\nP2,b,1,2\n"
+
+    task = rows_of(make_domain({"data.csv": content}))[0]
+
+    assert {"route": 0} == task.expected
+    assert {"route": "0"} == task.expected_as_written
+
+
 def test_what_a_reader_of_many_tasks_needs_comes_without_building_them(
     make_domain: MakeDomain,
 ) -> None:

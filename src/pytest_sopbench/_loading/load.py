@@ -61,7 +61,15 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
-    tasks = TaskRows(domain=domain, table=table, layout=layout, types=types, ids=ids, tables=tables)
+    tasks = TaskRows(
+        domain=domain,
+        table=table,
+        layout=layout,
+        types=types,
+        fields=fields,
+        ids=ids,
+        tables=tables,
+    )
     tasks.check(tuple(metadata.types))
     lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
     tools_file = _optional(folder / TOOLS_FILE)

@@ -70,7 +70,7 @@ def unequal(value: Value, given: JsonValue, known: Known) -> str:
         case EqualsExpected():
             name, what = value.field, "expected"
             accepted = (other[name] for other in known.task.acceptable if name in other)
-            wanted = [known.task.expected[name], *accepted]
+            wanted = [known.task.expected_as_written[name], *accepted]
         case _:
             name, what = value.column, "column"
             wanted = [_cell(known.task, name)]
@@ -96,7 +96,7 @@ def _answered(name: str, answer: Answer | None) -> Sequence[JsonValue]:
 
 
 def _cell(task: Task, column: str) -> JsonValue:
-    return {**task.results, **task.inputs, **task.expected}[column]
+    return {**task.results, **task.inputs, **task.expected_as_written}[column]
 
 
 def _equal(output: OutputField | None, wanted: JsonValue, given: JsonValue) -> bool:

@@ -36,7 +36,7 @@ def value_key(field: OutputField, value: JsonValue) -> Key:
     such as `none` that is declared as a label is that label, and empty is something else.
     """
     if field.aliases and isinstance(value, str):
-        value = _label_of(field.aliases, value)
+        value = label_of(field.aliases, value)
     if is_empty(value):
         return ("text", fold(written(value))) if _is_declared(field, value) else EMPTY
     key = _READERS[field.type](field, value)
@@ -93,7 +93,8 @@ def _parts(text: str) -> list[JsonValue]:
     return [part for part in parts if part]
 
 
-def _label_of(aliases: Mapping[str, str], text: str) -> str:
+def label_of(aliases: Mapping[str, str], text: str) -> str:
+    """Return the label that a text stands for; what is no alias stands for itself."""
     folded = fold(text)
     return next((label for alias, label in aliases.items() if fold(alias) == folded), text)
 

@@ -89,7 +89,12 @@ def _lacking(
 ) -> tuple[Mismatch, ...]:
     told = {mismatch.field for mismatch in mismatches}
     missing = (
-        Mismatch(field=field.name, expected=task.expected[field.name], actual=None, why=NOT_FOUND)
+        Mismatch(
+            field=field.name,
+            expected=task.expected_as_written[field.name],
+            actual=None,
+            why=NOT_FOUND,
+        )
         for field in rules.fields
         if field.name in answer.missing and field.name not in told
     )
@@ -114,9 +119,9 @@ def _closest(
     rules: Rules, task: Task, values: Mapping[str, JsonValue], scoring: Scoring
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; where none fits, the expected one is what failed."""
-    expected = _mismatches(rules, task.expected, values, scoring)
+    expected = _mismatches(rules, task.expected_as_written, values, scoring)
     for other in task.acceptable if expected else ():
-        if not _mismatches(rules, {**task.expected, **other}, values, scoring):
+        if not _mismatches(rules, {**task.expected_as_written, **other}, values, scoring):
             return ()
     return expected
 

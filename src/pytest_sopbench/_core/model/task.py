@@ -125,7 +125,9 @@ class Task:
         id: the id of the task, unique in its domain; it never depends on the order of rows.
         line: the line of the data file on which the row starts, counted from 1.
         inputs: what the agent is given: input column to value, typed.
-        expected: the right answer: output field to value.
+        expected: the right answer: output field to value, in the type of the field.
+        expected_as_written: the same as it stands in the data file, which is what is judged by;
+            where it is not given, it is `expected`.
         results: the columns that are neither inputs nor outputs: what tools may serve.
         tables: the task's own records of each table beside the data file, which tools may serve.
         acceptable: further right answers, each of the shape of `expected`.
@@ -140,6 +142,7 @@ class Task:
     line: int
     inputs: Mapping[str, JsonValue]
     expected: Mapping[str, JsonValue]
+    expected_as_written: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     results: Mapping[str, JsonValue]
     acceptable: tuple[Mapping[str, JsonValue], ...] = ()
     disagreement: str = ""
@@ -148,3 +151,7 @@ class Task:
     tables: Mapping[str, Sequence[Mapping[str, JsonValue]]] = field(
         default_factory=dict[str, "Sequence[Mapping[str, JsonValue]]"]
     )
+
+    def __post_init__(self) -> None:
+        if not self.expected_as_written:
+            object.__setattr__(self, "expected_as_written", self.expected)

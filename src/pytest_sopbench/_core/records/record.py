@@ -153,7 +153,7 @@ def record_of(
         reason=verdict.reason,
         answer=_answer(verdict.answer, private),
         answer_form=str(verdict.answer.form) if verdict.answer else "",
-        expected=_masked(task.expected, private),
+        expected=_masked(task.expected_as_written, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
         text="" if private else _text(trace.returned if trace else None),
         calls=tuple(_call(call) for call in trace.calls) if trace else (),

@@ -139,7 +139,7 @@ def _is_cut(value: JsonValue) -> bool:
 
 
 def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:
-    if _spelled(record.expected) != _spelled(task.expected):
+    if _spelled(record.expected) != _spelled(task.expected_as_written):
         # The row is the same, so this is a redaction; its values must not come to light here.
         return MASKED
     return MASKED if trace is not None and trace.returned and _hides(trace.returned) else ""

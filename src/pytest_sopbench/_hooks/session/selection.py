@@ -48,7 +48,7 @@ def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[i
     """Draw evenly over expected answers: each answer gives one task in turn."""
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
-        expected = domain.tasks[position].expected
+        expected = domain.tasks[position].expected_as_written
         groups[json.dumps(expected, sort_keys=True)].append(position)
     # Seeded, and over sorted groups, so that every process draws the same tasks.
     chance = random.Random(sample.seed)  # noqa: S311 - a sample needs no cryptography

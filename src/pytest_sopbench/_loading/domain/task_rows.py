@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.fields.typed import typed_value
+from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import CellError, ColumnType, convert
 from pytest_sopbench._loading.files.digest import digest
@@ -26,12 +27,14 @@ class TaskRows(Sequence[Task]):
         table: the rows; kept as they are, since a task takes ten times the room.
         layout: the part of each column.
         types: the type of each input and tool result.
+        fields: the output fields, by which expected answers are typed.
         ids: the id of each row.
         tables: the tables beside the data file, of which each task has its own records.
     """
 
     __slots__ = (
         "_domain",
+        "_fields",
         "_ids",
         "_layout",
         "_places",
@@ -48,6 +51,7 @@ class TaskRows(Sequence[Task]):
         table: Table,
         layout: Layout,
         types: Mapping[str, ColumnType],
+        fields: Sequence[OutputField],
         ids: tuple[str, ...],
         tables: Sequence[RecordTable] = (),
     ) -> None:
@@ -55,6 +59,7 @@ class TaskRows(Sequence[Task]):
         self._table = table
         self._layout = layout
         self._types = types
+        self._fields = fields
         self._ids = ids
         self._tables = tables
         self._places = {name: place for place, name in enumerate(table.columns)}
@@ -160,7 +165,8 @@ class TaskRows(Sequence[Task]):
             id=self._ids[position],
             line=self.line_at(position),
             inputs=inputs,
-            expected=expected,
+            expected={one.name: typed_value(one, expected[one.name]) for one in self._fields},
+            expected_as_written=expected,
             results=results,
             acceptable=acceptable,
             disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
