@@ -213,6 +213,61 @@ def test_collecting_alone_imports_no_agent(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["6 tests collected*"])
 
 
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        pytest.param(("-m", "not sop"), 0, id="by-marker"),
+        pytest.param(("-m", "not sop", "-n2"), 0, id="by-marker-with-workers"),
+        pytest.param(("-k", "adds"), 0, id="by-name"),
+        pytest.param(("--fixtures",), 0, id="fixtures"),
+        pytest.param(("--collect-only",), 0, id="collecting"),
+        pytest.param(("--setup-plan",), 0, id="planning"),
+    ],
+)
+@pytest.mark.parametrize("agent", [(), ("-osop_agent=nowhere:agent",)], ids=["none", "a-wrong-one"])
+def test_a_session_without_a_run_needs_no_agent_and_no_code_of_a_domain(
+    pytester: pytest.Pytester, agent: tuple[str, ...], options: tuple[str, ...], status: int
+) -> None:
+    Path("domains/lab/tools.py").write_text("raise SystemError('imported')")
+    pytester.makepyfile(
+        test_mine="""
+        def test_adds(): assert 3 == 1 + 2
+        def test_run(sop_run): pass
+        def test_tools(sop_tools): pass
+        """
+    )
+
+    result = pytester.runpytest("-osop_domain=lab", *agent, *options, "test_mine.py")
+
+    assert status == result.ret
+    result.stdout.no_fnmatch_line("*SystemError*")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="plain"),
+        pytest.param(("-n2",), id="workers"),
+        pytest.param(("-n2", "-k", "T_01"), id="workers-and-a-name"),
+        pytest.param(("--sop-concurrency=4",), id="in-flight"),
+        pytest.param(("--sop-resume=before", "--sop-resume-anyway"), id="nothing-left-to-run"),
+    ],
+)
+def test_a_wrong_agent_is_told_before_the_first_run(
+    pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(mine="def agent(inputs): return 'pass'")
+    pytester.runpytest(LAB, "--agent=mine:agent", "--sop-save=before")
+    pytester.makepyfile(mine="agent = 'no agent any more'")
+    pytester.makeconftest("def pytest_sop_run_finished(run): print('a run was made')")
+
+    result = pytester.runpytest(LAB, "--agent=mine:agent", "-s", *options)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*agent 'mine:agent': *"])
+    result.stdout.no_fnmatch_line("*a run was made*")
+
+
 def test_what_an_agent_prints_is_shown_with_its_failure(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(chatty="def agent(inputs): print('thinking aloud')")
 

@@ -26,6 +26,7 @@ from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
+from pytest_sopbench._hooks.session.partial import is_due
 from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
@@ -149,7 +150,9 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     if not (sop.options.typed_domains or sop.options.named):
         raise_restart_limit(sop.config)
         return
-    runs.prepare(sop.domains, sop.options.agent)
+    if has_workers(sop.config) and is_due(sop):
+        # Before workers are started, each of which would say the same again.
+        runs.prepare(sop.domains, sop.options.agent)
     _check_gates(sop)
     _check_tags(sop)
     runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials

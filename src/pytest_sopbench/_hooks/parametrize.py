@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_sopbench._hooks.code.agents import check_agent_given
-from pytest_sopbench._hooks.runs.run_cache import RUNS
+from pytest_sopbench._hooks.items.preparation import asks_for_agent
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._hooks.settings.marks import (
     check_mark,
@@ -21,16 +21,14 @@ from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy
 from .activation import activate
 
 ASKS_FOR_TASK = "sop_task"
-ASKS_FOR_AGENT = frozenset({"sop_agent", "sop_run"})
-ASKS_FOR_TOOLS = frozenset({"sop_tools", "sop_run"})
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Give the test its tasks.
 
     Raises:
-        pytest.UsageError: it has no domain or no agent; pytest's own empty parametrization would
-            skip the test and exit with 0.
+        pytest.UsageError: it has no domain; pytest's own empty parametrization would skip the test
+            and exit with 0.
     """
     sop = activate(metafunc.config)
     definition = metafunc.definition
@@ -38,13 +36,9 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         check_mark(mark, definition.nodeid)
     if FIXTURE in metafunc.fixturenames:
         check_syrupy(metafunc.config, definition.nodeid)
-    asks_for_agent = not ASKS_FOR_AGENT.isdisjoint(metafunc.fixturenames)
-    if asks_for_agent and marked_agent(definition) is None:
-        check_agent_given(sop, definition)
     if {ASKS_FOR_TASK, "sop_domain"}.isdisjoint(metafunc.fixturenames):
         return
     domains = _domains(sop, definition)
-    _prepare(metafunc, sop, domains)
     if ASKS_FOR_TASK in metafunc.fixturenames:
         _by_task(metafunc, sop, domains)
     else:
@@ -57,19 +51,14 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]:
     named = marked_domains(definition)
+    if not (named or sop.has_domains) and asks_for_agent(definition):
+        # Where both lack, the agent is told of; without a domain there is no item to tell it of.
+        check_agent_given(sop, definition)
     try:
         return sop.find(named) if named else sop.domains
     except pytest.UsageError as error:
         msg = f"{definition.nodeid}: {error}"
         raise pytest.UsageError(msg) from None
-
-
-def _prepare(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
-    """Stop now at what would else fail in every test, one by one."""
-    runs = metafunc.config.stash[RUNS]
-    names = metafunc.fixturenames
-    spec = (marked_agent(metafunc.definition) or sop.options.agent) if "sop_run" in names else None
-    runs.prepare(domains if not ASKS_FOR_TOOLS.isdisjoint(names) else (), spec)
 
 
 def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:

@@ -16,7 +16,7 @@ from pytest_sopbench._loading.domain.output_fields import label_warnings, output
 from pytest_sopbench._loading.domain.record_tables import RecordTable, record_tables
 from pytest_sopbench._loading.domain.records import Records
 from pytest_sopbench._loading.domain.task_ids import task_ids
-from pytest_sopbench._loading.domain.task_rows import TaskRows
+from pytest_sopbench._loading.domain.task_rows import RowTypes, TaskRows
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
@@ -65,8 +65,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         domain=domain,
         table=table,
         layout=layout,
-        types=types,
-        fields=fields,
+        types=RowTypes(columns=types, outputs=fields),
         ids=ids,
         tables=tables,
     )

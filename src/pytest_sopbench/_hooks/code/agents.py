@@ -33,7 +33,8 @@ def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> 
         pytest.UsageError: neither an option nor a fixture of the project gives an agent.
     """
     if sop.options.agent is None and not overriding_fixture(node):
-        msg = f"{node.nodeid}: {NO_AGENT}"
+        # All items of a test lack the same, so it is told of the test.
+        msg = f"{node.nodeid.partition('[')[0]}: {NO_AGENT}"
         raise pytest.UsageError(msg)
 
 

@@ -109,6 +109,15 @@ class Ending:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         self._session = session
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_finish(self) -> Generator[None, object, object]:
+        # Agents and the tools of domains are imported in it.
+        end = self._guard.refuse_exec()
+        try:
+            return (yield)
+        finally:
+            end()
+
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         end = self._guard.refuse_exec()

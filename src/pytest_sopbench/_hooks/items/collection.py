@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.code.agents import check_agent_given, overriding_fixture
+from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.partial import is_narrowed
@@ -28,6 +28,7 @@ from pytest_sopbench._reports.text.layout import one_line
 
 from .failures import ContractBroken, TaskFailed
 from .packages import PackageAboveData, package_above_data
+from .preparation import prepare_session
 
 
 def check_task(sop_run: Run) -> None:
@@ -54,8 +55,6 @@ class SopDomain(pytest.Module):
 
     def collect(self) -> Iterator[pytest.Item]:
         self.collected = True
-        if not self.config.option.collectonly:
-            check_agent_given(self.sop, self)
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
         for ref in self.active.refs(self.sop.agent_label, self.sop.options.trials):
@@ -191,9 +190,18 @@ class Collection:
             if ref is not None and ref.selected and asks_for_run(item):
                 self._sop.plan.deselected[ref.key] = None
 
+    @pytest.hookimpl(optionalhook=True, trylast=True)
+    def pytest_xdist_node_collection_finished(self) -> None:
+        # The head of the saved session has what the agent tells of its prompts.
+        if self._sop.plan.builtin.keys and self._sop.makes_runs:
+            self._runs.prepare((), self._sop.options.agent)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         # First, since the terminal asks in this hook what is planned.
+        if self._sop.makes_runs:
+            # Before anything is planned: a fault of the set-up is no session that lacks runs.
+            prepare_session(self._sop, self._runs, session)
         plan = self._sop.plan
         # Asked once for each domain, since it is the same for nearly all items.
         asked: set[ActiveDomain] = set()

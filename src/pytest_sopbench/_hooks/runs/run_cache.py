@@ -121,13 +121,11 @@ class Runs:
         self.flights.let_go(key)
 
     def prepare(self, domains: Iterable[ActiveDomain], agent: str | None) -> None:
-        """Import what runs will need, so that faults show early; collecting alone runs no code.
+        """Import what runs will need, so that faults show early.
 
         Raises:
             pytest.UsageError: the domains' tools cannot be served, or the agent cannot be used.
         """
-        if self._sop.config.option.collectonly:
-            return
         for active in domains:
             self.factory(active)
         if agent is not None:

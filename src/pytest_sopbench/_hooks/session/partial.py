@@ -121,6 +121,15 @@ def is_narrowed(config: pytest.Config) -> bool:
     return given or any("::" in argument for argument in config.args)
 
 
+def is_due(sop: SopSession) -> bool:
+    """Tell whether a run is surely made, before anything is collected.
+
+    That is so where no test but the built-in one is asked for, and nothing takes tests away.
+    """
+    paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
+    return sop.makes_runs and not paths and not is_narrowed(sop.config)
+
+
 def named_tasks(sop: SopSession) -> Sequence[str]:
     """Return, as an option, each task that was selected by its name and not with its domain."""
     values = [value for value in sop.options.domains if "::" in value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
 
@@ -19,6 +20,14 @@ from .record_tables import RecordTable
 from .row_labels import acceptable_answers, disagreement_reason, tags_of
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTypes:
+    """How cells are read: inputs and tool results by `columns`, expected answers by `outputs`."""
+
+    columns: Mapping[str, ColumnType]
+    outputs: Sequence[OutputField] = ()
+
+
 class TaskRows(Sequence[Task]):
     """The tasks in the order of their rows; each is built anew when it is indexed.
 
@@ -26,15 +35,13 @@ class TaskRows(Sequence[Task]):
         domain: the name of the domain.
         table: the rows; kept as they are, since a task takes ten times the room.
         layout: the part of each column.
-        types: the type of each input and tool result.
-        fields: the output fields, by which expected answers are typed.
+        types: how the cells are read.
         ids: the id of each row.
         tables: the tables beside the data file, of which each task has its own records.
     """
 
     __slots__ = (
         "_domain",
-        "_fields",
         "_ids",
         "_layout",
         "_places",
@@ -50,8 +57,7 @@ class TaskRows(Sequence[Task]):
         domain: str,
         table: Table,
         layout: Layout,
-        types: Mapping[str, ColumnType],
-        fields: Sequence[OutputField],
+        types: RowTypes,
         ids: tuple[str, ...],
         tables: Sequence[RecordTable] = (),
     ) -> None:
@@ -59,7 +65,6 @@ class TaskRows(Sequence[Task]):
         self._table = table
         self._layout = layout
         self._types = types
-        self._fields = fields
         self._ids = ids
         self._tables = tables
         self._places = {name: place for place, name in enumerate(table.columns)}
@@ -165,7 +170,9 @@ class TaskRows(Sequence[Task]):
             id=self._ids[position],
             line=self.line_at(position),
             inputs=inputs,
-            expected={one.name: typed_value(one, expected[one.name]) for one in self._fields},
+            expected={
+                one.name: typed_value(one, expected[one.name]) for one in self._types.outputs
+            },
             expected_as_written=expected,
             results=results,
             acceptable=acceptable,
@@ -194,7 +201,7 @@ class TaskRows(Sequence[Task]):
         values: dict[str, JsonValue] = {}
         for name in columns:
             try:
-                values[name] = convert(row[self._places[name]], self._types[name])
+                values[name] = convert(row[self._places[name]], self._types.columns[name])
             except CellError as fault:
                 raise self._error(position, name, fault) from fault
         return values
