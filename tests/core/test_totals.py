@@ -28,6 +28,14 @@ def test_the_mean_weighs_domains_and_the_pool_weighs_runs() -> None:
     assert total.pooled.ecr == 7 / 8
 
 
+def test_a_domain_counts_once_however_many_agents_ran_on_it() -> None:
+    total = total_of({"small (a:one)": SMALL, "small (a:two)": LARGE, "large": SMALL})
+
+    assert total.domains == 2
+    assert total.means["tsr"] == (0.25 + 0.5) / 2
+    assert total.pooled.runs == 10
+
+
 def test_chance_answers_each_domain_with_its_own_label() -> None:
     total = total_of({"small": SMALL, "large": LARGE})
 

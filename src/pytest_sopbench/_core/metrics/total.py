@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from pytest_sopbench._core.model.keys import domain_of
 
 from .counts import ratio
 from .metric import rates_of
@@ -15,6 +17,7 @@ class Total:
     """Several domains together.
 
     `means` are over the domains that have the rate at all; a rate that no domain has is `None`.
+    The rate of a domain on which several agents ran is the mean of theirs.
     `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
     domains.
     `most_frequent` are the runs that always giving each domain's most frequent answer would
@@ -33,14 +36,16 @@ class Total:
 
 
 def total_of(summaries: Mapping[str, Summary]) -> Total:
-    """Put the summaries of domains together."""
+    """Put the summaries of groups together; a domain counts once, however many agents it had."""
     values = tuple(summaries.values())
+    rates: dict[str, list[Mapping[str, float | None]]] = {}
+    for title, summary in summaries.items():
+        rates.setdefault(domain_of(title), []).append(rates_of(summary))
     most = [summary.most_frequent for summary in values]
     pooled = sum(values, EMPTY)
-    rates = [rates_of(one) for one in values]
     return Total(
-        domains=len(values),
-        means={name: _mean([one[name] for one in rates]) for name in rates_of(EMPTY)},
+        domains=len(rates),
+        means={name: _mean_over(rates.values(), name) for name in rates_of(EMPTY)},
         pooled=without_labels(pooled),
         most_frequent=sum(one for one in most if one is not None) if None not in most else None,
     )
@@ -49,6 +54,10 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
 def without_labels(summary: Summary) -> Summary:
     """Return a summary without what means nothing across domains: labels, fields and rules."""
     return replace(summary, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=())
+
+
+def _mean_over(domains: Iterable[Sequence[Mapping[str, float | None]]], name: str) -> float | None:
+    return _mean([_mean([rates[name] for rates in agents]) for agents in domains])
 
 
 def _mean(rates: list[float | None]) -> float | None:

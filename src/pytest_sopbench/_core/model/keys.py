@@ -52,3 +52,8 @@ class GroupKey(NamedTuple):
         """
         agents = sum(group.domain == self.domain for group in groups)
         return self.domain if agents == 1 else f"{self.domain} ({self.agent})"
+
+
+def domain_of(title: str) -> str:
+    """Return the domain of the group that is called so; the name of a domain has no blank."""
+    return title.partition(" (")[0]

@@ -10,7 +10,7 @@ from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.consistency import has_workers
@@ -99,10 +99,13 @@ class SummaryHooks:
         if self._gate.forgives and verbosity >= 0:
             yield from self._misses()
         summaries = self._ledger.close()
-        for (domain, agent), summary in self._ledger.groups.items():
+        groups = self._ledger.groups
+        for (domain, agent), summary in groups.items():
             shown = self._shown(agent)
+            # A block names its agent, and a single line has to where the domain had several.
+            title = GroupKey(domain, shown).title(groups) if verbosity < 0 else domain
             yield from domain_lines(
-                domain,
+                title,
                 shown,
                 summary,
                 verbosity=verbosity,
