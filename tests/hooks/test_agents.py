@@ -202,7 +202,12 @@ def test_five_first_runs_that_end_alike_stop_the_session(
     result = pytester.runpytest("--sop-domain=ward", "--agent=down:agent")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*first 5 runs ended in the same error*", "*RuntimeError: no key"])
+    result.stderr.fnmatch_lines(
+        [
+            "*first 5 runs ended in the same error; 5 runs were started, and no more is",
+            "RuntimeError: no key",
+        ]
+    )
     assert {"error": 5, "not_run": 25} == saved().summary["domains"]["ward"]["outcomes"]
 
 
@@ -211,6 +216,64 @@ def test_collecting_alone_imports_no_agent(pytester: pytest.Pytester) -> None:
 
     assert 0 == result.ret
     result.stdout.fnmatch_lines(["6 tests collected*"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="one-at-a-time"),
+        pytest.param(("--sop-concurrency=16",), id="in-flight"),
+    ],
+)
+def test_a_rate_limit_stops_after_five_runs_and_names_what_helps(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], options: tuple[str, ...]
+) -> None:
+    make_domain("ward", tasks=30)
+    pytester.makepyfile(
+        limited="""
+        import pytest_sopbench
+
+        def agent(inputs):
+            with open("started.txt", "a") as file:
+                file.write("started\\n")
+            raise pytest_sopbench.Unavailable("429 too many requests")
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=ward", "--agent=limited:agent", *options)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        [
+            "*first 5 runs*; 5 runs were started*",
+            "*429 too many*",
+            "*rate limit*",
+            "*--sop-retries*",
+        ]
+    )
+    assert 5 == len((pytester.path / "started.txt").read_text().splitlines())
+
+
+def test_more_runs_are_begun_once_one_has_ended_otherwise(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain("ward", tasks=30)
+    pytester.makepyfile(
+        mixed="""
+        from habits import right
+
+        def agent(inputs, tools):
+            if inputs["sample_id"] != "T_03":
+                raise RuntimeError("no key")
+            return right(inputs, tools)
+        """
+    )
+
+    result = pytester.runpytest(
+        "--sop-domain=ward", "--agent=mixed:agent", "--sop-concurrency=16", "--tb=no"
+    )
+
+    result.assert_outcomes(passed=1, failed=29)
 
 
 @pytest.mark.parametrize(

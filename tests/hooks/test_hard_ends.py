@@ -237,7 +237,7 @@ def test_five_first_runs_that_end_alike_stop_the_session(
     assert 4 == result.ret
     result.stderr.fnmatch_lines(
         [
-            "ERROR: the first 5 runs ended in the same error, so nothing more was started",
+            "ERROR: the first 5 runs ended in the same error; [567] runs were started, and no *",
             "RuntimeError: no key",
         ]
     )

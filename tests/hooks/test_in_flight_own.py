@@ -23,7 +23,8 @@ def test_a_class_is_made_once_for_each_run(pytester: pytest.Pytester) -> None:
         import threading
         from habits import right
 
-        meeting = threading.Barrier(6)
+        # Until a run has ended well, no more than five are begun.
+        meeting = threading.Barrier(5)
 
         class Agent:
             def __init__(self):
@@ -32,7 +33,8 @@ def test_a_class_is_made_once_for_each_run(pytester: pytest.Pytester) -> None:
 
             def run(self, inputs, tools):
                 self.sample = inputs["sample_id"]
-                meeting.wait(60)
+                if self.sample != "T_01":
+                    meeting.wait(60)
                 assert inputs["sample_id"] == self.sample
                 return right(inputs, tools)
         """

@@ -19,6 +19,7 @@ from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.fast_setup import Giving
 from pytest_sopbench._hooks.items.transport import Scrubber, Transport
+from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitMisses
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
@@ -110,6 +111,8 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(ledger, LEDGER)
     register(ledger.resumption, RESUMPTION)
     register(gate, "sop-gate")
+    # Before the summary, so that its lines stand above it.
+    register(GroupedFailures(sop), "sop-grouped-failures")
     summary = SummaryHooks(sop, ledger, gate)
     register(summary, "sop-summary")
     ending.watch(

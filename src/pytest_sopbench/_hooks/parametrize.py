@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from pytest_sopbench._hooks.code.agent_params import agents_of, parametrize_agent
 from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.items.preparation import asks_for_agent
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
@@ -39,6 +40,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     if {ASKS_FOR_TASK, "sop_domain"}.isdisjoint(metafunc.fixturenames):
         return
     domains = _domains(sop, definition)
+    if "sop_run" in metafunc.fixturenames:
+        parametrize_agent(metafunc)
     if ASKS_FOR_TASK in metafunc.fixturenames:
         _by_task(metafunc, sop, domains)
     else:
@@ -66,7 +69,9 @@ def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[Activ
     trials = marked_trials(metafunc.definition) or sop.options.trials
     refs = [ref for active in domains for ref in active.refs(agent, trials)]
     if "sop_run" in metafunc.fixturenames:
-        sop.plan.tests.selected.update((ref.key, None) for ref in refs if ref.selected)
+        for one in agents_of(metafunc, agent):
+            keys = (ref.key._replace(agent=one) for ref in refs if ref.selected)
+            sop.plan.tests.selected.update(dict.fromkeys(keys))
     if not refs:
         msg = f"{metafunc.definition.nodeid}: the --sop-* options select no task"
         raise pytest.UsageError(msg)

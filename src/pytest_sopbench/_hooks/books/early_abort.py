@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 import pytest
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.runs.first_runs import ALIKE, Likeness
+from pytest_sopbench._reports.text.numbers import counted
 
-ALIKE = 5
-"""First runs that must end alike before no more are paid for."""
+AWAY: Final = (
+    "the provider was not available: a rate limit, or it is away\n"
+    "--sop-retries=3 (or sop_retries) makes such runs again after a wait, and "
+    "--sop-concurrency=auto\nfinds out how many runs at once it bears"
+)
 
 
 class FirstRuns:
-    """Watches the first runs of a session."""
+    """Watches the first runs of a session.
 
-    def __init__(self) -> None:
-        self._seen = 0
-        self._problem: tuple[str, str] | None = None
+    Args:
+        begun: how many runs were begun, as far as this process knows.
+    """
+
+    def __init__(self, begun: Callable[[], int]) -> None:
+        self._begun = begun
+        self._likeness = Likeness()
+        # In the controller of xdist, the tests that began are what is known.
+        self._asked: dict[RunKey, None] = {}
         self._fault = ""
+
+    def start(self, key: RunKey) -> None:
+        """Count a run whose test begins."""
+        self._asked[key] = None
 
     def watch(self, record: RunRecord) -> None:
         """Look at one more run, in the order in which they end."""
-        if self._seen >= ALIKE:
+        if self._likeness.differ or self._likeness.alike >= ALIKE:
             return
-        problem = (record.problem.type, record.problem.message) if record.problem else None
-        if problem is None or self._problem not in {None, problem}:
-            # A run that is unlike the others: the set-up is not to blame.
-            self._seen = ALIKE
-            return
-        self._problem = problem
-        self._seen += 1
-        if self._seen == ALIKE:
-            kind, message = problem
-            msg = (
-                f"the first {ALIKE} runs ended in the same error, so nothing more was started\n"
-                f"{kind}: {message}"
+        self._likeness.watch(record)
+        problem = record.problem
+        if self._likeness.alike == ALIKE and problem is not None:
+            begun = counted(max(self._begun(), len(self._asked)), "run was", "runs were")
+            hint = f"\n{AWAY}" if record.outcome is Outcome.UNAVAILABLE else ""
+            self._fault = (
+                f"the first {ALIKE} runs ended in the same error; {begun} started, and no more is\n"
+                f"{problem.type}: {problem.message}{hint}"
             )
-            self._fault = msg
 
     def check(self) -> None:
         """Stop, once the item of the last of them was reported.

@@ -18,7 +18,11 @@ from pytest_sopbench._core.records.record import RunRecord, from_line, record_of
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
 from pytest_sopbench._hooks.runs.explanation import explain_record
-from pytest_sopbench._hooks.runs.journals import finished_in_journals, journals_of
+from pytest_sopbench._hooks.runs.journals import (
+    begun_in_journals,
+    finished_in_journals,
+    journals_of,
+)
 from pytest_sopbench._hooks.runs.prefetch import Flights
 from pytest_sopbench._hooks.runs.reportable import safe_record
 from pytest_sopbench._hooks.session.builtin_ids import learn_ids
@@ -52,7 +56,9 @@ class Ledger:
         self._closed: dict[str, Summary] | None = None
         self._has_begun = False
         self.groups: dict[GroupKey, Summary] = {}
-        self._first_runs = FirstRuns()
+        self._first_runs = FirstRuns(
+            lambda: max(flights.starts.begun, begun_in_journals(self._sop))
+        )
         self.misses: list[RunRecord] = []
         self.missed = 0
         self.breaking: list[RunRecord] = []
@@ -132,6 +138,7 @@ class Ledger:
         key = self._sop.plan.key(nodeid)
         if key is not None and key not in self._outcomes and self._sop.makes_runs:
             self.saving.start(key)
+            self._first_runs.start(key)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

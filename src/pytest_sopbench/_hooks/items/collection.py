@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._hooks.code.agent_params import agent_fixture, agent_of, callspecs
 from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
@@ -57,9 +58,9 @@ class SopDomain(pytest.Module):
         self.collected = True
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
-        for ref in self.active.refs(self.sop.agent_label, self.sop.options.trials):
+        for ref, call in self._refs(make):
             name = item_name(ref.key)
-            item = make(self, name=name, callobj=check_task, fixtureinfo=fixtureinfo)
+            item = make(self, name=name, callobj=check_task, fixtureinfo=fixtureinfo, callspec=call)
             # All items have the same body, so what it asks for is found out once.
             fixtureinfo = getattr(item, "_fixtureinfo", None)
             item.stash[REF] = ref
@@ -67,6 +68,17 @@ class SopDomain(pytest.Module):
             if ref.selected:
                 self.sop.plan.builtin.selected[ref.key] = None
             yield item
+
+    def _refs(self, make: Callable[..., SopItem]) -> Iterator[tuple[TaskRef, object]]:
+        """Yield the runs of all items, for each agent of a fixture with its parameter."""
+        refs = self.active.refs(self.sop.agent_label, self.sop.options.trials)
+        fixture = agent_fixture(self)
+        if fixture is None:
+            yield from ((ref, None) for ref in refs)
+            return
+        for call in callspecs(make(self, name="check_task", callobj=check_task), fixture):
+            agent = agent_of(self, call, self.sop.agent_label)
+            yield from ((ref.by(agent), call) for ref in refs)
 
 
 class SopItem(pytest.Function):
@@ -160,7 +172,7 @@ class Collection:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and isinstance(ref := callspec.params.get("sop_task"), TaskRef):
-            item.stash[REF] = ref
+            item.stash[REF] = ref.by(agent_of(item, callspec, ref.key.agent))
         if REF in item.stash:
             self._sop.plan.has_tasks = True
 

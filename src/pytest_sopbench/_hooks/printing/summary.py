@@ -15,6 +15,7 @@ from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.notices.alarms import special_lines
 from pytest_sopbench._reports.terminal.comparison import session_comparison_lines, short_comparison
@@ -141,7 +142,9 @@ class SummaryHooks:
             yield from session_comparison_lines(comparison)
 
     def _shown(self, agent: str) -> str:
-        return self._sop.agent_shown if agent == self._sop.agent_label else agent
+        if agent == self._sop.agent_label:
+            return self._sop.agent_shown
+        return parameter_of(agent) or agent
 
     def _added_lines(self) -> Iterator[str]:
         """What other plugins add, which may have colours of its own."""

@@ -41,11 +41,12 @@ class Journals:
         self.folder = journals_folder(self.session)
         self.begun = False
 
-    def begin(self) -> None:
-        """Make the folder, once."""
+    def begin(self) -> Path:
+        """Make the folder, once, and return it."""
         if not self.begun:
             self.begun = True
             mark_journals(self.folder, self.identity)
+        return self.folder
 
     def end(self) -> None:
         """Remove the journals of a session whose file is whole."""
@@ -73,3 +74,14 @@ def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey
         return {}
     problems += found.problems
     return found.finished
+
+
+def begun_in_journals(sop: SopSession) -> int:
+    """Return how many runs the journals know of, whether they ended or not."""
+    journals = journals_of(sop)
+    try:
+        found = read_journals(journals.folder)
+    except SessionFileError:
+        # What is wrong with them is told at the end.
+        return 0
+    return len(found.finished) + len(found.unfinished)

@@ -31,6 +31,7 @@ from pytest_sopbench._sessions.journal.deaths import Estate
 from pytest_sopbench._sessions.journal.journal import MAIN, Journal, journal_path
 from pytest_sopbench.errors import SessionFileError
 
+from .first_runs import Starts
 from .journals import JOURNALS, journals_of
 from .reportable import is_unmasked, judge_and_keep
 from .requests import Ask, Done, Makings
@@ -48,6 +49,7 @@ class Flights:
         self._sop = sop
         self._makings = makings
         self._taken = taken_over_of(sop)
+        self.starts = Starts(sop.config)
         self.pace = pace_of(sop.config, sop.options)
         self._asks: dict[RunKey, Ask] = {}
         self._foreseen: set[RunKey] = set()
@@ -168,6 +170,7 @@ class Flights:
         """Judge a run, and write it down, before anybody goes on with it."""
         done = self._judged(self._asks[key], trace)
         self._done[key] = done
+        self.starts.likeness.watch(done.kept.record)
         if self._told is not None:
             self._told(done)
         if self._journal is not None:
@@ -204,7 +207,7 @@ class Flights:
             return
         following = self._upcoming.after(item)
         while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
-            other = next(following, None)
+            other = next(following, None) if self.starts.are_open else None
             if other is None:
                 return
             ref = other.stash.get(REF, None)
@@ -234,6 +237,7 @@ class Flights:
 
     def _job(self, key: RunKey) -> Job[RunKey]:
         ask = self._asks[key]
+        self.starts.begun += 1
         return Job(
             key=key,
             caller=self._makings.caller(ask.agent),
@@ -277,9 +281,7 @@ class Flights:
         given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})
         try:
             if not given:
-                journals = journals_of(self._sop)
-                journals.begin()
-                self._journal = Journal(journal_path(journals.folder, MAIN))
+                self._journal = Journal(journal_path(journals_of(self._sop).begin(), MAIN))
             elif JOURNALS in given:
                 folder = Path(given[JOURNALS])
                 self._journal = Journal(journal_path(folder, given["workerid"]))

@@ -16,6 +16,7 @@ from pytest_sopbench._hooks.code.agents import Agents
 from pytest_sopbench._hooks.code.importing import bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
@@ -95,7 +96,7 @@ class Runs:
         made = self._made.get(ref.key)
         if made is None:
             made = self._made[ref.key] = self._make(Ask(ref, task, agent), item)
-        elif made.agent is not agent:
+        elif made.agent is not agent and parameter_of(ref.key.agent) is None:
             pytest.fail(
                 f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
                 "session, and both are called the same; name one with @pytest.mark.sop(agent=...)",

@@ -51,7 +51,8 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
     if any(item.get_closest_marker(name) for name in UNDECIDED):
         return False
     agent = definition(item, "sop_agent")
-    lasting = agent is None or (agent.scope == "session" and not agent.params)
+    # Of several agents of the fixture, the runs of each are told apart by their keys.
+    lasting = agent is None or agent.scope == "session"
     same = all(definition(item, name) is definition(current, name) for name in SHARED)
     ours = all(is_ours(definition(item, name)) for name in ("sop_task", "sop_run"))
     return lasting and same and ours

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._hooks.settings.node_ids import item_name, may_be_row
+from pytest_sopbench._hooks.settings.node_ids import item_name, may_be_row, split_agent
 
 from .session import SopSession
 
@@ -20,7 +20,15 @@ def learn_ids(sop: SopSession, ids: Sequence[str]) -> None:
         for ref in active.refs(sop.agent_label, sop.options.trials):
             if ref.selected:
                 known[f"{active.nodeid}::{item_name(ref.key)}"] = ref.key
-    found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
-    if found:
-        plan.builtin.keys.update(found)
-        plan.builtin.selected.update(dict.fromkeys(known.values()))
+    found: dict[str, RunKey] = {}
+    agents: dict[str, None] = {}
+    for nodeid in ids:
+        # Which agents a fixture has, only a process knows that collects.
+        plain, agent = split_agent(nodeid)
+        if plain in known:
+            found[nodeid] = known[plain]._replace(agent=agent) if agent else known[plain]
+            agents[found[nodeid].agent] = None
+    plan.builtin.keys.update(found)
+    for agent in agents:
+        runs = (key._replace(agent=agent) for key in known.values())
+        plan.builtin.selected.update(dict.fromkeys(runs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -60,6 +60,12 @@ class TaskRef:
     @property
     def selected(self) -> bool:
         return self.position in self.domain.selected
+
+    def by(self, agent: str) -> TaskRef:
+        """Return the same run by another agent."""
+        return (
+            self if agent == self.key.agent else replace(self, key=self.key._replace(agent=agent))
+        )
 
 
 @dataclass(frozen=True, eq=False)

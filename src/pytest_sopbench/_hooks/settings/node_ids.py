@@ -13,6 +13,9 @@ from pytest_sopbench._core.model.keys import RunKey
 SAFE = "-._~+=,@"
 """Characters that stand for themselves beside letters and digits, in ids, shells and files."""
 
+_AGENT = "/sop_agent="
+"""What stands before the agent in the name of an item, where several are tested."""
+
 _TASK_ID = re.compile(
     r"(?:\.\./)*(sop:)?([A-Za-z0-9][\w.-]*)(?:::(.*?)(?:/t([1-9][0-9]*))?)?", re.DOTALL
 )
@@ -29,8 +32,26 @@ def item_name(key: RunKey) -> str:
     The first trial has the plain name of its task, so that it is called the same however many
     trials there are: `--lf`, an editor or a CI server finds it again.
     """
-    # A slash of the task's own id is encoded, so this one can only begin a trial.
-    return encoded(key.task) if key.trial == 1 else f"{encoded(key.task)}/t{key.trial}"
+    # A slash of the task's own id is encoded, so this one can only begin a trial, or an agent.
+    name = encoded(key.task) if key.trial == 1 else f"{encoded(key.task)}/t{key.trial}"
+    label = parameter_of(key.agent)
+    return name if label is None else f"{name}{_AGENT}{encoded(label)}"
+
+
+def of_parameter(label: str) -> str:
+    """Return what runs are filed under whose agent is a parameter of the fixture `sop_agent`."""
+    return f"sop_agent[{label}]"
+
+
+def parameter_of(agent: str) -> str | None:
+    """Return the parameter that an agent is, or `None` where it is none."""
+    return agent[len("sop_agent[") : -1] if agent.startswith("sop_agent[") else None
+
+
+def split_agent(text: str) -> tuple[str, str]:
+    """Split an id into what it is without an agent, and what runs of its agent are filed under."""
+    head, sign, label = text.partition(_AGENT)
+    return head, of_parameter(unquote(label)) if sign else ""
 
 
 def domain_id(domain: Domain, rootpath: Path, *, in_project: bool) -> str:
@@ -61,11 +82,12 @@ class TaskId(NamedTuple):
     domain: str
     task: str
     trial: int = 1
+    agent: str = ""
 
     @property
     def name(self) -> str:
         """What the item is called, below its domain."""
-        return item_name(RunKey(self.domain, self.task, self.trial))
+        return item_name(RunKey(self.domain, self.task, self.trial, self.agent))
 
 
 def read_task_id(text: str) -> TaskId | None:
@@ -73,7 +95,8 @@ def read_task_id(text: str) -> TaskId | None:
 
     pytest prints ids relative to the current directory, so leading `../` are passed over.
     """
+    text, agent = split_agent(text)
     found = _TASK_ID.fullmatch(text)
     if found is None or (found[1] is None and found[3] is None) or found[2].endswith(".py"):
         return None
-    return TaskId(found[2], unquote(found[3] or ""), int(found[4] or 1))
+    return TaskId(found[2], unquote(found[3] or ""), int(found[4] or 1), agent)

@@ -209,7 +209,9 @@ def _short_line(name: str, summary: Summary, *, mark: str) -> str:
         rates = f"{mark}: {tsr} {counts}  chance {percent(summary.chance)}"
     else:
         rates = f": {tsr} {counts}  ECR {percent(summary.ecr)}  chance {percent(summary.chance)}"
-    return f"{cut(one_line(name), WIDTH - len(rates))}{rates}"
+    # Behind a domain stands its agent, which must not look like another one.
+    shown = one_line(name) if " (" in name else cut(one_line(name), WIDTH - len(rates))
+    return f"{shown}{rates}"
 
 
 def _row(label: str, text: str) -> str:

@@ -1,0 +1,49 @@
+"""The first runs of a session, which may all end in the same error: the set-up is at fault."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.session.pace import shares
+
+ALIKE: Final = 5
+"""First runs that must end alike before no more are paid for."""
+
+
+class Likeness:
+    """Compares the first runs in the order in which they end."""
+
+    def __init__(self) -> None:
+        self.alike = 0
+        self.differ = False
+        self._problem: tuple[str, str] | None = None
+
+    def watch(self, record: RunRecord) -> None:
+        """Look at one more run; a problem of the same type and message is the same."""
+        problem = (record.problem.type, record.problem.message) if record.problem else None
+        if problem is None or self._problem not in {None, problem}:
+            # A run that is unlike the others: the set-up is not to blame.
+            self.differ = True
+        self._problem = problem
+        self.alike += not self.differ
+
+
+class Starts:
+    """How many runs this process may begin before it is known that they do not all fail alike."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        given: dict[str, Any] = getattr(config, "workerinput", {})
+        place = int(given.get("workerid", "gw0").lstrip("gw") or 0)
+        workers: int = given.get("workercount", 1)
+        # A worker that takes over from a dead one has a higher number than there are workers.
+        self._most = max(1, shares(ALIKE, workers)[place % workers])
+        self.begun = 0
+        self.likeness = Likeness()
+
+    @property
+    def are_open(self) -> bool:
+        """Whether one more may be begun before its test asks for it."""
+        return self.likeness.differ or self.begun < self._most

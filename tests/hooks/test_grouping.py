@@ -1,0 +1,52 @@
+"""Failures of a zero-file run: the first ones in full, the others in a line for each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WARD = "--sop-domain=ward"
+CARELESS = "--agent=habits:always_pass"
+
+
+@pytest.fixture(autouse=True)
+def ward(lab: Path, make_domain: Callable[..., Path]) -> Path:
+    return make_domain("ward", tasks=30)
+
+
+@pytest.mark.parametrize(
+    "workers", [pytest.param((), id="plain"), pytest.param(("-n2",), id="two-workers")]
+)
+def test_failures_after_the_first_five_are_grouped(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest(WARD, CARELESS, *workers)
+
+    assert 5 == sum("expected" in line for line in result.outlines)
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED *",
+            "and * more like T_*: grade '*' -> 'pass'",
+            "-v prints each of them in full",
+            "*SOP: ward, agent habits:always_pass*",
+        ]
+    )
+    result.assert_outcomes(passed=10, failed=20)
+
+
+@pytest.mark.parametrize("option", ["-v", "--tb=short"])
+def test_who_asks_for_all_failures_gets_them(pytester: pytest.Pytester, option: str) -> None:
+    result = pytester.runpytest(WARD, CARELESS, option)
+
+    assert 20 == sum(line.startswith("FAILED") for line in result.outlines)
+    result.stdout.no_fnmatch_line("*more like*")
+
+
+def test_failures_of_own_tests_are_never_grouped(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_own="def test_own(sop_run): sop_run.assert_correct()")
+
+    result = pytester.runpytest(WARD, CARELESS, "test_own.py")
+
+    assert 20 == sum(line.startswith("FAILED") for line in result.outlines)
