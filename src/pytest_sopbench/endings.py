@@ -166,6 +166,12 @@ class UsageErrors:
             report.longrepr = message
         return report
 
+    def tell_controller(self, config: pytest.Config, message: str) -> None:
+        """Send a usage error of a worker to the controller, in a report as a collector has it."""
+        report = pytest.CollectReport("", "failed", message, None)
+        setattr(report, USAGE_ERROR, message)
+        config.hook.pytest_collectreport(report=report)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         message: str | None = getattr(report, USAGE_ERROR, None)

@@ -6,7 +6,7 @@ A session that runs no SOP test, such as `-m "not sop"`, needs neither an agent 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +14,6 @@ from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
-from pytest_sopbench.endings import USAGE_ERROR
 
 _ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
 _ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
@@ -31,9 +30,8 @@ def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> Non
     except pytest.UsageError as error:
         if not hasattr(session.config, "workerinput"):
             raise
-        report = pytest.CollectReport("", "failed", str(error), None)
-        setattr(report, USAGE_ERROR, str(error))
-        session.config.hook.pytest_collectreport(report=report)
+        errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
+        errors.tell_controller(session.config, str(error))
 
 
 def prepare_items(sop: SopSession, runs: Runs, items: Sequence[pytest.Item]) -> None:
