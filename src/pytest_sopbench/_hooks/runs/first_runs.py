@@ -36,10 +36,11 @@ class Starts:
 
     def __init__(self, config: pytest.Config) -> None:
         given: dict[str, Any] = getattr(config, "workerinput", {})
-        place = int(given.get("workerid", "gw0").lstrip("gw") or 0)
+        # `gw3`, but a user may name workers as he likes.
+        digits = "".join(filter(str.isdecimal, given.get("workerid", "")))
         workers: int = given.get("workercount", 1)
         # A worker that takes over from a dead one has a higher number than there are workers.
-        self._most = max(1, shares(ALIKE, workers)[place % workers])
+        self._most = max(1, shares(ALIKE, workers)[int(digits or 0) % workers])
         self.begun = 0
         self.likeness = Likeness()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
-from pytest_sopbench._hooks.settings.node_ids import item_name
+from pytest_sopbench._hooks.settings.node_ids import item_name, parameter_of
 
 
 def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
@@ -21,9 +21,9 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
     if test:
         words.append(test)
         words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
-    elif trial > 1 or not ref.key.task.isprintable():
-        # `--sop-domain` names tasks, and a task has all of its trials. Where its id cannot be
-        # seen, its item is called by what can.
+    elif trial > 1 or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
+        # `--sop-domain` names tasks, and a task has all of its trials and agents. Where its id
+        # cannot be seen, its item is called by what can.
         words.append(f"{_place(sop, ref)}::{item_name(ref.key)}")
     else:
         words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
