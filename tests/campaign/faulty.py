@@ -258,8 +258,9 @@ def _write_project(home: Path) -> None:
 
 def _prepare(home: Path, what: str, place: str) -> None:
     path = home / place
-    if what == "a file":
+    if what:
         path.parent.mkdir(parents=True, exist_ok=True)
+    if what == "a file":
         path.write_text("no folder", "utf-8")
     elif what:
         path.symlink_to(what)

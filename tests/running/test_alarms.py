@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -93,19 +94,14 @@ def test_an_action_that_fails_does_not_silence_the_ones_after_it(
     assert "could not be enforced" in caplog.text
 
 
-class NoThread:
-    """Threads of a system that has none left."""
-
-    def __init__(self, **_: object) -> None: ...
-
-    def start(self) -> None:
-        raise RuntimeError
+def no_thread(_: threading.Thread) -> None:
+    raise RuntimeError
 
 
 def test_without_a_thread_alarms_ring_where_somebody_catches_up(
     alarms: Alarms, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_sopbench._running.threads.timers.Thread", NoThread)
+    monkeypatch.setattr("pytest_sopbench._running.threads.timers.start", no_thread)
     rung: list[str] = []
     alarms.at(20.0, lambda: rung.append("later"))
     alarms.at(10.0, lambda: rung.append("due"))
@@ -121,7 +117,7 @@ def test_a_thread_that_could_not_start_is_tried_again(
 ) -> None:
     rung: queue.Queue[str] = queue.Queue()
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_sopbench._running.threads.timers.Thread", NoThread)
+        patched.setattr("pytest_sopbench._running.threads.timers.start", no_thread)
         alarms.at(-1.0, lambda: rung.put("first"))
 
     alarms.at(-1.0, lambda: rung.put("second"))

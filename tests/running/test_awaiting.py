@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,7 @@ def test_work_that_is_cancelled_before_it_begins_is_not_done(
     begin: list[Callable[[], None]] = []
     done: list[str] = []
 
-    class Held:
-        def __init__(self, target: Callable[[], None], **_: Any) -> None:
-            begin.append(target)
-
-        def start(self) -> None: ...
-
-    monkeypatch.setattr(awaiting, "Thread", Held)
+    monkeypatch.setattr(awaiting, "start", lambda thread: begin.append(thread.run))
     future = awaiting.in_thread(lambda: done.append(""))
 
     future.cancel()

@@ -60,11 +60,10 @@ def test_the_user_may_interrupt_and_is_told_where() -> None:
 
 
 def test_without_a_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Scarce(threading.Thread):
-        def start(self) -> None:
-            raise MemoryError
+    def scarce(_: threading.Thread) -> None:
+        raise MemoryError
 
-    monkeypatch.setattr("pytest_sopbench._running.tools.importing.Thread", Scarce)
+    monkeypatch.setattr("pytest_sopbench._running.tools.importing.start", scarce)
 
     with ImportLimit(0.0, print).watching("agent 'a:b'"):
         imported = True

@@ -239,16 +239,15 @@ def test_a_loop_that_is_blocked_by_nobody_known_is_left_after_the_limit(bed: Bed
 def test_where_there_is_no_thread_for_another_loop_the_next_look_tries_again(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Scarce(threading.Thread):
-        def start(self) -> None:
-            msg = "can't start new thread"
-            raise RuntimeError(msg)
+    def scarce(_: threading.Thread) -> None:
+        msg = "can't start new thread"
+        raise RuntimeError(msg)
 
     bed.blocks("guilty")
     bed.queues("innocent")
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop_thread, "Thread", Scarce)
+        patch.setattr(loop_thread, "start", scarce)
         bed.pass_time(10.0)
         assert Ending.TIMED_OUT is bed.ending("guilty")
     bed.pass_time(1.0)
@@ -341,11 +340,10 @@ class TestPulse:
         assert (4.0, 4.0) == (before, pulse.lost())
 
     def test_without_a_thread_nothing_is_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Scarce(threading.Thread):
-            def start(self) -> None:
-                raise MemoryError
+        def scarce(_: threading.Thread) -> None:
+            raise MemoryError
 
-        monkeypatch.setattr("pytest_sopbench._running.threads.pulse.Thread", Scarce)
+        monkeypatch.setattr("pytest_sopbench._running.threads.pulse.start_thread", scarce)
         clock = HandClock()
         pulse = Pulse(clock)
         pulse.start(lambda: None)

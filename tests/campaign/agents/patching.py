@@ -14,6 +14,7 @@ PATCHES: dict[str, tuple[str, ...]] = {
     "time": ("time", "monotonic", "perf_counter", "sleep"),
     "json": ("dumps", "loads", "JSONEncoder"),
     "threading": ("Lock", "Thread", "Event", "current_thread"),
+    "threading.Thread": ("start",),
     "queue": ("SimpleQueue",),
     "os": ("write", "replace", "getcwd", "getpid"),
     "pathlib.Path": ("write_text", "exists"),

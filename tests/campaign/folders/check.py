@@ -8,21 +8,18 @@ from pathlib import Path
 from random import Random
 from zlib import crc32
 
-import pytest_sopbench
 from campaign.folders.breakage import Breakage
 from campaign.forked import fork_pytest, fork_sopbench
 from campaign.kit import Ended, excerpt, traceback_of_ours, write_lab
+from pytest_sopbench._loading.finding.search_paths import BUNDLED, domains_in
 
 LONGEST_ERROR = 3_000
 """Characters of an error that a person still reads."""
 
+BUNDLED_NAMES = {folder.name for folder in domains_in(BUNDLED)}
+"""They are listed beside those of the project."""
+
 AGENT = "--agent=agents:right"
-
-
-BUNDLED = {
-    path.parent.name
-    for path in Path(pytest_sopbench.__file__).parent.glob("bundled/*/metadata.json")
-}
 
 
 def survives(breakage: Breakage, seed: int, folder: Path) -> str | None:
@@ -104,7 +101,7 @@ def _of_list(breakage: Breakage, listed: Ended) -> Iterator[str]:
     if "well" not in usable:
         yield f"`sopbench list` lacks the sound domain beside it: {excerpt(listed)}"
     found = "broken" if broken else "usable" if "lab" in usable else "absent"
-    if len(usable - {*BUNDLED, "well"}) > 1 or len(broken) > 1:
+    if len(usable - BUNDLED_NAMES - {"well"}) > 1 or len(broken) > 1:
         yield f"`sopbench list` counts a folder twice: {excerpt(listed)}"
     if found != breakage.listed:
         yield f"`sopbench list` has it as {found}, not as {breakage.listed}: {excerpt(listed)}"

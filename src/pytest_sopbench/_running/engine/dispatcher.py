@@ -176,8 +176,8 @@ class Dispatcher(Generic[K]):
             try:
                 self._pulse.start(self._alarms.beside(self._time.look))
                 self._workers.start(flight)
-            except (RuntimeError, MemoryError) as error:
-                # The system gives no more threads: those that there are have to do.
+            except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
+                # There are no more threads: those that there are have to do.
                 register.turn_back(flight)
                 if register.running:
                     return refused

@@ -15,6 +15,8 @@ from threading import Thread
 from types import CoroutineType
 from typing import TypeVar, cast
 
+from pytest_sopbench._running.threads.starting import start
+
 T = TypeVar("T")
 
 
@@ -47,7 +49,7 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:  # noqa: BLE001 - it belongs to the one who waits
             future.set_exception(error)
 
-    Thread(target=run, daemon=True, name="sopbench-thread").start()
+    start(Thread(target=run, daemon=True, name="sopbench-thread"))
     return future
 
 

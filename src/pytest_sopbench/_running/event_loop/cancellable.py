@@ -5,19 +5,26 @@ from __future__ import annotations
 import inspect
 from asyncio import AbstractEventLoop, CancelledError, Task
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from os import getpid
+from queue import SimpleQueue
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_sopbench._running.observing.forked import end_child_of
 
 from .blocking import close_coroutine
 from .loop_thread import OWNER, LoopThread
 from .shared_loop import SharedLoop
+
+_End: TypeAlias = "SimpleQueue[tuple[object, BaseException | None]]"
+"""What a run's agent came to; the first entry counts.
+
+It is one step for whoever puts and for whoever gets. A `Future` is written in Python: where the
+memory is used up, it may be left locked for good.
+"""
 
 GRACE: Final = 1.0
 """Seconds that a cancelled async agent has to end, before it counts as abandoned."""
@@ -39,7 +46,7 @@ class Settling:
         self._shared = shared
         self._lock = Lock()
         # Made when it is needed: most agents return a value.
-        self._future: Future[object] | None = None
+        self._end: _End | None = None
         self._home: LoopThread | None = None
         self._begin: Callable[[LoopThread, AbstractEventLoop], None] | None = None
         self._task: Task[None] | None = None
@@ -63,7 +70,7 @@ class Settling:
             return value
         context = copy_context()
         context.run(OWNER.set, self)
-        future: Future[object] = Future()
+        end: _End = SimpleQueue()
 
         def begin(home: LoopThread, loop: AbstractEventLoop) -> None:
             with self._lock:
@@ -71,19 +78,19 @@ class Settling:
                     # It was moved to another loop while this one was blocked.
                     return
                 if not self._cancelled:
-                    self._task = loop.create_task(self._wait(value, future), context=context)
-                    return
-            close_coroutine(value)
+                    self._task = self._task_of(loop, value, end, context)
+                if self._task is None:
+                    close_coroutine(value)
 
         with self._lock:
             if not self._cancelled:
-                self._future, self._begin = future, begin
+                self._end, self._begin = end, begin
                 self._home = self._shared.current()
         if self._home is None:
             close_coroutine(value)
             raise CancelledError
         self._home.call(partial(begin, self._home))
-        return future.result()
+        return _result(end)
 
     def move(self) -> bool:
         """Begin on the loop that is given now, where the old one has not come to it.
@@ -102,10 +109,9 @@ class Settling:
         """End the run's waiting; tell whether there was anything to be cancelled."""
         with self._lock:
             self._cancelled = True
-        if self._home is None or self._future is None:
+        if self._home is None or self._end is None:
             return False
-        with suppress(InvalidStateError):
-            self._future.set_exception(CancelledError())
+        self._end.put((None, CancelledError()))
         with suppress(RuntimeError):
             self._home.call(self._cancel)
         return True
@@ -127,16 +133,42 @@ class Settling:
         if self._task is not None:
             self._task.cancel()
 
-    async def _wait(self, value: Awaitable[object], future: Future[object]) -> None:
+    def _task_of(
+        self, loop: AbstractEventLoop, value: Awaitable[object], end: _End, context: Context
+    ) -> Task[None] | None:
+        try:
+            task = loop.create_task(self._wait(value, end), context=context)
+            task.add_done_callback(partial(_at_last, end))
+        except BaseException as error:  # noqa: BLE001 - else its run would never end
+            end.put((None, error))
+            return None
+        return task
+
+    async def _wait(self, value: Awaitable[object], end: _End) -> None:
         # Whatever it is, it belongs to the run: a task would pass an exit on to the loop.
         process = getpid()
         try:
             result = await value
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
             end_child_of(process)
-            with suppress(InvalidStateError):
-                future.set_exception(error)
+            end.put((None, error))
         else:
             end_child_of(process)
-            with suppress(InvalidStateError):
-                future.set_result(result)
+            end.put((result, None))
+
+
+def _result(end: _End) -> object:
+    """Wait for the first end that is told, and return or raise what it brings."""
+    value, error = end.get()
+    if error is None:
+        return value
+    try:
+        raise error
+    finally:
+        # Else the error holds this frame, and the frame the error.
+        del error
+
+
+def _at_last(end: _End, _task: Task[None]) -> None:
+    """Tell of a task that was ended before its first step, and so could not tell it itself."""
+    end.put((None, CancelledError()))

@@ -11,6 +11,9 @@ from contextvars import Context, ContextVar
 from threading import Event, Thread
 from typing import Any, Final, TypeVar
 
+from pytest_sopbench._running.threads.latch import Latch
+from pytest_sopbench._running.threads.starting import start
+
 from .blocking import in_thread
 
 T = TypeVar("T")
@@ -32,10 +35,10 @@ class LoopThread:
         self._loop.set_task_factory(_owned)
         self._stopping = False
         self._answered = True
-        self._ended = Event()
+        self._ended = Latch()
         self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
         try:
-            self._thread.start()
+            start(self._thread)
         except BaseException:
             self._loop.close()
             raise

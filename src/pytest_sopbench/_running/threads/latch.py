@@ -1,6 +1,7 @@
 """Something that happens once, and that others wait for.
 
-`threading.Event` makes two locks and a list for it, and one more lock for each waiting.
+`threading.Event` makes two locks and a list for it, and one more lock for each waiting. It is
+written in Python: where the memory is used up, it may be left locked for good.
 """
 
 from __future__ import annotations

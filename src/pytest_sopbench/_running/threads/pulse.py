@@ -10,10 +10,13 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import Final
 
 from pytest_sopbench._running.tools.toolbox import Clock
+
+from .latch import Latch
+from .starting import start as start_thread
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,7 +41,7 @@ class Pulse:
         self._lock = Lock()
         self._last: float | None = None
         self._lost = 0.0
-        self._ended = Event()
+        self._ended = Latch()
         self._thread: Thread | None = None
 
     def lost(self) -> float:
@@ -57,9 +60,9 @@ class Pulse:
         if self._thread is not None or self._ended.is_set():
             return
         # Where the system gives no thread, limits count the time on the wall.
-        with suppress(RuntimeError, MemoryError):
+        with suppress(Exception):
             thread = Thread(target=self._go_on, args=(action,), daemon=True, name="sopbench-pulse")
-            thread.start()
+            start_thread(thread)
             self._thread = thread
             self.beat()
 

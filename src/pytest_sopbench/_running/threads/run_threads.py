@@ -12,6 +12,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar
 
+from .starting import start
+
 F = TypeVar("F")
 
 
@@ -21,8 +23,7 @@ class Worker(Generic[F]):
     def __init__(self, work: Callable[[Worker[F], F], None], name: str) -> None:
         self._work = work
         self._inbox: SimpleQueue[F | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, daemon=True, name=name)
-        self._thread.start()
+        start(Thread(target=self._run, daemon=True, name=name))
 
     def take(self, item: F) -> None:
         self._inbox.put(item)

@@ -7,9 +7,11 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from heapq import heappop, heappush
-from threading import Condition, Thread
+from threading import Condition, Lock, Thread
 
 from pytest_sopbench._running.tools.toolbox import Clock
+
+from .starting import start
 
 _LOG = logging.getLogger(__name__)
 # A wait is cut here, as no platform waits for as long as a float can say.
@@ -47,7 +49,8 @@ class Alarms:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._changed = Condition()
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
         self._heap: list[tuple[float, int, Alarm]] = []
         self._order = itertools.count()
         self._thread: Thread | None = None
@@ -57,14 +60,14 @@ class Alarms:
         """Do `action` when the clock says `when`, or at once where that is past."""
         alarm = Alarm(action)
         entry = (when, next(self._order), alarm)
-        with self._changed:
+        with self._lock:
             heappush(self._heap, entry)
             if self._thread is None and not self._stopped:
                 # Where the system gives no thread, the next alarm tries again, and until then
                 # `catch_up` rings; whoever sets an alarm must not fail for that.
-                with suppress(RuntimeError, MemoryError):
+                with suppress(Exception):
                     thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
-                    thread.start()
+                    start(thread)
                     self._thread = thread
             if self._heap[0] is entry:
                 # For a later one the watchdog need not wake: it would only go on waiting.
@@ -74,7 +77,7 @@ class Alarms:
     def catch_up(self) -> None:
         """Ring what is due, in the thread of the caller, where no thread of ours does."""
         while self._thread is None:
-            with self._changed:
+            with self._lock:
                 if self._stopped or not self._heap or self._heap[0][0] > self._clock():
                     return
                 alarm = heappop(self._heap)[2]
@@ -91,12 +94,12 @@ class Alarms:
 
     def poke(self) -> None:
         """Look at the clock again."""
-        with self._changed:
+        with self._lock:
             self._changed.notify()
 
     def stop(self) -> None:
         """Ring no more; the thread ends by itself."""
-        with self._changed:
+        with self._lock:
             self._stopped = True
             self._heap.clear()
             self._changed.notify()
@@ -106,7 +109,7 @@ class Alarms:
             alarm.ring()
 
     def _next(self) -> Alarm | None:
-        with self._changed:
+        with self._lock:
             while not self._stopped:
                 wait = self._heap[0][0] - self._clock() if self._heap else _LONGEST_WAIT
                 if wait <= 0:

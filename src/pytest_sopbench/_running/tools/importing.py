@@ -18,6 +18,7 @@ from typing import Final
 
 from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._running.observing.problem import is_of, is_ours
+from pytest_sopbench._running.threads.starting import start
 
 PATIENCE: Final = 10.0
 """Seconds after which a line says what is being imported."""
@@ -53,7 +54,7 @@ class ImportLimit:
         ended, expired = Event(), Event()
         # Without a thread there is no limit, and the import may go well all the same.
         with suppress(RuntimeError, MemoryError):
-            Thread(target=self._watch, args=(what, ended, expired), daemon=True).start()
+            start(Thread(target=self._watch, args=(what, ended, expired), daemon=True))
         try:
             yield
         except KeyboardInterrupt as error:

@@ -1,0 +1,35 @@
+"""Starting threads where others have been at the functions for it, or the memory is used up."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._running.threads import starting
+
+
+class DiesEarly(threading.Thread):
+    """A thread that ends before it says that it has begun, as for want of memory."""
+
+    def _bootstrap(self) -> None: ...
+
+
+def test_what_was_put_in_the_place_of_start_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise AssertionError
+
+    done = threading.Event()
+    monkeypatch.setattr(threading.Thread, "start", broken)
+
+    starting.start(threading.Thread(target=done.set, daemon=True))
+
+    assert done.wait(60)
+
+
+def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "PATIENCE", 0.05)
+
+    with pytest.raises(RuntimeError, match="the new thread did not begin"):
+        starting.start(DiesEarly(daemon=True))
