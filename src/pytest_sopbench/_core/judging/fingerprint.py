@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from hashlib import sha256
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.task import OutputField
+
+# Made at import, as what hangs on it must not hang on what an agent puts into `json`.
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 VERSION = 2
 """Counts up when the judge itself decides otherwise than before for the same rules."""
@@ -40,8 +43,7 @@ def judging_hash(rules: Mapping[str, Rules]) -> str:
             for name, one in rules.items()
         },
     }
-    text = json.dumps(material, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(_ENCODER.encode(material).encode()).hexdigest()
 
 
 def _field(field: OutputField) -> dict[str, Any]:

@@ -6,10 +6,10 @@ only the process of the run could use. `to_line` and `from_line` are inverse; th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
@@ -297,4 +297,4 @@ def _cut(value: JsonValue) -> JsonValue:
     text = _SORTING.encode(value)
     if len(text) <= RESULT_LIMIT:
         return value
-    return {"sha256": hashlib.sha256(text.encode()).hexdigest(), "characters": len(text)}
+    return {"sha256": sha256(text.encode()).hexdigest(), "characters": len(text)}

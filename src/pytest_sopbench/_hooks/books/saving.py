@@ -32,6 +32,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 from .resume import Resumption
+from .unkept import why_unkept
 
 
 class Saving:
@@ -72,8 +73,8 @@ class Saving:
                 seal = writer.append(line)
                 if self._keeps_runs and record is not None:
                     self._known[record.key] = KnownRun(seal, record)
-        except SessionFileError as error:
-            self.problems = (str(error),)
+        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            self.problems = (why_unkept(self.path, error),)
 
     def _open(self) -> SessionWriter | None:
         try:
@@ -83,8 +84,8 @@ class Saving:
                 header = self._header = session_header(self._sop)
                 self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
                 self._open_traces()
-        except SessionFileError as error:
-            self.problems = (str(error),)
+        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            self.problems = (why_unkept(self.path, error),)
         return self._writer
 
     def add_events(self, key: RunKey, log: str) -> None:
@@ -95,14 +96,14 @@ class Saving:
         try:
             if self._traces is not None:
                 self._traces.write(key, log)
-        except SessionFileError as error:
-            self.log_problems = (str(error),)
+        except Exception as error:  # noqa: BLE001 - see `add`
+            self.log_problems = (why_unkept(self.path, error),)
 
     def _open_traces(self) -> None:
         try:
             self._traces = self._resumption.logs(self.path)
-        except SessionFileError as error:
-            self.log_problems = (str(error),)
+        except Exception as error:  # noqa: BLE001 - see `add`
+            self.log_problems = (why_unkept(self.path, error),)
 
     def begin(self) -> None:
         """Open the file of a session that has no runs to write into it."""
@@ -112,27 +113,31 @@ class Saving:
         """Put the lines into the order of the plan, and close the file."""
         if self._writer is None or self._header is None or self.problems:
             return
-        # Workers may have told since which tasks a plugin took away, and which tests failed.
-        now = session_header(self._sop, self._header)
         try:
+            # Workers may have told since which tasks a plugin took away, and which tests failed.
+            now = session_header(self._sop, self._header)
             self._writer.finish(order, summaries, now)
             if self._traces is not None and self._writer.kept is not None:
                 self._traces.copy(self._writer.kept)
-        except SessionFileError as error:
-            self.problems = (str(error),)
-        # Also where a copy could not be kept: the session itself is there.
-        if has_summary(self.path):
-            self._point()
+        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            self.problems = (why_unkept(self.path, error),)
+        self._point()
 
     def _point(self) -> None:
         """Be the last session, and let the oldest go."""
         try:
+            # Also where a copy could not be kept: the session itself is there.
+            if not has_summary(self.path):
+                return
             point_at(self.path)
-        except SessionFileError as error:
-            self.problems += (str(error),)
+        except Exception as error:  # noqa: BLE001 - see `add`
+            self.problems += (why_unkept(self.path, error),)
         keep = self._sop.options.keep_sessions
-        if keep is not None:
-            prune(self.path.parent, keep)
+        try:
+            if keep is not None:
+                prune(self.path.parent, keep)
+        except Exception as error:  # noqa: BLE001 - see `add`
+            self.problems += (why_unkept(self.path.parent, error),)
 
     def read_back(self) -> SavedSession | None:
         """Read the finished session, or return `None` where it is not there, or not this one."""
@@ -141,8 +146,8 @@ class Saving:
         try:
             # Every line is still checked: what decides must be what was written.
             found = read_session(self.path, known=self._known)
-        except SessionFileError as error:
-            self.problems = (str(error),)
+        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            self.problems = (why_unkept(self.path, error),)
             return None
         if found.header.identity != journals_of(self._sop).identity:
             self.problems = (f"{self.path}: another session lies in its place",)

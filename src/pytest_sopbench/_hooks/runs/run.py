@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
+from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.task import OutputField, Task
@@ -70,7 +71,8 @@ class Run:
 
     def __repr__(self) -> str:
         task = self._judged.task
-        return f"<Run {task.domain}/{task.id}: {self.outcome}>"
+        # pytest shows it where an assertion fails, and anybody may have written the id.
+        return harmless(f"<Run {task.domain}/{task.id}: {self.outcome}>").replace("\n", "\\n")
 
     @property
     def task(self) -> Task:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
+from hashlib import sha256
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -22,7 +22,7 @@ def canonical(value: JsonValue) -> str:
 
 def digest(value: JsonValue) -> str:
     """The hash of a JSON value."""
-    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()[:LENGTH]
+    return sha256(canonical(value).encode("ascii")).hexdigest()[:LENGTH]
 
 
 def text_digest(text: str) -> str:
@@ -32,5 +32,5 @@ def text_digest(text: str) -> str:
 
 def unordered_digest(values: Iterable[JsonValue]) -> str:
     """The hash of many values in any order."""
-    every = sorted(hashlib.sha256(canonical(value).encode("ascii")).digest() for value in values)
-    return hashlib.sha256(b"".join(every)).hexdigest()[:LENGTH]
+    every = sorted(sha256(canonical(value).encode("ascii")).digest() for value in values)
+    return sha256(b"".join(every)).hexdigest()[:LENGTH]

@@ -7,8 +7,8 @@ that a disk lost, a value that was edited by hand. Whoever means to deceive can 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
@@ -49,4 +49,4 @@ def bare(line: bytes) -> bytes:
 
 def identity_from(parts: Iterable[str]) -> str:
     """Return the identity of a session that was made of others: the same for the same parts."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return sha256("\n".join(parts).encode()).hexdigest()[:16]
