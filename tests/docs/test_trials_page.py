@@ -26,7 +26,7 @@ def test_the_summary_is_as_shown() -> None:
         tasks=120,
         outcomes={Outcome.CORRECT: 534, Outcome.WRONG: 66},
         trials_by={(5, 5): 106, (5, 3): 1, (5, 1): 1, (5, 0): 12},
-        durations=(1.0,),
+        durations=(1.0,) * 600,
     )
     disagreeing = [
         TaskTrials(domain="refunds", task=task, trials=5, correct=correct)

@@ -74,12 +74,13 @@ def test_the_summary_counts_rule_by_rule(
 ) -> None:
     with_contract()
 
-    result = run(pytester, "habits:right", *more)
+    result = run(pytester, "habits:right", "-v", *more)
 
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(
         [
-            "C-TSR 100.0%   grounded 100.0%   tools 100.0% (6 of 6 calls)",
+            "C-TSR 100.0% correct of those that answered, 6 of 6   grounded 100.0%, 6 of 6",
+            "calls  6 calls, all well-formed   tool accuracy 100.0%",
             "rules  contract 100.0% (6 of 6 runs)",
             "       held measure-first (1) 6 of 6, measure-once (2, must) 6 of 6,",
             "       own-sample 6 of 6",
@@ -100,7 +101,7 @@ def test_a_broken_rule_that_must_hold_fails_a_right_answer(
             "correct, but 1 rule is broken: measure-once",
             "rule     measure-once (2, must): step 2, measure: call 2 that succeeded, at most",
             "         1 allowed",
-            "TSR   100.0% *6 of 6 correct*",
+            "TSR   100.0% *correct, 6 of 6 *",
             "       measure-once (2, must) broken in 1 of 6",
         ]
     )
@@ -131,12 +132,13 @@ def test_a_rule_that_should_hold_is_counted_and_fails_nothing(
     """Zero calls show nothing of the others, and are said aloud."""
     with_contract()
 
-    result = run(pytester, "manners:knowing")
+    result = run(pytester, "manners:knowing", "-v")
 
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(
         [
-            "C-TSR 100.0%   grounded 0.0%   tools n/a (no tool was called)",
+            "C-TSR 100.0% correct of those that answered, 6 of 6   grounded 0.0%, 0 of 6",
+            "calls  no tool was called",
             "rules  contract 0.0% (0 of 6 runs)",
             "       measure-first (1) broken in 6 of 6",
             "       not exercised by any task: measure-once, own-sample",

@@ -243,7 +243,7 @@ def test_five_first_runs_that_end_alike_stop_the_session(
     )
     # The other worker's report may overtake the end of the fifth item.
     result.stdout.fnmatch_lines(
-        ["ECR *0 of 40 completed*3[45] not_run, [56] error*", "*[4567] failed*"]
+        ["ECR *answered, 0 of 40 *3[45] not_run, [56] error*", "*[4567] failed*"]
     )
 
 

@@ -123,7 +123,7 @@ def test_runs_overlap(pytester: pytest.Pytester, parties: str) -> None:
     )
 
     result.assert_outcomes(passed=40)
-    result.stdout.fnmatch_lines([f"sop: 40 runs, {parties} in flight", "TSR *40 of 40 correct*"])
+    result.stdout.fnmatch_lines([f"sop: 40 runs, {parties} in flight", "TSR *correct, 40 of 40 *"])
 
 
 @pytest.mark.usefixtures("lab")

@@ -115,7 +115,7 @@ def test_the_gate_counts_each_crash_once(pytester: pytest.Pytester) -> None:
 
     result.stdout.fnmatch_lines(
         [
-            "TSR    92.5%*37 of 40 correct*",
+            "TSR    92.5%*correct, 37 of 40 *",
             "ECR *3 crash*",
             "gate   TSR >= 90% holds*",
             "*37 passed, 3 missed in*",
@@ -280,5 +280,5 @@ def test_every_way_of_sharing_out_counts_each_task_once(
 
     assert 40 == len(saved().runs) == len(saved().outcomes)
     assert {"correct"} == set(saved().outcomes.values())
-    result.stdout.fnmatch_lines(["TSR *40 of 40 correct*"])
+    result.stdout.fnmatch_lines(["TSR *correct, 40 of 40 *"])
     assert 0 == result.ret

@@ -45,7 +45,7 @@ def test_reruns_never_replace_a_verdict(
     assert 1 == result.ret
     assert 6 == len(calls)
     result.stdout.fnmatch_lines(
-        ["TSR *2 of 6 correct*", "*8 runs were repeated; the first verdict counts*"]
+        ["TSR *correct, 2 of 6 *", "*8 runs were repeated; the first verdict counts*"]
     )
 
 
@@ -69,7 +69,7 @@ def test_flaky_never_replaces_a_verdict(pytester: pytest.Pytester) -> None:
 
     assert 1 == result.ret
     assert 6 == len(Path("calls.txt").read_text().split())
-    result.stdout.fnmatch_lines(["TSR *2 of 6 correct*"])
+    result.stdout.fnmatch_lines(["TSR *correct, 2 of 6 *"])
 
 
 def test_a_time_limit_by_signal_fails_its_own_task(
@@ -90,7 +90,7 @@ def test_a_time_limit_by_signal_fails_its_own_task(
     result = pytester.runpytest(LAB, "--agent=slow:agent", "-ptimeout", "--timeout=2", *workers)
 
     assert 1 == result.ret
-    result.stdout.fnmatch_lines(["TSR *5 of 6 correct*", "ECR *1 timeout*"])
+    result.stdout.fnmatch_lines(["TSR *correct, 5 of 6 *", "ECR *1 timeout*"])
 
 
 def test_a_time_limit_by_thread_costs_the_worker_and_one_task(pytester: pytest.Pytester) -> None:
@@ -111,7 +111,7 @@ def test_a_time_limit_by_thread_costs_the_worker_and_one_task(pytester: pytest.P
     )
 
     assert 1 == result.ret
-    result.stdout.fnmatch_lines(["TSR *5 of 6 correct*", "ECR *1 crash*"])
+    result.stdout.fnmatch_lines(["TSR *correct, 5 of 6 *", "ECR *1 crash*"])
 
 
 def test_a_random_order_changes_nothing(
@@ -122,7 +122,7 @@ def test_a_random_order_changes_nothing(
     )
 
     assert 0 == result.ret
-    result.stdout.fnmatch_lines(["TSR *2 of 6 correct*", "gate*holds*"])
+    result.stdout.fnmatch_lines(["TSR *correct, 2 of 6 *", "gate*holds*"])
 
 
 def test_a_split_is_named_and_not_gated(pytester: pytest.Pytester) -> None:

@@ -73,7 +73,7 @@ class TestATaskThatMayFail:
 
         result.stdout.fnmatch_lines(
             [
-                "TSR    83.3% *5 of 6 correct*",
+                "TSR    83.3% *correct, 5 of 6 *",
                 "TSR without tasks that may fail: 100.0% *5 of 5",
             ]
         )

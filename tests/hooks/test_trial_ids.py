@@ -82,7 +82,7 @@ def test_a_keyword_selects_a_trial(pytester: pytest.Pytester) -> None:
     )
 
     result.assert_outcomes(passed=5, deselected=7)
-    result.stdout.fnmatch_lines(["TSR   100.0% *5 of 5 correct*"])
+    result.stdout.fnmatch_lines(["TSR   100.0% *correct, 5 of 5 *"])
 
 
 @pytest.mark.usefixtures("lab")

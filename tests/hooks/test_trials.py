@@ -42,8 +42,8 @@ def test_each_trial_is_a_run_of_its_own(
     result.assert_outcomes(passed=6, failed=12)
     result.stdout.fnmatch_lines(
         [
-            "TSR    33.3% [[]9.7, 70.0[]]   6 of 18 correct *",
-            "ECR   100.0%               18 of 18 completed",
+            "TSR    33.3% correct, 6 of 18      [[]9.7, 70.0[]]",
+            "ECR   100.0% answered, 18 of 18",
             "trials 3 per task   pass any 100.0% *pass all 0.0% *",
             "       trials disagree in 6 tasks: T_01 1 of 3, T_02 1 of 3, T_03 1 of 3,*",
         ]

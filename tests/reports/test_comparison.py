@@ -69,7 +69,7 @@ def test_the_block_says_what_the_verdict_rests_on() -> None:
         "       TSR 100.0% -> 90.0%, -10.0 [-30.1, +7.7]   ECR -5.0 [-23.6, +11.6]",
         "       C-TSR -5.3 [-16.7, 0.0]",
         "       correct -> wrong 1, correct -> error 1",
-        "       median 1.2 s -> 1.2 s   tool calls 0.0 -> 0.0   cost $0.020 -> n/a",
+        "       median 1.2 s -> 1.2 s   tool calls 0 -> 0   cost $0.020 -> n/a",
     ] == block(compared(before, now))
 
 

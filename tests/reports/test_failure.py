@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.model.answer import AnswerForm, Mismatch
 from pytest_sopbench._core.model.trace import Problem, Usage
+from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
@@ -88,7 +89,7 @@ def test_several_fields_are_told_one_by_one() -> None:
 
     lines = lines_of(run(mismatches=mismatches, expected=expected))
 
-    assert lines[0] == "wrong: 2 of 3 fields differ"
+    assert lines[0] == "wrong: 2 of 3 fields differ: hazard_class, refund"
     assert "field    refund: expected 12.5, actual 12.05: number off by 0.45" in lines
     assert "         1 of 3 fields match" in lines
 
@@ -159,6 +160,38 @@ def test_a_long_trajectory_is_cut_in_the_middle(count: int, shown: int, left: st
     assert len([line for line in lines if "-> None" in line]) == shown
     assert [left] * bool(left) == [line.strip() for line in lines if "more call" in line]
     assert any(f"{count} tool_{count - 1}()" in line for line in lines)
+
+
+EXPECTED = (
+    ExpectedCall(name="look_up"),
+    ExpectedCall(name="refund", arguments={"amount": 12.5, "note": "x" * 150}),
+)
+
+
+@pytest.mark.parametrize(
+    "before", [pytest.param(1, id="few calls"), pytest.param(30, id="in the middle of many")]
+)
+def test_an_argument_that_differs_is_never_cut(before: int) -> None:
+    wrong = CallRecord(name="refund", arguments={"amount": 12.05, "note": "y" * 150})
+    calls = (CALL, *(CallRecord(name="wait", arguments={}),) * before, wrong, *(CALL,) * 9)
+
+    lines = failure_lines(run(calls=calls), inputs=None, rerun="", location="", expected=EXPECTED)
+
+    place = lines.index("         differs: amount: expected 12.5, was 12.05")
+    assert lines[place - 1].split()[:2] == [f"{before + 2}", "refund(amount=12.05,"]
+    rest = "".join(line.strip() for line in lines[place + 1 : place + 8])
+    assert f"expected'{'x' * 150}',was'{'y' * 150}'" in rest.replace(" ", "")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_traceback_that_was_shown_before_is_named() -> None:
+    problem = Problem(type="E", message="m", traceback="Traceback:\n  File 'a'")
+    record = run(Outcome.ERROR, problem=problem)
+
+    lines = failure_lines(record, inputs=None, rerun="", location="", told_in="lab/T_01")
+
+    assert "  the same traceback as that of lab/T_01" in lines
+    assert not any("File" in line for line in lines)
 
 
 def test_an_exception_comes_with_its_traceback() -> None:
@@ -242,7 +275,7 @@ def test_what_is_known_of_usage_is_told() -> None:
     lines = lines_of(run(usage=usage))
 
     assert labelled(lines, "took") == [
-        "1.3 s, 4.0 model calls, 5.3k tokens in, 812 tokens out, $0.012"
+        "1.3 s, 4 model calls, 5.3k tokens in, 812 tokens out, $0.012"
     ]
 
 

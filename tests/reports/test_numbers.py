@@ -66,7 +66,9 @@ def test_a_duration_reads(duration: float | None, text: str) -> None:
     ("number", "text"),
     [
         pytest.param(None, "n/a", id="unknown"),
-        pytest.param(0, "0.0", id="none"),
+        pytest.param(0, "0", id="none"),
+        pytest.param(5, "5", id="a count"),
+        pytest.param(5.0, "5", id="a mean that is whole"),
         pytest.param(4.04, "4.0", id="calls"),
         pytest.param(812.4, "812", id="hundreds"),
         pytest.param(5_234, "5.2k", id="thousands"),

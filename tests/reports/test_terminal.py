@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
+from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.metrics.counts import Amount, DisputedCounts, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.rule_counts import RuleTally
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import Scoring
@@ -50,16 +54,25 @@ def starting(lines: list[str], start: str) -> Iterator[str]:
 def test_the_block_of_the_interface() -> None:
     assert block(SUMMARY) == [
         "==================== SOP: dangerous_goods, agent mypkg:agent ===================",
-        "TSR    94.2% [90.7, 96.4]  258 of 274 correct     chance 33.6%",
-        "ECR    98.5% [96.3, 99.4]  270 of 274 completed   1 timeout, 3 error",
-        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)",
+        "TSR    94.2% correct, 258 of 274   [90.7, 96.4]",
+        "ECR    98.5% answered, 270 of 274  [96.3, 99.4]    1 timeout, 3 error",
         "wrong  12: Hazard Class C -> B 7, D -> C 5",
+        "a run  median 1.0 s",
+    ]
+
+
+def test_a_closer_look_has_what_most_readers_can_do_without() -> None:
+    assert block(SUMMARY, 1)[1:5] == [
+        "TSR    94.2% correct, 258 of 274   [90.7, 96.4]    chance 33.6%",
+        "ECR    98.5% answered, 270 of 274  [96.3, 99.4]    1 timeout, 3 error",
+        "C-TSR  95.6% correct of those that answered, 258 of 270",
+        "calls  1096 calls, 1086 of them well-formed   tool accuracy 99.1%",
     ]
 
 
 def test_a_quiet_block_is_one_line() -> None:
     assert block(SUMMARY, -1) == [
-        "dangerous_goods: TSR 94.2% [90.7, 96.4] 258 of 274  ECR 98.5%  chance 33.6%"
+        "dangerous_goods: TSR 94.2% [90.7, 96.4] 258 of 274, 12 wrong, 4 not answered"
     ]
 
 
@@ -67,16 +80,22 @@ def test_a_long_name_does_not_push_numbers_out_of_a_quiet_line() -> None:
     (line,) = domain_lines("domain" * 20, "a", SUMMARY, verbosity=-2)
 
     assert len(line) == 80
-    assert line.endswith("chance 33.6%")
+    assert line.endswith("...: TSR 94.2% 258 of 274, 12 wrong, 4 not answered")
 
 
 def test_nothing_to_divide_is_not_available() -> None:
     assert block(EMPTY)[1:] == [
-        "TSR      n/a               0 of 0 correct         chance n/a",
-        "ECR      n/a               0 of 0 completed",
-        "C-TSR    n/a   tools n/a (no tool was called)",
+        "TSR      n/a correct, 0 of 0",
+        "ECR      n/a answered, 0 of 0",
     ]
-    assert block(EMPTY, -1) == ["dangerous_goods: TSR n/a 0 of 0  ECR n/a  chance n/a"]
+    assert block(EMPTY, 1)[1:] == [
+        "TSR      n/a correct, 0 of 0                       chance n/a",
+        "ECR      n/a answered, 0 of 0",
+        "C-TSR    n/a correct of those that answered, 0 of 0",
+        "a run  median n/a, p95 n/a   tool calls n/a   model calls n/a",
+        "       tokens in n/a, out n/a   cost n/a",
+    ]
+    assert block(EMPTY, -1) == ["dangerous_goods: TSR n/a 0 of 0, 0 wrong, 0 not answered"]
 
 
 def test_many_kinds_of_ending_stand_below() -> None:
@@ -84,27 +103,55 @@ def test_many_kinds_of_ending_stand_below() -> None:
 
     lines = block(everything)
 
-    assert lines[2].endswith("2222 of 9999 completed")
-    assert [line.strip() for line in lines[3:6]] == [
-        "1111 not_run, 1111 crash, 1111 call_limit,",
-        "1111 timeout, 1111 unavailable, 1111 error,",
-        "1111 no_answer",
+    assert lines[2] == "ECR    22.2% answered, 2222 of 9999  [21.4, 23.0]"
+    assert [line.strip() for line in lines[3:5]] == [
+        "1111 not_run, 1111 crash, 1111 call_limit, 1111 timeout,",
+        "1111 unavailable, 1111 error, 1111 no_answer",
     ]
 
 
-def test_zero_calls_are_said_aloud() -> None:
-    (line,) = starting(block(replace(SUMMARY, tools={}, without_calls=274)), "C-TSR")
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        pytest.param(274, ["calls  no tool was called"], id="by any run"),
+        pytest.param(200, ["calls  no tool was called in 200 of 274 runs"], id="that was seen"),
+        pytest.param(0, [], id="nobody knows"),
+    ],
+)
+def test_zero_calls_are_said_aloud(seen: int, said: list[str]) -> None:
+    silent = replace(SUMMARY, tools={}, without_calls=seen, durations=(1.0,) * seen)
 
-    assert line.endswith("tools n/a (no tool was called)")
+    assert said == list(starting(block(silent), "calls"))
 
 
-def test_tool_failures_and_runs_without_calls_are_said_beside() -> None:
-    tools = {"look_up": ToolCounts(calls=1096, bad=10, failed=1)}
+@pytest.mark.parametrize(
+    ("bad", "failed", "said"),
+    [
+        pytest.param(0, 0, "80 calls, all well-formed", id="all well"),
+        pytest.param(
+            0, 14, "80 calls, all well-formed; 14 answered with an error", id="failures of tools"
+        ),
+        pytest.param(
+            2,
+            1,
+            "80 calls, 78 of them well-formed; 1 of these answered with an error",
+            id="bad calls beside them",
+        ),
+    ],
+)
+def test_failures_of_tools_do_not_read_as_bad_calls(bad: int, failed: int, said: str) -> None:
+    tools = {"look_up": ToolCounts(calls=80, bad=bad, failed=failed)}
 
-    lines = block(replace(SUMMARY, tools=tools, without_calls=2))
+    (line,) = starting(block(replace(SUMMARY, tools=tools), 1), "calls")
 
-    assert lines[3:5] == [
-        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)   1 tool failure",
+    assert line.startswith(f"calls  {said}")
+
+
+def test_runs_without_calls_are_said_beside_the_others() -> None:
+    lines = block(replace(SUMMARY, without_calls=2), 1)
+
+    assert lines[4:6] == [
+        "calls  1096 calls, 1086 of them well-formed   tool accuracy 99.1%",
         "       no call in 2 runs",
     ]
 
@@ -118,10 +165,10 @@ def test_undisputed_rows_stand_below_all_rows() -> None:
     lines = block(replace(SUMMARY, disputed=disputed))
 
     assert lines[1:5] == [
-        "TSR    94.2% [90.7, 96.4]  258 of 274 correct     chance 33.6%",
-        "       98.7% [96.3, 99.6]  232 of 235 undisputed",
+        "TSR    94.2% correct, 258 of 274     [90.7, 96.4]",
+        "       98.7% undisputed, 232 of 235  [96.3, 99.6]",
         "       39 left out: the row breaks step 4 of the SOP (and 1 other reason)",
-        "ECR    98.5% [96.3, 99.4]  270 of 274 completed   1 timeout, 3 error",
+        "ECR    98.5% answered, 270 of 274    [96.3, 99.4]    1 timeout, 3 error",
     ]
 
 
@@ -137,12 +184,12 @@ def test_a_long_reason_is_wrapped() -> None:
 def test_the_alarm_names_what_collapsed() -> None:
     pairs = {("A", "A"): 20, ("B", "A"): 20, ("C", "A"): 20}
 
-    lines = block(Summary(runs=60, tasks=60, answers={"class": pairs}))
+    collapsed = Summary(runs=60, tasks=60, answers={"class": pairs})
 
-    assert list(starting(lines, "alarm")) == [
-        "alarm  A: 100.0% of the answers, 33.3% of the tasks (z = 6.3)",
-        "alarm  never given: B (20 expect it), C (20 expect it)",
-    ]
+    never = "alarm  never given: B (20 expect it), C (20 expect it)"
+    favoured = "alarm  A: 100.0% of the answers, 33.3% of the tasks"
+    assert [favoured, never] == list(starting(block(collapsed), "alarm"))
+    assert [f"{favoured} (z = 6.3)", never] == list(starting(block(collapsed, 1), "alarm"))
 
 
 def test_the_alarm_names_an_answer_that_nothing_expects() -> None:
@@ -150,9 +197,7 @@ def test_the_alarm_names_an_answer_that_nothing_expects() -> None:
 
     lines = block(Summary(runs=40, tasks=40, answers={"class": pairs}))
 
-    assert list(starting(lines, "alarm")) == [
-        "alarm  ?: 50.0% of the answers, 0.0% of the tasks (z = 4.5)"
-    ]
+    assert list(starting(lines, "alarm")) == ["alarm  ?: 50.0% of the answers, 0.0% of the tasks"]
 
 
 def test_the_alarm_names_the_field_where_there_are_several() -> None:
@@ -170,7 +215,7 @@ def test_published_scoring_is_said_on_the_first_line() -> None:
     assert "published scoring" in lines[0]
     assert "note   3 runs are correct by the published scorer's rules only" in lines
     assert block(SUMMARY, -1, scoring=Scoring.PUBLISHED) == [
-        "dangerous_goods (published): TSR 94.2% [90.7, 96.4] 258 of 274  chance 33.6%"
+        "dangerous_goods (published): TSR 94.2% 258 of 274, 12 wrong, 4 not returned"
     ]
 
 
@@ -196,10 +241,44 @@ def test_verbose_blocks_say_what_a_run_took() -> None:
 
     place = next(number for number, line in enumerate(lines) if line.startswith("a run"))
     assert lines[place : place + 2] == [
-        "a run  median 1.0 s, p95 1.0 s   tool calls 4.0   model calls n/a",
+        "a run  median 1.0 s, p95 1.0 s   tool calls 4   model calls n/a",
         "       tokens in 5.3k, out n/a   cost $0.015 ($3.00 in 200 runs)",
     ]
     assert "by expected answer    runs  completed  correct     TSR" in lines
+
+
+@pytest.mark.parametrize(
+    ("usage", "said"),
+    [
+        pytest.param({}, "a run  median 1.0 s", id="nothing was told"),
+        pytest.param(
+            {"input_tokens": Amount(total=5_321 * 274, known=274), "output_tokens": Amount()},
+            "a run  median 1.0 s   tokens in 5.3k",
+            id="by all runs",
+        ),
+        pytest.param(
+            {"output_tokens": Amount(total=34 * 9, known=9), "cost_usd": Amount(total=3, known=9)},
+            "a run  median 1.0 s   tokens out 34 (of 9 runs)   cost $0.33 ($3.00 in 9 runs)",
+            id="by some runs",
+        ),
+    ],
+)
+def test_a_block_says_what_is_known_of_a_run(usage: dict[str, Amount], said: str) -> None:
+    (line,) = starting(block(replace(SUMMARY, usage=usage)), "a run")
+
+    assert said == line
+
+
+def test_a_quiet_block_names_the_rules_that_must_hold_and_do_not() -> None:
+    tallies = (
+        RuleTally(id="first", clause="4.2", severity=Severity.MUST, exercised=274, held=271),
+        RuleTally(id="once", severity=Severity.MUST, exercised=9, held=9),
+        RuleTally(id="letter", exercised=9, held=1),
+    )
+
+    lines = block(replace(SUMMARY, rules=tallies), -1)
+
+    assert ["       first (4.2, must) broken in 3 of 274"] == lines[1:]
 
 
 def test_an_agent_cannot_write_into_the_terminal_by_its_name() -> None:
@@ -217,10 +296,19 @@ def test_the_total_gives_the_mean_and_the_pool() -> None:
 
     assert lines == [
         "============== SOP: 2 domains, agent mypkg:agent: mean, and pooled =============",
-        "mean   TSR 47.1%   ECR 49.3%   C-TSR 95.6%   tools 99.1%   chance 66.8%",
-        "TSR    86.0% [81.6, 89.5]  258 of 300 correct     chance 39.3%",
-        "ECR    90.0% [86.1, 92.9]  270 of 300 completed   26 crash, 1 timeout, 3 error",
-        "C-TSR  95.6%   tools 99.1% (1086 of 1096 calls)",
+        "mean   TSR 47.1%   ECR 49.3%",
+        "TSR    86.0% correct, 258 of 300   [81.6, 89.5]",
+        "ECR    90.0% answered, 270 of 300  [86.1, 92.9]    26 crash, 1 timeout, 3 error",
+        "a run  median 1.0 s",
+    ]
+
+
+def test_a_closer_look_at_the_total_has_the_other_means() -> None:
+    lines = list(total_lines("a", total_of({"one": SUMMARY, "other": SUMMARY}), verbosity=1))
+
+    assert lines[1:3] == [
+        "mean   TSR 94.2%   ECR 98.5%   C-TSR 95.6%   tool accuracy 99.1%   chance 33.6%",
+        "TSR    94.2% correct, 516 of 548   [91.9, 95.8]    chance 33.6%",
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 import os
 import signal
 import sys
@@ -175,6 +176,20 @@ def test_a_provider_that_is_away_makes_the_run_unavailable(run: Run) -> None:
     assert Ending.UNAVAILABLE is trace.ending
     assert trace.problem is not None
     assert "429" == trace.problem.message
+
+
+def test_the_traceback_leaves_out_frames_of_installed_packages(run: Run) -> None:
+    """The lines that parse JSON stand for those of a provider's SDK."""
+
+    def fails() -> None:
+        json.loads("{")
+
+    problem = run(fails).problem
+
+    assert problem is not None
+    assert "in fails" in problem.traceback
+    assert "decoder.py" not in problem.traceback
+    assert problem.traceback.rstrip().endswith("(char 1)")
 
 
 def test_the_traceback_holds_the_users_frames_alone(run: Run) -> None:

@@ -11,6 +11,7 @@ from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.trace import Approval, Finding, Problem, Returned, ToolCall, Trace
+from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import Pattern
 from pytest_sopbench._core.verdict import Verdict
@@ -143,6 +144,15 @@ class Redaction:
             result=self.value(call.result),
             error=None if call.error is None else self.text(call.error),
             findings=tuple(self._finding(one) for one in call.findings),
+        )
+
+    def expected_calls(self, calls: Sequence[ExpectedCall]) -> tuple[ExpectedCall, ...]:
+        """Return the calls that are expected of a task, as they may be shown."""
+        if not self.masks:
+            return tuple(calls)
+        return tuple(
+            replace(one, arguments=None if one.arguments is None else self._nested(one.arguments))
+            for one in calls
         )
 
     def _nested(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

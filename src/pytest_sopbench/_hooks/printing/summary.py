@@ -11,8 +11,11 @@ from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.runs.explanation import expected_calls_of
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.node_ids import parameter_of
@@ -130,10 +133,14 @@ class SummaryHooks:
         if self._gate.saved is not None and self._gate.comparison is not None:
             pooled = self._gate.comparison.pooled
             lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
-            yield from lost_lines(lost, pooled.name)
+            yield from lost_lines(lost, pooled.name, self._expected_calls)
             shown = keys_of(lost)
         others = [one for one in self._ledger.misses if one.key not in shown]
         yield from miss_lines(others, self._ledger.missed - len(shown))
+
+    def _expected_calls(self, record: RunRecord) -> tuple[ExpectedCall, ...]:
+        domain = self._sop.find_active(record.domain).domain
+        return expected_calls_of(self._sop, domain, record.task)
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._reports.failure.task import failure_lines
@@ -36,8 +38,28 @@ def explain_run(
             inputs=inputs,
             rerun=rerun_line(sop, ref, test),
             location=f"{sop.shown(domain.data_file)}:{task.line}",
+            expected=expected_calls_of(sop, domain, ref.key.task),
+            told_in=_told_in(sop, record),
         )
     return harmless(redaction.text("\n".join(lines)))
+
+
+def expected_calls_of(sop: SopSession, domain: Domain, task: str) -> tuple[ExpectedCall, ...]:
+    """Return the calls that are expected of a task, as they may be shown."""
+    redaction = sop.options.redaction.of(domain.private_columns)
+    return redaction.expected_calls(domain.expected_calls.get(task, ()))
+
+
+def _told_in(sop: SopSession, record: RunRecord) -> str:
+    """Return the task whose failure has shown the same traceback, or nothing."""
+    if record.problem is None:
+        return ""
+    # What an exception says is of its run; where it was raised makes it one of a kind.
+    frames = (
+        line for line in record.problem.traceback.splitlines() if line.lstrip().startswith("File ")
+    )
+    first = sop.tracebacks.setdefault((record.problem.type, *frames), record.key)
+    return "" if first == record.key else f"{first.domain}/{first.task}"
 
 
 def explain_record(sop: SopSession, record: RunRecord) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.layout import (
@@ -19,15 +20,12 @@ from pytest_sopbench._reports.text.layout import (
     labelled,
     named,
     one_line,
-    padded,
     shown,
 )
 from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds
 
 from .broken_rules import broken_lines
-
-CALLS = 12
-"""Lines that the trajectory of one task may take."""
+from .calls import call_lines
 
 FRAMES = 30
 """Lines of a traceback that are printed; its first two and its end say most."""
@@ -43,19 +41,23 @@ def failure_lines(
     inputs: Mapping[str, JsonValue] | None,
     rerun: str,
     location: str,
-    width: int = WIDTH,
+    expected: Sequence[ExpectedCall] = (),
+    told_in: str = "",
 ) -> list[str]:
-    """Return what is to be said of one run; the first line says the most.
+    """Return what is to be said of one run, 80 columns wide; the first line says the most.
 
-    Tracebacks and the line to run it again are never cut: both are there to be copied.
+    Tracebacks and the line to run it again are never cut: both are there to be copied. Nor is an
+    argument that differs from the expected one.
 
     Args:
         record: the run, whatever its outcome.
         inputs: of the task, without private ones; `None` where they are not at hand.
         rerun: the command that runs exactly this task, or empty.
         location: the file and line of the task's row, or empty.
-        width: columns of a line.
+        expected: the calls that are expected of the task, where there are any.
+        told_in: the task whose failure has shown this very traceback, or empty.
     """
+    width = WIDTH
     return [
         cut(headline(record), width),
         *_task_lines(record, location, width),
@@ -63,8 +65,8 @@ def failure_lines(
         *_answer_lines(record, width),
         *broken_lines(record.rules, width),
         *_departure_lines(record, width),
-        *_call_lines(record, width),
-        *_problem_lines(record.problem, width),
+        *call_lines(record, expected, width),
+        *_problem_lines(record.problem, told_in, width),
         *_note_lines(record, width),
         *([f"{'again':<{LABEL_WIDTH}}{rerun}"] if rerun else ()),
     ]
@@ -77,8 +79,9 @@ def headline(record: RunRecord) -> str:
         one = record.mismatches[0]
         return f"wrong: {one_line(one.field)} is {shown(one.actual)}, not {shown(one.expected)}"
     if outcome is Outcome.WRONG:
+        names = ", ".join(one_line(one.field) for one in record.mismatches)
         fields = counted(len(record.expected), "field")
-        return f"wrong: {len(record.mismatches)} of {fields} differ"
+        return f"wrong: {len(record.mismatches)} of {fields} differ: {names}"
     broken = [rule for rule in record.rules if rule.broken]
     if outcome is Outcome.CORRECT and broken:
         # What fails the item comes first; the others only count.
@@ -144,44 +147,14 @@ def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("departs", departure, width=width, lines=2)
 
 
-def _call_lines(record: RunRecord, width: int) -> Iterator[str]:
-    if record.duration_s is None:
-        return
-    if not record.calls:
-        yield f"{'calls':<{LABEL_WIDTH}}none: the agent called no tool"
-        return
-    numbered = list(enumerate(record.calls, start=1))
-    if len(numbered) > CALLS:
-        numbered = [*numbered[: CALLS - 4], *numbered[-3:]]
-    texts = [f"{one_line(call.name)}({named(call.arguments, 30)})" for _, call in numbered]
-    results = [_came_back(call) for _, call in numbered]
-    digits = len(str(len(record.calls)))
-    room = width - LABEL_WIDTH - digits - len("   ")
-    # At least half of the room for calls, and more where what came back is short.
-    side = max(room // 2, room - max(map(columns, results)))
-    side = min(side, max(map(columns, texts)))
-    left = len(record.calls) - len(numbered)
-    for place, ((number, _), text, result) in enumerate(zip(numbered, texts, results, strict=True)):
-        if left and place == CALLS - 4:
-            yield f"{'':{LABEL_WIDTH}}... {counted(left, 'more call')} ..."
-        label = "" if place else "calls"
-        start = f"{label:<{LABEL_WIDTH}}{number:>{digits}} {padded(text, side)}"
-        yield cut(f"{start}  {result}", width)
-
-
-def _came_back(call: CallRecord) -> str:
-    if call.bad:
-        return f"bad: {one_line('; '.join(call.findings) or call.error or '')}"
-    if call.error is not None:
-        return f"error: {one_line(call.error)}"
-    return f"-> {shown(call.result)}"
-
-
-def _problem_lines(problem: Problem | None, width: int) -> Iterator[str]:
+def _problem_lines(problem: Problem | None, told_in: str, width: int) -> Iterator[str]:
     if problem is None:
         return
     said = f"{problem.type}: {problem.message}" if problem.message else problem.type
     yield from labelled("raised", one_line(said), width=width, lines=_TEXT_LINES * 2)
+    if told_in:
+        yield f"  the same traceback as that of {one_line(told_in)}"
+        return
     frames = problem.traceback.rstrip().splitlines()
     left = len(frames) - FRAMES
     if left > 0:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
@@ -32,15 +33,27 @@ def lost_records(
     return tuple(found.values())
 
 
-def lost_lines(records: Sequence[RunRecord], baseline: str) -> Iterator[str]:
-    """Yield a section with all that is known of the lost tasks, or nothing without one."""
+def lost_lines(
+    records: Sequence[RunRecord],
+    baseline: str,
+    expected: Callable[[RunRecord], Sequence[ExpectedCall]] = lambda _: (),
+) -> Iterator[str]:
+    """Yield a section with all that is known of the lost tasks, or nothing without one.
+
+    Args:
+        records: the first run of each lost task that is not correct.
+        baseline: what the session was compared with.
+        expected: returns the calls that are expected of a run's task.
+    """
     if not records:
         return
     yield heading(f"SOP: {counted(len(records), 'task')} lost since {one_line(baseline)}")
     for number, record in enumerate(records[:LIMIT]):
         if number:
             yield ""
-        yield from failure_lines(record, inputs=None, rerun="", location="")
+        yield from failure_lines(
+            record, inputs=None, rerun="", location="", expected=expected(record)
+        )
     if len(records) > LIMIT:
         yield f"and {len(records) - LIMIT} more; the saved session holds all of them"
 

@@ -45,10 +45,10 @@ def minutes(duration: float) -> str:
 
 
 def amount(number: float | None) -> str:
-    """`4.0`, `812`, `5.2k`: a mean of calls or tokens."""
+    """`4`, `4.3`, `812`, `5.2k`: a count, or a mean, of calls or tokens."""
     if number is None:
         return NOT_AVAILABLE
-    if number < _THOUSAND / 10:
+    if number < _THOUSAND / 10 and number != int(number):
         return f"{number:.1f}"
     if number < _THOUSAND:
         return f"{number:.0f}"

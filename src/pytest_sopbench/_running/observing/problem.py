@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import site
+import sysconfig
 import traceback
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeGuard, TypeVar
 
@@ -67,21 +71,46 @@ def is_ours(filename: str) -> bool:
     return filename.startswith((_OURS, _ASYNCIO, "<frozen "))
 
 
+def is_installed(filename: str) -> bool:
+    """Whether a file belongs to an installed package or the standard library."""
+    return filename.startswith(_installed_places())
+
+
+@cache
+def _installed_places() -> tuple[str, ...]:
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    places = {*map(sysconfig.get_path, kinds), site.getusersitepackages()}
+    return tuple(f"{place}/" for place in places if place)
+
+
 def _user_traceback(error: BaseException) -> str:
     try:
         told = traceback.TracebackException.from_exception(error, compact=True)
-        _leave_ours_out(told)
+        _leave_others_out(told)
         return "".join(told.format())
     except BaseException as fault:  # noqa: BLE001 - an exception of a user may break any protocol
         return f"<its traceback cannot be read: {name_of(fault)}>"
 
 
-def _leave_ours_out(told: traceback.TracebackException) -> None:
+def _leave_others_out(told: traceback.TracebackException) -> None:
+    """Leave our frames out, and those of installed packages, unless there are no others."""
+    linked = list(_linked(told))
+    for one in linked:
+        kept = [frame for frame in one.stack if not is_ours(frame.filename)]
+        one.stack = traceback.StackSummary.from_list(kept)
+    # An agent may be an installed package itself: then all frames are of use.
+    if any(not is_installed(frame.filename) for one in linked for frame in one.stack):
+        for one in linked:
+            own = [frame for frame in one.stack if not is_installed(frame.filename)]
+            one.stack = traceback.StackSummary.from_list(own)
+
+
+def _linked(told: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    """Yield an exception, those it came from, and those of a group."""
     pending = [told]
     while pending:
         one = pending.pop()
-        kept = [frame for frame in one.stack if not is_ours(frame.filename)]
-        one.stack = traceback.StackSummary.from_list(kept)
+        yield one
         linked = (one.__cause__, one.__context__, *(one.exceptions or ()))
         pending += [other for other in linked if other is not None]
 

@@ -7,8 +7,6 @@ over, a signal ends it, as the user's Ctrl-C would.
 from __future__ import annotations
 
 import signal
-import site
-import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Generator
@@ -17,7 +15,7 @@ from threading import Event, Thread
 from typing import Final
 
 from pytest_sopbench._core.values.quantities import as_seconds
-from pytest_sopbench._running.observing.problem import is_of, is_ours
+from pytest_sopbench._running.observing.problem import is_installed, is_of, is_ours
 from pytest_sopbench._running.threads.starting import start
 
 PATIENCE: Final = 10.0
@@ -87,16 +85,9 @@ def place_of(error: BaseException) -> str:
     if is_of(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if not is_ours(f.filename)]
-    foreign = _installed_places()
-    own = [frame for frame in frames if not frame.filename.startswith(foreign)]
+    own = [frame for frame in frames if not is_installed(frame.filename)]
     last = (own or frames)[-1:]
     return f"{last[0].filename}:{last[0].lineno}" if last else ""
-
-
-def _installed_places() -> tuple[str, ...]:
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    places = {*map(sysconfig.get_path, kinds), site.getusersitepackages()}
-    return tuple(f"{place}/" for place in places if place)
 
 
 def _interrupt_main() -> None:
