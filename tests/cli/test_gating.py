@@ -292,7 +292,8 @@ def test_json_tells_a_program_the_same(sopbench: Sopbench, save: Save, runs: Mak
             {
                 "where": "",
                 "asked": "TSR >= 90%",
-                "got": "83.33%",
+                "got": 5 / 6,
+                "got_text": "83.33%",
                 "state": "does not hold",
                 "why": "5 of 6",
             }

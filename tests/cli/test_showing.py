@@ -13,8 +13,13 @@ from click.testing import Result
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.records.event_log import event_log
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
+from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -184,3 +189,141 @@ def test_a_page_that_cannot_be_written_is_told(sopbench: Sopbench, save: Save, r
 
     assert 2 == result.exit_code
     assert "gone/page.md: cannot be written" in result.stderr
+
+
+def log_of(run: RunRecord, trace: Trace) -> str:
+    """Return the event log of a run, as a session writes it."""
+    rules, verdict = Rules(fields=()), Verdict(outcome=run.outcome)
+    return event_log(run.key, rules, trace, verdict, NOTHING_REDACTED)
+
+
+def test_a_task_is_shown_with_its_inputs_and_the_clauses_of_its_rules(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
+) -> None:
+    (refunds.folder / "sop.txt").write_text("4.1 Refund.\n4.2 Never wire money.\n", "utf-8")
+    save("s", [run_of("T1", Outcome.WRONG, rules=(BROKEN,))])
+
+    lines = sopbench("show", "s", "T1").stdout.splitlines()
+
+    assert "task     refunds/T1  domains/refunds/data.csv:2" in lines
+    assert "inputs   id: 'T1'" in lines
+    assert "rule     no-wire (4.2) broken: wire was called" in lines
+    assert "  clause 4.2 Never wire money." in lines
+
+
+def test_what_was_changed_since_is_told(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
+) -> None:
+    save("s", [run_of("T1", Outcome.WRONG, task_hash="of another row")])
+
+    said = " ".join(sopbench("show", "s", "T1").stdout.split())
+
+    assert "note the row, or the tools, were changed since: inputs are those of today" in said
+    assert "note the SOP was changed since: clauses are those of today" in said
+
+
+def test_what_only_the_domain_knows_is_asked_for_where_it_is_not_found(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    save("s", [run_of("T1", Outcome.WRONG)])
+
+    said = " ".join(sopbench("show", "s", "T1").stdout.split())
+
+    assert "the domain refunds is not found" in said
+    assert "say where it is: --domain PATH" in said
+
+
+def test_private_columns_and_what_the_project_masks_are_not_shown(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain, tmp_path: Path
+) -> None:
+    metadata = json.loads((refunds.folder / "metadata.json").read_text())
+    metadata |= {"input_columns": ["id", "note"], "private_columns": ["iban"]}
+    (refunds.folder / "metadata.json").write_text(json.dumps(metadata))
+    (refunds.folder / "data.csv").write_text("id,note,iban,refund\nT1,pin=4711,DE89,Refund A\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nsop_redact = pin=[0-9]{4}\n")
+    save("s", [run_of("T1", Outcome.WRONG)])
+
+    said = sopbench("show", "s", "T1").stdout
+
+    assert "note: '***'" in said
+    assert "4711" not in said
+    assert "DE89" not in said
+
+
+def test_a_mask_that_means_nothing_is_wrong_usage(
+    sopbench: Sopbench, save: Save, run_of: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\nsop_redact = (\n")
+    save("s", [run_of("T1", Outcome.WRONG)])
+
+    result = sopbench("show", "s", "T1")
+
+    assert 2 == result.exit_code
+    assert "sop_redact" in result.stderr
+
+
+def test_the_event_log_of_a_task_is_shown(sopbench: Sopbench, save: Save, run_of: Make) -> None:
+    run = run_of("T1", Outcome.WRONG, trace="refunds/T1@a%3Ab.jsonl")
+    messages = ({"role": "assistant", "content": "Let me see."},)
+    path = save("s", [run])
+    log = traces_folder(path) / trace_name(run.key)
+    log.parent.mkdir(parents=True)
+    log.write_text(log_of(run, Trace(ending=Ending.RETURNED, messages=messages)), "ascii")
+
+    lines = sopbench("show", "s", "T1").stdout.splitlines()
+
+    assert ["msg 1    assistant", "         Let me see."] == [
+        line for line in lines if "assistant" in line or "Let me" in line
+    ]
+    assert "log      .sop/sessions/s.traces/refunds/T1@a%3Ab.jsonl" in lines
+
+
+@pytest.mark.parametrize(
+    ("trace", "written", "said"),
+    [
+        pytest.param("", None, "sop_traces = all keeps those of all runs", id="never kept"),
+        pytest.param("a", None, "it is gone", id="gone"),
+        pytest.param("a", "{", "it cannot be read:", id="damaged"),
+    ],
+)
+def test_an_event_log_that_is_not_there_is_told(
+    sopbench: Sopbench, save: Save, run_of: Make, trace: str, written: str | None, said: str
+) -> None:
+    run = run_of("T1", Outcome.WRONG, trace=trace, text="I refund B.")
+    path = save("s", [run])
+    if written is not None:
+        log = traces_folder(path) / trace_name(run.key)
+        log.parent.mkdir(parents=True)
+        log.write_text(written)
+
+    result = sopbench("show", "s", "T1")
+
+    assert 0 == result.exit_code
+    assert said in " ".join(result.stdout.split())
+    assert "said     I refund B." in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "folded"),
+    [pytest.param((), True, id="folded"), pytest.param(("--full",), False, id="full")],
+)
+def test_a_long_text_is_folded_unless_all_of_it_is_asked_for(
+    sopbench: Sopbench, save: Save, run_of: Make, options: tuple[str, ...], folded: bool
+) -> None:
+    save("s", [run_of("T1", Outcome.WRONG, text="\n".join(map(str, range(100))))])
+
+    said = sopbench("show", "s", "T1", *options).stdout
+
+    assert ("... 61 more lines; --full shows them" in said) is folded
+    assert ("         99" in said.splitlines()) is not folded
+
+
+def test_the_width_is_that_of_the_terminal(
+    sopbench: Sopbench, save: Save, run_of: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save("s", [run_of("T1", Outcome.WRONG, text="word " * 100)])
+    monkeypatch.setenv("COLUMNS", "120")
+
+    widths = [len(line) for line in sopbench("show", "s", "T1").stdout.splitlines()]
+
+    assert 110 < max(widths) <= 120

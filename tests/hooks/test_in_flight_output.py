@@ -231,4 +231,6 @@ def test_ctrl_c_keeps_what_has_ended_before_its_test_came(
     assert 40 == len(runs) == len(outcomes)
     assert {"correct": 18, "not_run": 22} == Counter(outcomes.values())
     assert {"correct"} == {outcomes[f"T_{n:02}"] for n in range(2, 20)}
-    assert "note   18 runs ended before their tests came" in output
+    assert "note   18 runs ended before their tests came, which were not run" in output
+    left = "22 runs were never started; the same command with --sop-resume=last makes them"
+    assert f"note   {left}" in output

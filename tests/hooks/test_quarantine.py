@@ -137,11 +137,16 @@ class TestATaskThatMayFail:
     ) -> None:
         write_tasks(T_01=NEVER)
 
-        result = pytester.runpytest(*SECOND[:1], "--sop-agent=habits:right", *workers)
+        result = pytester.runpytest(
+            *SECOND[:1], "--sop-agent=habits:right", "--sop-trials=5", *workers
+        )
 
         assert OK == result.ret
         result.stdout.fnmatch_lines(
-            ["tasks  1 task may fail and did not: take it out of sop_tasks.toml", "*lab/T_01"]
+            [
+                "tasks  1 task may fail and did not: take it out of sop_tasks.toml",
+                "*lab/T_01 (5 of 5)",
+            ]
         )
 
     def test_one_that_was_not_selected_changes_no_rate(

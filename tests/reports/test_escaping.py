@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._reports.pages.markdown_blocks import escaped, table
 
-SIGNS = set("\\`*[]<|~@")
+SIGNS = set("\\`*[]|~@")
+TAG = re.compile(r"<(?![= ])")
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,8 @@ SIGNS = set("\\`*[]<|~@")
         pytest.param("a|b", "a&#124;b", id="the wall of a cell"),
         pytest.param("**bold**", "&#42;&#42;bold&#42;&#42;", id="bold"),
         pytest.param("<img>", "&#60;img>", id="a tag"),
+        pytest.param("p <= 0.05, p < 1", "p <= 0.05, p < 1", id="a bound"),
+        pytest.param("<", "&#60;", id="what may become a tag by what follows"),
         pytest.param("_a_", "&#95;a&#95;", id="underlines around a word"),
         pytest.param("snake_case", "snake_case", id="an underline inside a word"),
         pytest.param("a\nb", "a b", id="two lines"),
@@ -36,6 +40,7 @@ def test_what_markdown_would_take_for_more_than_text(text: str, shown: str) -> N
 @given(st.text(max_size=60))
 def test_no_sign_is_left_and_no_line_ends(text: str) -> None:
     assert SIGNS.isdisjoint(escaped(text))
+    assert TAG.search(escaped(text)) is None
     assert "\n" not in escaped(text)
 
 

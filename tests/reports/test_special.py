@@ -27,6 +27,17 @@ def test_a_session_like_any_other_has_nothing_to_say() -> None:
     assert [] == lines(RUN, replace(RUN, notes=("a note of another kind",)))
 
 
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        pytest.param(1, "1 run ended before its test came, which was not run", id="one"),
+        pytest.param(2, "2 runs ended before their tests came, which were not run", id="two"),
+    ],
+)
+def test_runs_whose_tests_never_came_are_counted(count: int, said: str) -> None:
+    assert [f"note   {said}; counted above"] == lines(RUN, unasked=count)
+
+
 def test_an_agent_that_goes_on_is_named() -> None:
     assert ["alarm  1 timed-out agent may go on calling models: lab/T_01"] == lines(HUNG, RUN)
 
@@ -89,11 +100,6 @@ def test_what_kept_runs_from_their_work_is_counted(note: str, one: str, two: str
     assert [f"note   {two}"] == lines(kept, kept, RUN)
     assert all(len(line) <= 80 for line in lines(kept, kept))
 
-
-def test_runs_whose_tests_never_came_are_counted() -> None:
-    said = "ended before their tests came, which were not run; counted above"
-
-    assert [f"note   18 runs {said}"] == lines(unasked=18)
 
 
 def test_everything_is_said_and_what_costs_money_first() -> None:

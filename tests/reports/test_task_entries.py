@@ -32,7 +32,7 @@ def test_nothing_to_say_is_nothing_said() -> None:
 def test_what_fails_the_session_stands_first() -> None:
     report = EntriesReport(
         failed=(runs(entry("T1")),),
-        passed=(runs(entry("T2"), correct=1),),
+        passed=(runs(entry("T2"), count=5, correct=5), runs(entry("T6"), correct=1)),
         expired=(entry("T3"),),
         broken=(runs(entry("T4"), count=3, correct=1),),
         unsure=(runs(entry("T5")),),
@@ -48,7 +48,9 @@ def test_what_fails_the_session_stands_first() -> None:
         "tasks  1 task may fail and did, outside gates",
         "       lab/T1 until 2026-12-01: the tool is flaky (#12)",
         "tasks  1 task may fail and did not: take it out of sop_tasks.toml",
-        "       lab/T2",
+        "       lab/T2 (5 of 5)",
+        "tasks  1 task may fail and did not, in too few runs to tell (--sop-trials=5)",
+        "       lab/T6 (1 of 1)",
     ] == list(entry_lines(report, file="sop_tasks.toml"))
 
 

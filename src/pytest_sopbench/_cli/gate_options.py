@@ -71,11 +71,12 @@ def status_of(gated: Decision) -> int:
     return {GateState.HOLDS: HOLDS, GateState.FAILS: FAILS}.get(gated.state, INCONCLUSIVE)
 
 
-def _verdict(one: GateVerdict) -> dict[str, str]:
+def _verdict(one: GateVerdict) -> dict[str, str | float | None]:
     return {
         "where": one.where,
         "asked": one.asked,
-        "got": one.got,
+        "got": one.value,
+        "got_text": one.got,
         "state": one.state.value,
         "why": one.why,
     }

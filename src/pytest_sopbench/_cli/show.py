@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from .app import echo_json, full_session, say
+from .list import domain_option
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records.record import RunRecord
     from pytest_sopbench._sessions.reading.content import Parse
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
 @click.command()
 @click.argument("session")
 @click.argument("task", required=False)
 @click.option("--all", "every", is_flag=True, help="Without TASK: all of them, not the first 20.")
+@click.option("--full", is_flag=True, help="With TASK: fold nothing, however long it is.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: a list of runs.")
-def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
+@domain_option
+def show(
+    session: str,
+    task: str | None,
+    places: tuple[str, ...],
+    *,
+    every: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
     """Show what went wrong, or one task in full.
 
-    A task is shown in each of its trials. SESSION is a name (last), or a path to a .jsonl file;
+    A task is shown in each of its trials, as wide as the terminal: inputs, answer, expected calls
+    beside actual ones, each call, messages, what the agent wrote, and the clauses of broken rules.
+    What takes more than 40 lines is folded. SESSION is a name (last), or a path to a .jsonl file;
     TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
     Without TASK the runs that are not correct are listed, and those that broke a rule.
     """
@@ -37,7 +52,11 @@ def show(session: str, task: str | None, every: bool, as_json: bool) -> None:
         shown = records if task is not None else [one for one in records if _is_told(one)]
         echo_json([json.loads(to_line(one)) for one in shown])
         return
-    for line in _task_lines(records) if task is not None else _session_lines(records, every=every):
+    if task is None:
+        lines = _session_lines(records, every=every)
+    else:
+        lines = _task_lines(saved, records, places, full=full)
+    for line in lines:
         say(line)
 
 
@@ -69,14 +88,16 @@ def _is_told(record: RunRecord) -> bool:
     return record.outcome is not Outcome.CORRECT or any(rule.broken for rule in record.rules)
 
 
-def _task_lines(records: Sequence[RunRecord]) -> Iterator[str]:
-    from pytest_sopbench._reports.failure.task import failure_lines
-    from pytest_sopbench._reports.text.layout import one_line
+def _task_lines(
+    saved: SavedSession, records: Sequence[RunRecord], places: Sequence[str], *, full: bool
+) -> Iterator[str]:
+    from pytest_sopbench._reports.whole_run.blocks import Page
+    from pytest_sopbench._reports.whole_run.run import run_lines
 
-    several = len({record.agent for record in records}) > 1
-    for number, record in enumerate(records):
+    from .whole_runs import whole_runs
+
+    page = Page(width=shutil.get_terminal_size().columns, is_folded=not full)
+    for number, run in enumerate(whole_runs(saved, records, places)):
         if number:
             yield ""
-        if several:
-            yield one_line(f"agent {record.agent}")
-        yield from failure_lines(record, inputs=None, rerun="", location="")
+        yield from run_lines(run, page)

@@ -87,7 +87,7 @@ def _verdict(
         return GateVerdict(
             asked=asked, got="n/a", state=GateState.INCONCLUSIVE, where=where, why=why
         )
-    got, held, why = _FOUND[spec.name](comparison, spec.value)
+    value, got, held, why = _FOUND[spec.name](comparison, spec.value)
     open_for = no_runs(_counted(comparison).runs) or doubts.of(where) or _doubt(comparison, spec)
     if open_for:
         state, why = GateState.INCONCLUSIVE, open_for
@@ -95,7 +95,7 @@ def _verdict(
         state, why = GateState.HOLDS, ""
     else:
         state = GateState.FAILS
-    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why)
+    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
 
 
 def _bound(spec: GateSpec) -> str:
@@ -126,26 +126,30 @@ def _too_few(comparison: Comparison, bound: float) -> str:
     )
 
 
-def _lost(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+_Got = tuple[float | None, str, bool, str]
+"""What a gate got, as a number and in words, whether it holds, and why not."""
+
+
+def _lost(comparison: Comparison, bound: float) -> _Got:
     lost = len(comparison.lost)
-    return f"{lost}", lost <= bound, f"{lost - int(bound)} too many"
+    return lost, f"{lost}", lost <= bound, f"{lost - int(bound)} too many"
 
 
-def _drop(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+def _drop(comparison: Comparison, bound: float) -> _Got:
     change = comparison.changes["tsr"]
     if change.before is None or change.after is None:
-        return "n/a", False, ""
+        return None, "n/a", False, ""
     drop = change.before - change.after
     got = percent(drop) if drop >= 0 else f"a rise of {percent(-drop)}"
     why = f"TSR {percent(change.before)} before, {percent(change.after)} now"
     # A fall of one task in ten is 0.1 whatever the fractions leave in the last digit.
-    return got, drop <= bound + 1e-9, why
+    return drop, got, drop <= bound + 1e-9, why
 
 
-def _p(comparison: Comparison, bound: float) -> tuple[str, bool, str]:
+def _p(comparison: Comparison, bound: float) -> _Got:
     p = comparison.test.p
     why = f"lost {len(comparison.lost)}, gained {len(comparison.gained)}"
-    return f"p = {p:.2g}", not (comparison.fell and p < bound), why
+    return p, f"p = {p:.2g}", not (comparison.fell and p < bound), why
 
 
 _ASKED: Final = {

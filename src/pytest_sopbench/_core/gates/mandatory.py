@@ -46,7 +46,8 @@ def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
         return (GateVerdict(asked=asked, got="n/a", state=GateState.INCONCLUSIVE, why=why),)
     if not failures:
         return ()
-    return (GateVerdict(asked=asked, got=str(failures), state=GateState.FAILS),)
+    got = str(failures)
+    return (GateVerdict(asked=asked, got=got, state=GateState.FAILS, value=failures),)
 
 
 def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
@@ -67,4 +68,4 @@ def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
 def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     why = f"{', '.join(names[:_SHOWN])}{more}"
-    return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why)
+    return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why, value=len(names))

@@ -49,13 +49,17 @@ class GateSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """One gate: what it asked, what it got, and what that means; `why` is empty when it holds."""
+    """One gate: what it asked, what it got, and what that means; `why` is empty when it holds.
+
+    `value` is what it got as a number, a rate from 0 to 1 or a count; `None` where there is none.
+    """
 
     asked: str
     got: str
     state: GateState
     where: str = ""
     why: str = ""
+    value: float | None = None
 
 
 def gate_metrics() -> Mapping[str, MetricSpec]:
@@ -188,7 +192,8 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) ->
     got = percent(share / whole) if whole else "n/a"
     if of_tasks:
         got = f"{share} of {whole} tasks"
-    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why)
+    value = share / whole if whole else None
+    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
 
 
 def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:

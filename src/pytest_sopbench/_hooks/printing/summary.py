@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
 import pytest
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
+from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.runs.explanation import expected_calls_of
@@ -43,6 +45,7 @@ class SummaryHooks:
         self._sop = sop
         self._ledger = ledger
         self._gate = gate
+        self._is_interrupted = False
         # The pages that were asked for, and are not there.
         self.unwritten: tuple[str, ...] = ()
 
@@ -54,6 +57,9 @@ class SummaryHooks:
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
         return list(forecast_of_plan(self._sop))
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self._is_interrupted = issubclass(excinfo.type, KeyboardInterrupt)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
@@ -170,6 +176,8 @@ class SummaryHooks:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
+        if self._is_interrupted and not self._ledger.problems:
+            yield from resume_lines(self._ledger.close().values())
 
 
 def open_lines(names: Sequence[str]) -> Iterator[str]:
@@ -177,6 +185,14 @@ def open_lines(names: Sequence[str]) -> Iterator[str]:
     if names:
         held = f"fewer than {SHORTEST} characters, and is not masked"
         yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
+
+
+def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
+    """Say, after Ctrl-C, how to run what is left; nothing where nothing is."""
+    left = sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries)
+    if left:
+        runs = counted(left, "run was", "runs were")
+        yield f"note   {runs} never started; the same command with --sop-resume=last makes them"
 
 
 def selection_lines(sop: SopSession, names: Sequence[str]) -> Iterator[str]:

@@ -171,6 +171,13 @@ def _note_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("note", said, width=width)
     for note in record.notes:
         yield from labelled("note", one_line(note), width=width, lines=_TEXT_LINES)
+    took = usage_text(record)
+    if took:
+        yield from labelled("took", took, width=width)
+
+
+def usage_text(record: RunRecord) -> str:
+    """Return what a run took, as far as it is known; nothing where no clock was kept."""
     usage = record.usage
     parts = [
         f"{amount(value)} {word}"
@@ -183,5 +190,4 @@ def _note_lines(record: RunRecord, width: int) -> Iterator[str]:
     ]
     if usage.cost_usd is not None:
         parts.append(money(usage.cost_usd))
-    if record.duration_s is not None:
-        yield from labelled("took", ", ".join([seconds(record.duration_s), *parts]), width=width)
+    return "" if record.duration_s is None else ", ".join([seconds(record.duration_s), *parts])

@@ -112,7 +112,7 @@ def _table(
     expected: Sequence[ExpectedCall],
     width: int,
 ) -> Iterator[str]:
-    at = _departure_row(rows, departure)
+    at = departure_row(rows, departure)
     first = max(0, min(at - ROWS // 2, len(rows) - ROWS))
     shown = rows[first : first + ROWS]
     side = (width - 8) // 2
@@ -131,7 +131,8 @@ def _table(
         yield "     ..."
 
 
-def _departure_row(rows: Sequence[Row], departure: Departure) -> int:
+def departure_row(rows: Sequence[Row], departure: Departure) -> int:
+    """Return which row the departure stands in, from 0."""
     step = departure.step if departure.done is not None else None
     return next(
         at

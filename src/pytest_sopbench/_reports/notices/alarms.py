@@ -60,5 +60,7 @@ def special_lines(special: Special) -> Iterator[str]:
         runs = counted(special.lost, "run was", "runs were")
         yield f"note   {runs} made again, as another agent blocked their event loop"
     if special.unasked:
-        runs = counted(special.unasked, "run")
-        yield f"note   {runs} ended before their tests came, which were not run; counted above"
+        one, several = "run ended before its test came", "runs ended before their tests came"
+        were = "was" if special.unasked == 1 else "were"
+        runs = counted(special.unasked, one, several)
+        yield f"note   {runs}, which {were} not run; counted above"

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_sopbench._reports.text.layout import one_line
 
-_SIGNS = re.compile(r"[\\`*\[\]<|~&@#]|(?<![^\W_])_|_(?![^\W_])|(?<=\w)(?=://)|\bwww(?=\.)")
+_SIGNS = re.compile(
+    r"[\\`*\[\]|~&@#]|<(?![= ])|(?<![^\W_])_|_(?![^\W_])|(?<=\w)(?=://)|\bwww(?=\.)"
+)
 """What Markdown, or the site that shows it, would take for more than text."""
 
 

@@ -14,6 +14,12 @@ from pytest_sopbench._reports.text.numbers import counted, interval, percent
 LIMIT = 20
 """Tasks of one kind that are printed; the saved session holds the runs of all of them."""
 
+ENOUGH = 5
+"""Runs that must all be right before an entry can go.
+
+A task that is wrong every other time is right this often in a row in 3 of 100 sessions.
+"""
+
 _INDENT = "       "
 
 
@@ -32,8 +38,11 @@ def entry_lines(report: EntriesReport, *, file: str) -> Iterator[str]:
     yield from _block("must pass, and nobody knows", unsure)
     failed = [_failed_line(one) for one in report.failed]
     yield from _block("may fail and did, outside gates", failed)
-    passed = [f"{one_line(str(one.entry.name))}{_of_runs(one)}" for one in report.passed]
-    yield from _block(f"may fail and did not: take it out of {file}", passed)
+    done = [one for one in report.passed if one.runs >= ENOUGH]
+    yield from _block(f"may fail and did not: take it out of {file}", _counted_lines(done))
+    few = [one for one in report.passed if one.runs < ENOUGH]
+    too_few = f"may fail and did not, in too few runs to tell (--sop-trials={ENOUGH})"
+    yield from _block(too_few, _counted_lines(few))
 
 
 def without_lines(summaries: Mapping[str, Summary], tasks: int) -> Iterator[str]:
@@ -56,6 +65,10 @@ def _block(what: str, lines: Sequence[str]) -> Iterator[str]:
         yield cut(f"{_INDENT}{line}", WIDTH)
     if len(lines) > LIMIT:
         yield f"{_INDENT}and {len(lines) - LIMIT} more"
+
+
+def _counted_lines(passed: Sequence[RunsOfEntry]) -> Sequence[str]:
+    return [f"{one_line(str(one.entry.name))} ({one.correct} of {one.runs})" for one in passed]
 
 
 def _run_line(one: RunsOfEntry) -> str:
