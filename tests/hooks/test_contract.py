@@ -282,6 +282,6 @@ def test_calls_of_tools_that_nobody_expects_are_counted(
     lines = [{"task": f"T_{number:02}", "calls": []} for number in (1, 2)]
     (lab / "expected_calls.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
-    result = run(pytester, "habits:right")
+    result = run(pytester, "habits:right", "-v")
 
     result.stdout.fnmatch_lines(["*2 unneeded calls in 2 of 2 runs"])

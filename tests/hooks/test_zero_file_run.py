@@ -5,6 +5,7 @@ These tests run pytest as a user does, in a folder that holds an agent and a dom
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -214,6 +215,42 @@ def test_an_agent_exception_shows_the_users_own_lines(pytester: pytest.Pytester,
         ["error*no model for T_01*", "*habits.py*in raising*", "*RuntimeError: no model for T_01"]
     )
     result.stdout.no_fnmatch_line("*pytest_sopbench*_running*")
+
+
+def test_a_traceback_is_shown_once_for_its_kind(pytester: pytest.Pytester, lab: Path) -> None:
+    """What the exceptions say is of their runs; where they were raised is the same."""
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:raising", "-k", "T_01 or T_02")
+
+    shown = result.stdout.str()
+    assert 1 == shown.count("Traceback (most recent call last)")
+    result.stdout.fnmatch_lines(
+        ["raised*no model for T_01", "raised*no model for T_02", "*the same*as that of lab/T_01"]
+    )
+
+
+def test_an_argument_that_differs_from_the_expected_one_is_shown(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    arguments = {"sample_id": "T_01", "note": "the expected note, too long for a line of calls"}
+    expected = {"task": "T_01", "calls": [{"name": "measure", "arguments": arguments}]}
+    (lab / "expected_calls.jsonl").write_text(json.dumps(expected))
+    pytester.makepyfile(
+        hasty="""
+        def agent(inputs, tools):
+            tools.execute_tool("measure", {"sample_id": inputs["sample_id"], "note": "another"})
+            return {"grade": "nothing"}
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=hasty:agent", "-k", "T_01")
+
+    result.stdout.fnmatch_lines(
+        [
+            "calls *measure(*",
+            "*differs: note: expected 'the expected note, too long for a line of*",
+            "*calls', was 'another'",
+        ]
+    )
 
 
 def test_quiet_prints_one_line_for_a_domain(pytester: pytest.Pytester, lab: Path) -> None:

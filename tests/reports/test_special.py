@@ -101,7 +101,6 @@ def test_what_kept_runs_from_their_work_is_counted(note: str, one: str, two: str
     assert all(len(line) <= 80 for line in lines(kept, kept))
 
 
-
 def test_everything_is_said_and_what_costs_money_first() -> None:
     found = lines(HUNG, AGAIN, unasked=1)
 
