@@ -66,10 +66,7 @@ def report(
     from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._reports.pages.formats import FORMATS
     from pytest_sopbench._sessions.commands.compare import compare_saved
-    from pytest_sopbench._sessions.commands.gate import (
-        ask_gates,
-        recorded_gates,
-    )
+    from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
     from pytest_sopbench._sessions.commands.page import session_page
     from pytest_sopbench._sessions.reading.planned import shard_of
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from pytest_sopbench._core.model.protocols import Policy
+
 from .domain import Domain
-from .model.protocols import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

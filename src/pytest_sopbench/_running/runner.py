@@ -21,8 +21,9 @@ from pytest_sopbench._running.observing.capture import Capture, captured
 from pytest_sopbench._running.observing.forked import end_child_of
 from pytest_sopbench._running.observing.interrupt import watched_interrupts
 from pytest_sopbench._running.observing.problem import is_of, problem_of
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.tools.reported import filled
-from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
+from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench.errors import TurnLimitError
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.broken_rules import rule_name
-from pytest_sopbench._reports.failure.task import FORMS, headline, usage_text
+from pytest_sopbench._reports.failure.task import headline, usage_text
 from pytest_sopbench._reports.text.layout import LABEL_WIDTH, one_line, shown
 
 from .blocks import Page, text_lines
@@ -71,7 +72,7 @@ def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
     for one in record.mismatches:
         yield from page.text("field", f"{one.field}: {one.why}")
     if record.answer_form in FORMS and record.answer is not None:
-        yield from page.text("found", FORMS[record.answer_form])
+        yield from page.text("found", FORMS[record.answer_form].heading)
 
 
 def _rule_lines(run: WholeRun, page: Page) -> Iterator[str]:

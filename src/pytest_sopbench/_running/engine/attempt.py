@@ -14,8 +14,9 @@ from pytest_sopbench._running.observing.retry_after import retry_after
 from pytest_sopbench._running.queue.job import K
 from pytest_sopbench._running.queue.pending import Flight, Limits
 from pytest_sopbench._running.runner import run_task
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.tools.reported import added
-from pytest_sopbench._running.tools.toolbox import Clock, Toolbox
+from pytest_sopbench._running.tools.toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

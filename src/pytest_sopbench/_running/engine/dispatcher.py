@@ -22,11 +22,11 @@ from pytest_sopbench._running.queue.job import K, Listener
 from pytest_sopbench._running.queue.pending import Flight, Limits, State
 from pytest_sopbench._running.queue.queues import Register, Standing
 from pytest_sopbench._running.runner import cut_short
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
 from pytest_sopbench._running.threads.run_threads import Worker, Workers
 from pytest_sopbench._running.threads.timers import Alarms
 from pytest_sopbench._running.tools.reported import added
-from pytest_sopbench._running.tools.toolbox import Clock
 
 from .adaptive import Limit
 from .attempt import Attempt, delay_of, failed_attempt, make_attempt, not_started, told

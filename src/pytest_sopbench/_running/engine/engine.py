@@ -15,8 +15,8 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.queue.job import Job, K, Listener, Silent
 from pytest_sopbench._running.queue.pending import Flight, Limits
 from pytest_sopbench._running.queue.queues import Standing
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
-from pytest_sopbench._running.tools.toolbox import Clock
 
 from .adaptive import Limit
 from .dispatcher import Dispatcher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
-from pytest_sopbench._running.tools.toolbox import Clock
+from pytest_sopbench._running.threads.clock import Clock
 
 from .adaptive import Limit
 from .attempt import Attempt

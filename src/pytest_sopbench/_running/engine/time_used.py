@@ -17,8 +17,8 @@ from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
 from pytest_sopbench._running.queue.job import K
 from pytest_sopbench._running.queue.pending import Flight
 from pytest_sopbench._running.queue.queues import Register
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
-from pytest_sopbench._running.tools.toolbox import Clock
 
 SILENT: Final = 0.5
 """Seconds without an answer after which a loop counts as blocked: any step takes some time."""

@@ -13,8 +13,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import Final
 
-from pytest_sopbench._running.tools.toolbox import Clock
-
+from .clock import Clock
 from .latch import Latch
 from .starting import start as start_thread
 

@@ -9,8 +9,7 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from threading import Condition, Lock, Thread
 
-from pytest_sopbench._running.tools.toolbox import Clock
-
+from .clock import Clock
 from .starting import start
 
 _LOG = logging.getLogger(__name__)

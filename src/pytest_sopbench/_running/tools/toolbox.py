@@ -5,11 +5,11 @@ A toolbox is safe to use from many threads, and knows nothing of the thread it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from threading import Lock
-from typing import TypeAlias, cast
+from typing import cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import current_mask, masking
@@ -18,6 +18,7 @@ from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, To
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 from pytest_sopbench._running.observing.capture import Output, captured
+from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench.errors import (
     RunOverError,
     ToolArgumentError,
@@ -32,10 +33,6 @@ from .facade import Served, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
 from .manager import Manager, ManagerFactory, process
 from .reported import Consumption
-
-Clock: TypeAlias = Callable[[], float]
-"""Seconds from any fixed point; never goes back."""
-
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
