@@ -87,7 +87,7 @@ def test_each_run_has_its_own_output_under_its_failure(
     pytester.makepyfile(chatty=CHATTY)
 
     result = pytester.runpytest_subprocess(
-        LAB, "--agent=chatty:agent", "--sop-concurrency=8", capture, workers, "-rN"
+        LAB, "--agent=chatty:agent", "--sop-concurrency=8", capture, workers, "-rN", "--tb=auto"
     )
 
     words = ("said", "cried", "logged", "threaded")
