@@ -443,3 +443,9 @@ def test_a_function_that_an_agent_has_replaced_is_told_in_one_line(
     result.stdout.fnmatch_lines(["*not saved: *cannot be written: RuntimeError: mine (at *:*)"])
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
     result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_where_no_test_is_left_workers_leave_no_journals(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*RIGHT, "-n2", "-k", "nothing")
+
+    assert not list((pytester.path / ".sop" / "sessions").glob("*.journals"))

@@ -234,6 +234,9 @@ class Ledger:
             self.close()
         elif self.has_runs:
             self.close()
+        elif not finished_in_journals(self._sop, []):
+            # Workers may have been told of a folder for journals before tests were taken away.
+            journals_of(self._sop).end()
 
     def _enter(
         self,
