@@ -71,7 +71,7 @@ def test_masking_changes_no_verdict(lab: Path, pytester: pytest.Pytester) -> Non
     )  # fmt: skip
 
     assert 0 == result.ret
-    result.stdout.fnmatch_lines(["TSR*6 of 6 correct*"])
+    result.stdout.fnmatch_lines(["TSR*correct, 6 of 6 *"])
     text = (pytester.path / ".sop/sessions/last.jsonl").read_text("ascii")
     assert '"retest"' not in text
     assert '"grade":"***"' in text

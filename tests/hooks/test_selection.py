@@ -43,7 +43,7 @@ def test_what_is_not_selected_is_deselected(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*RIGHT, "--sop-limit=4")
 
     result.assert_outcomes(passed=4, deselected=26)
-    result.stdout.fnmatch_lines(["sop: ward, 4 of 30 tasks, agent*", "TSR*4 of 4 correct*"])
+    result.stdout.fnmatch_lines(["sop: ward, 4 of 30 tasks, agent*", "TSR*correct, 4 of 4 *"])
 
 
 def test_a_sample_is_even_over_the_expected_answers(
