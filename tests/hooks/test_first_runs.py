@@ -41,6 +41,16 @@ def test_a_worker_with_a_name_of_its_own_begins_some() -> None:
     assert 3 == begun_before_it_closes(SimpleNamespace(workerinput=given))
 
 
+def test_a_worker_that_takes_over_from_a_dead_one_begins_as_many_as_it_may() -> None:
+    given = {"workerid": "gw2", "workercount": 2}
+
+    config: Any = SimpleNamespace(workerinput=given)
+    starts = Starts(config)
+    starts.begun = 100
+
+    assert starts.are_open
+
+
 def test_a_process_without_workers_begins_five() -> None:
     assert 5 == begun_before_it_closes(SimpleNamespace())
 

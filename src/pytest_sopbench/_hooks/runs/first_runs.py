@@ -39,10 +39,13 @@ class Starts:
         # `gw3`, but a user may name workers as he likes.
         digits = "".join(filter(str.isdecimal, given.get("workerid", "")))
         workers: int = given.get("workercount", 1)
-        # A worker that takes over from a dead one has a higher number than there are workers.
-        self._most = max(1, shares(ALIKE, workers)[int(digits or 0) % workers])
+        place = int(digits or 0)
+        self._most = max(1, shares(ALIKE, workers)[place % workers])
         self.begun = 0
         self.likeness = Likeness()
+        # A worker that takes over from a dead one has a number beyond those of the first ones,
+        # and a run in which a process died was unlike the others.
+        self.likeness.differ = place >= workers
 
     @property
     def are_open(self) -> bool:
