@@ -168,8 +168,7 @@ class Flights:
 
     def ended(self, key: RunKey, trace: Trace) -> None:
         """Judge a run, and write it down, before anybody goes on with it."""
-        done = self._judged(self._asks[key], trace)
-        self._done[key] = done
+        done = self._done[key] = self._judged(self._asks[key], trace)
         self.starts.likeness.watch(done.kept.record)
         if self._told is not None:
             self._told(done)
@@ -190,11 +189,13 @@ class Flights:
                 one()
 
         try:
-            return engine.wait(key, look)
+            trace = engine.wait(key, look)
         except BaseException as error:
             if not self._is_timed_out(error):
                 raise
-        return engine.abandon(key, CUT_BY_PLUGIN)
+            return engine.abandon(key, CUT_BY_PLUGIN)
+        look()
+        return trace
 
     def _is_timed_out(self, error: BaseException) -> bool:
         # pytest-timeout fails the item from a signal, in the middle of whatever it waits for.
