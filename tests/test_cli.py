@@ -232,8 +232,8 @@ def test_all_trials_and_agents_of_a_task_are_shown(sopbench: Sopbench, tmp_path:
 
     lines = sopbench("show", "s.jsonl", "T").stdout.splitlines()
 
-    assert [line for line in lines if line.startswith("agent")] == ["agent one"] * 2 + [
-        "agent other"
+    assert [line for line in lines if line.startswith("agent")] == ["agent    one"] * 2 + [
+        "agent    other"
     ] * 2
     assert len([line for line in lines if "(trial 2)" in line]) == 2
 

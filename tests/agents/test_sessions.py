@@ -51,7 +51,7 @@ def test_a_competent_model_is_right_on_the_whole_domain(
 ) -> None:
     result = session(pytester, agent)
 
-    assert "327 of 327 correct" in told(result), told(result)
+    assert "100.0% correct, 327 of 327" in told(result), told(result)
     assert 0 == result.ret
     runs = [line for line in saved(pytester) if line["type"] == "run"]
     assert {(100, 20)} == {
@@ -200,7 +200,7 @@ def test_no_key_stands_in_anything_that_a_session_leaves(
             "sop_traces=all",
             "-vv",
         )
-        assert "2 of 3 correct" in told(result), told(result)
+        assert "correct, 2 of 3" in told(result), told(result)
         texts = {"terminal": told(result)}
         texts |= {
             str(path.relative_to(pytester.path)): path.read_text(errors="replace")

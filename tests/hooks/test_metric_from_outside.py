@@ -76,7 +76,7 @@ def test_the_page_has_its_column_and_its_change(
     page = (pytester.path / "page.md").read_text("utf-8")
 
     assert session.ret
-    assert "| ECR | C-TSR | grounded | tools | asked | chance |" in page
+    assert "| ECR | C-TSR | grounded | tool accuracy | asked | chance |" in page
     assert "| asked rate | 100.0% | 83.3% | -16.7 " in page
 
 

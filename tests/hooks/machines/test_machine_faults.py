@@ -74,7 +74,7 @@ def test_a_domain_of_a_marker_that_differs_there_is_named(
 
 
 @pytest.mark.usefixtures("lab")
-def test_a_machine_that_cannot_come_up_ends_the_session_once(
+def test_a_machine_that_lacks_the_agent_ends_the_session_once(
     pytester: pytest.Pytester, over_ssh: Machine, there: Path, bring: Callable[[], None]
 ) -> None:
     """xdist would start it again for every task, and end in an internal error."""
@@ -84,12 +84,10 @@ def test_a_machine_that_cannot_come_up_ends_the_session_once(
     result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right", *over_ssh(1))
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    assert 1 == result.stdout.str().count("node down")
+    assert "node down" not in result.stdout.str()
     result.stderr.fnmatch_lines(
-        [
-            f"ERROR: worker gw0 (ssh=me@there in {there}) did not come up",
-            "pytest.UsageError: agent 'habits:right': there is no module 'habits'",
-        ]
+        ["ERROR: agent 'habits:right': there is no module 'habits'", f"looked in {there} and *"],
+        consecutive=True,
     )
 
 

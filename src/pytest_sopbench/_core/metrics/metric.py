@@ -128,7 +128,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         name="tool_accuracy",
         label="tool accuracy",
         counts=lambda summary: (summary.calls.calls - summary.calls.bad, summary.calls.calls),
-        heading="tools",
+        heading="tool accuracy",
         gate="tool_accuracy",
     ),
     MetricSpec(

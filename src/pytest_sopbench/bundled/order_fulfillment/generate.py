@@ -15,11 +15,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[3]))
 
 from pytest_sopbench.bundled._generator import Dice, Generator, first_kept
-
-from ._case import Case
-from ._customer_cases import customer_cases
-from ._orders import Order, Row, draft
-from ._shipping_cases import ISLAND_ZIPS, shipping_cases
+from pytest_sopbench.bundled.order_fulfillment._case import Case
+from pytest_sopbench.bundled.order_fulfillment._customer_cases import customer_cases
+from pytest_sopbench.bundled.order_fulfillment._orders import Order, Row, draft
+from pytest_sopbench.bundled.order_fulfillment._shipping_cases import ISLAND_ZIPS, shipping_cases
 
 SEED = 11
 ROWS = 120

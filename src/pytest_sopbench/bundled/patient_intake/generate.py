@@ -16,11 +16,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[3]))
 
 from pytest_sopbench.bundled._generator import Dice, Generator, first_kept
-
-from ._case import Case
-from ._health_cases import chart_cases, lifestyle_cases
-from ._insurance_cases import insurance_cases, risk_cases
-from ._patients import Patient, Row, draft, with_plan
+from pytest_sopbench.bundled.patient_intake._case import Case
+from pytest_sopbench.bundled.patient_intake._health_cases import chart_cases, lifestyle_cases
+from pytest_sopbench.bundled.patient_intake._insurance_cases import insurance_cases, risk_cases
+from pytest_sopbench.bundled.patient_intake._patients import Patient, Row, draft, with_plan
 
 SEED = 2
 ROWS = 90
