@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import tokenize
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from itertools import chain, pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.answers.find import find_answer
@@ -222,6 +223,9 @@ PIECES = st.sampled_from(
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_the_reference_finder_agrees_on_the_form_and_the_values(text: str) -> None:
+    # Quotes around nothing are a field that is left blank, of which the reference knows nothing.
+    assume(re.search(r'"\s*"', text) is None)
+
     answer = find_answer(Returned(kind=ReturnedKind.TEXT, text=text), PAIR)
 
     hit = (answer.form, dict(answer.values)) if answer.complete else None
