@@ -15,7 +15,7 @@ import habits
 def sop_agent(request):
     return getattr(habits, request.param)
 """
-GROUPS = ["lab (right): TSR*6 of 6 *", "lab (always_pass): TSR*2 of 6 *"]
+GROUPS = ["lab (right): TSR*6 of 6, *", "lab (always_pass): TSR*2 of 6, *"]
 MODES = [
     pytest.param((), id="plain"),
     pytest.param(("-n2",), id="two-workers"),
