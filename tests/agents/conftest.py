@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import boto3
+import openai
 import pytest
 
 import pytest_sopbench
@@ -30,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from model_stub import Stub
 
+SDKS = (boto3, openai)
+"""Imported here, since a session inside of a test forgets its imports, and these bear but one."""
 KEY = "sk-canary-5Qw8Zt1Lm3"
 SECRET = "aws-canary-secret-77Xy"  # noqa: S105 - of nobody
 

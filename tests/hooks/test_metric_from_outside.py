@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec, PerRun
 from pytest_sopbench._sessions.load import load_session
 
 LAB = "--sop-domain=lab"
+TABLES = pd.DataFrame
+"""Imported here, since a session inside of a test forgets its imports, and this bears but one."""
 ASKED = MetricSpec(
     name="asked_rate",
     label="asked rate",
