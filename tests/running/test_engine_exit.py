@@ -115,13 +115,23 @@ except KeyboardInterrupt:
     engine.stop()
     print("interrupted", engine.wait("ended").returned.text)
 """
-    process = subprocess.Popen(script(tmp_path, body), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert "ready\n" == process.stdout.readline()
-    # It is to be interrupted in the wait, not on the way to it.
-    time.sleep(0.3)
+    command = script(tmp_path, body)
 
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=PATIENCE)
+    ended = interrupted(command)
+    if ended == (-signal.SIGSEGV, "interrupted kept\n") and sys.version_info < (3, 14):
+        # CPython can crash by itself while it ends beside daemon threads (gh-87135).
+        ended = interrupted(command)
 
-    assert (0, "interrupted kept\n") == (process.returncode, said)
+    assert (0, "interrupted kept\n") == ended
+
+
+def interrupted(command: list[str]) -> tuple[int, str]:
+    """Return the status and the last words of a script that is interrupted once it is ready."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "ready\n" == process.stdout.readline()
+        # It is to be interrupted in the wait, not on the way to it.
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=PATIENCE)
+    return process.returncode, said
