@@ -9,6 +9,8 @@ from pathlib import Path
 from pytest_sopbench._core.contract.rules import Contract
 from pytest_sopbench._core.model.task import LookupTool, OutputField, Scoring, Task, ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.steps.procedure import Procedure
+from pytest_sopbench._core.steps.split import split_sop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,7 @@ class Domain:
         reject_bad_arguments: whether a call that breaks its spec is refused.
         contract: the rules about tool calls, where there are any.
         expected_calls: the calls that are expected, by the id of the task.
+        own_steps: the steps that its `steps.json` gives, where the domain has one.
         warnings: what is odd about the folder, one sentence each.
         hashes: of content (`sop`, `specs`, `tools`, `data`), so they survive a reformatting.
     """
@@ -79,5 +82,11 @@ class Domain:
     expected_calls: Mapping[str, tuple[ExpectedCall, ...]] = field(
         default_factory=dict[str, "tuple[ExpectedCall, ...]"]
     )
+    own_steps: Procedure | None = None
     warnings: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def procedure(self) -> Procedure:
+        """The SOP as steps: those of `steps.json`, else those that its text shows."""
+        return self.own_steps or split_sop(self.sop)

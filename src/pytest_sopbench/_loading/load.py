@@ -15,6 +15,7 @@ from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.output_fields import label_warnings, output_fields
 from pytest_sopbench._loading.domain.record_tables import RecordTable, record_tables
 from pytest_sopbench._loading.domain.records import Records
+from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.task_ids import task_ids
 from pytest_sopbench._loading.domain.task_rows import RowTypes, TaskRows
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
@@ -53,6 +54,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     if not is_domain_name(domain):
         raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
     sop = _sop(folder)
+    steps = own_steps(folder, sop)
     specs, spec_warnings = _specs(described, folder)
     data_file, data_warnings = _data_file(folder)
     table = rename(read_table(data_file), metadata.columns, source=described.path)
@@ -94,6 +96,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         reject_bad_arguments=metadata.reject_bad_arguments,
         contract=domain_contract(described, layout, specs, tasks),
         expected_calls=domain_expected_calls(described, specs, ids),
+        own_steps=steps,
         warnings=(
             *described.warnings,
             *spec_warnings,
@@ -102,9 +105,10 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *(warning for one in tables for warning in one.warnings),
             *_tool_warnings(specs, unserved(specs, lookups), tools_file),
             *label_warnings(fields, table),
+            *(steps.warnings if steps else ()),
         ),
         hashes={
-            "sop": text_digest(sop),
+            "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
             "specs": _specs_hash(specs),
             "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
             "data": _data_hash(table, tables),

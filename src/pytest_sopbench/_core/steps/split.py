@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
 from .choose import Choice, NoStructureError, choose
-from .entries import APPROVAL, BARE, NUMBER, Entry
+from .entries import APPROVAL, BARE, NUMBER, Entry, entries_of
 from .lines import Kind, Line, read_lines
 from .procedure import Moment, Procedure, Step, merged
 from .titles import is_appendix
@@ -39,6 +39,28 @@ def split_sop(sop: str) -> Procedure:
         for part in parts
     ]
     return Procedure(parts=tuple(told), source=chosen.source, warnings=tuple(_strays(parts)))
+
+
+def sections_of(sop: str) -> Mapping[str, Step]:
+    """Return everything in an SOP that has a number, as a step of its own, by that number.
+
+    What has the number of something before it is left out, as it is not clear which is meant.
+    """
+    lines = read_lines(sop)
+    entries = entries_of(lines)
+    found: dict[str, Step] = {}
+    for place, entry in enumerate(entries):
+        depth = (entry.level, len(entry.number))
+        ends = (one.place for one in entries[place + 1 :] if (one.level, len(one.number)) <= depth)
+        headings = (
+            line.place
+            for line in lines[entry.place + 1 :]
+            if line.kind is Kind.HEADING and line.level <= entry.level
+        )
+        end = min(next(ends, len(lines)), next(headings, len(lines)))
+        text = "\n".join(line.text for line in lines[entry.place : end]).strip("\n")
+        found.setdefault(entry.label, _step(entry, text))
+    return found
 
 
 def approvals_of(text: str) -> tuple[Moment, ...]:

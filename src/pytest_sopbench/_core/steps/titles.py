@@ -6,20 +6,42 @@ import re
 from typing import Final
 
 _GENERAL: Final = frozenset(
-    ("abbreviations", "acronyms", "annex", "annexes", "appendices", "appendix", "applicability")
-    + ("attachment", "attachments", "audience", "background", "changes", "contacts", "context")
-    + ("definition", "definitions", "disclaimer", "glossary", "history", "introduction", "notes")
-    + ("objective", "objectives", "overview", "preamble", "preface", "prerequisites", "purpose")
-    + ("reference", "references", "responsibilities", "revision", "revisions", "role", "roles")
-    + ("scope", "terminology", "terms")
+    {
+        *(
+            "abbreviations",
+            "acronyms",
+            "annex",
+            "annexes",
+            "appendices",
+            "appendix",
+            "applicability",
+        ),
+        *("attachment", "attachments", "audience", "background", "changes", "contacts", "context"),
+        *(
+            "definition",
+            "definitions",
+            "disclaimer",
+            "glossary",
+            "history",
+            "introduction",
+            "notes",
+        ),
+        *("objective", "objectives", "overview", "preamble", "preface", "prerequisites", "purpose"),
+        *("reference", "references", "responsibilities", "revision", "revisions", "role", "roles"),
+        *("scope", "terminology", "terms"),
+    }
 )
 _PROCEDURE: Final = frozenset(
-    ("instruction", "instructions", "method", "procedure", "procedures", "process", "steps")
-    + ("workflow",)
+    {
+        *("instruction", "instructions", "method", "procedure", "procedures", "process", "steps"),
+        "workflow",
+    }
 )
 _BESIDE: Final = frozenset(
-    ("a", "and", "detailed", "document", "documents", "for", "general", "important", "key", "main")
-    + ("of", "our", "related", "step-by-step", "the", "used", "words")
+    {
+        *("a", "and", "detailed", "document", "documents", "for", "general", "important", "key"),
+        *("main", "of", "our", "related", "step-by-step", "the", "used", "words"),
+    }
 )
 _WORD: Final = re.compile(r"[^\W\d_][\w-]*")
 _APPENDIX: Final = re.compile(r"^[*_#\s]*(?:appendix|annex|attachment)\b", re.IGNORECASE)
