@@ -11,15 +11,19 @@ import pytest_sopbench
 
 NAMES = [
     "Answer",
+    "ApprovalDecision",
+    "ApprovalRequest",
     "Call",
     "Domain",
     "ExpectedCall",
     "Mismatch",
     "Outcome",
+    "Procedure",
     "Run",
     "RunRecord",
     "SavedSession",
     "SopbenchError",
+    "Step",
     "Summary",
     "Task",
     "ToolCall",
@@ -32,6 +36,7 @@ NAMES = [
     "Verdict",
     "load_session",
     "match_trajectory",
+    "split_sop",
 ]
 
 

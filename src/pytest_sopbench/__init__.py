@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from ._core.domain import Domain
     from ._core.metrics.summary import Summary
     from ._core.model.answer import Answer, Mismatch
+    from ._core.model.approving import ApprovalDecision, ApprovalRequest
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
+    from ._core.steps.procedure import Procedure, Step
+    from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
     from ._hooks.runs.run import Run
@@ -27,15 +30,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "ApprovalDecision",
+    "ApprovalRequest",
     "Call",
     "Domain",
     "ExpectedCall",
     "Mismatch",
     "Outcome",
+    "Procedure",
     "Run",
     "RunRecord",
     "SavedSession",
     "SopbenchError",
+    "Step",
     "Summary",
     "Task",
     "ToolCall",
@@ -48,19 +55,24 @@ __all__ = [
     "Verdict",
     "load_session",
     "match_trajectory",
+    "split_sop",
 ]
 
 _HOMES = {
     "Answer": "_core.model.answer",
+    "ApprovalDecision": "_core.model.approving",
+    "ApprovalRequest": "_core.model.approving",
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
     "Mismatch": "_core.model.answer",
     "Outcome": "_core.verdict",
+    "Procedure": "_core.steps.procedure",
     "Run": "_hooks.runs.run",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",
+    "Step": "_core.steps.procedure",
     "Summary": "_core.metrics.summary",
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",
@@ -73,6 +85,7 @@ _HOMES = {
     "Verdict": "_core.verdict",
     "load_session": "_sessions.load",
     "match_trajectory": "_core.trajectory.match",
+    "split_sop": "_core.steps.split",
 }
 
 

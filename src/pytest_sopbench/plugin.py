@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from pytest_sopbench._running.tools.facade import Tools
 
 SOP_FIXTURES = frozenset(
-    {"sop_domain", "sop_task", "sop_agent", "sop_run", "sop_snapshot", "sop_tools"}
+    {
+        *("sop_domain", "sop_task", "sop_agent", "sop_approver", "sop_run", "sop_snapshot"),
+        "sop_tools",
+    }
 )
 MARKER = (
     "sop(domain=None, agent=None, answer=None, trials=None): run this test for each task of the "
@@ -264,6 +267,18 @@ def sop_agent(request: pytest.FixtureRequest) -> Any:
     from pytest_sopbench._hooks.items import fixtures
 
     return fixtures.agent(request)
+
+
+@pytest.fixture(scope="session")
+def sop_approver(request: pytest.FixtureRequest) -> Any:
+    """Who approves the steps of an SOP that need it, as `--sop-approver` says. Session-scoped.
+
+    Override it in `conftest.py` with a function that is given an `ApprovalRequest` and returns
+    true, false or an `ApprovalDecision`; runs in flight call it from several threads.
+    """
+    from pytest_sopbench._hooks.items import fixtures
+
+    return fixtures.approver(request)
 
 
 @pytest.fixture

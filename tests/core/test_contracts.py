@@ -18,6 +18,7 @@ from pytest_sopbench._core.contract.argument_source import (
 from pytest_sopbench._core.contract.conditions import Comparison, Operator, Source
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
+    AsksApproval,
     AtMost,
     Before,
     Demand,
@@ -230,6 +231,34 @@ def test_an_approval_precedes_the_call(
     result = check(AfterApproval(steps=steps), run(*calls, approvals=(ALICE,)))
 
     assert (state, why) == (result.state, result.why)
+
+
+def test_a_denial_is_no_approval() -> None:
+    denied = Approval(step="review", by="alice", started=2.0, granted=False)
+    calls = [call("pay", started=3.0)]
+
+    result = check(AfterApproval(steps={"pay": "review"}), run(*calls, approvals=(denied,)))
+
+    assert BROKEN is result.state
+    told = "no approval of review was recorded before it, but its denial"
+    assert f"step 1, pay: {told}" == result.why
+
+
+@pytest.mark.parametrize(
+    ("steps", "state", "why"),
+    [
+        pytest.param(("review",), HELD, "review approved by alice", id="asked"),
+        pytest.param(("review", "7"), HELD, "review approved by alice; 7 denied by bob", id="both"),
+        pytest.param(("7", "8"), BROKEN, "the approval of 8 was never asked for", id="not asked"),
+    ],
+)
+def test_an_approval_must_be_asked_for(steps: tuple[str, ...], state: RuleState, why: str) -> None:
+    approvals = (ALICE, Approval(step="7", by="bob", granted=False))
+
+    result = check(AsksApproval(steps=steps), run(approvals=approvals))
+
+    assert (state, why) == (result.state, result.why)
+    assert (state is BROKEN) is result.unfinished
 
 
 OPEN = {"score": 7, "who": {"names": ["Ann", "Bob"]}}

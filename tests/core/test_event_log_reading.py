@@ -55,6 +55,8 @@ APPROVALS = st.builds(
     by=TEXT,
     started=st.integers(0, 9).map(float),
     calls=st.none() | st.integers(0, 3),
+    granted=st.booleans(),
+    reason=TEXT,
 )
 
 

@@ -71,9 +71,10 @@ TRACES = st.builds(
     returned=st.none() | RETURNED,
     problem=st.none() | st.builds(Problem, type=TEXT, message=TEXT, traceback=TEXT),
     calls=st.lists(CALLS, max_size=2).map(tuple),
-    approvals=st.lists(st.builds(Approval, step=TEXT, by=TEXT, started=TIMES), max_size=2).map(
-        tuple
-    ),
+    approvals=st.lists(
+        st.builds(Approval, step=TEXT, by=TEXT, started=TIMES, granted=st.booleans(), reason=TEXT),
+        max_size=2,
+    ).map(tuple),
     usage=USAGES,
     messages=MANY_VALUES,
     output=TEXT,

@@ -23,7 +23,14 @@ from pytest_sopbench._core.contract.conditions import (
     Operator,
     Source,
 )
-from pytest_sopbench._core.contract.demands import AfterApproval, AtMost, Before, Forbids, Requires
+from pytest_sopbench._core.contract.demands import (
+    AfterApproval,
+    AsksApproval,
+    AtMost,
+    Before,
+    Forbids,
+    Requires,
+)
 from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
 from pytest_sopbench._loading.contract.read import read_contract
@@ -69,6 +76,9 @@ def leaf(source: Source, name: str, *bounds: tuple[Operator, Any]) -> Comparison
         pytest.param(
             {"before": [["login", "close"], "transfer"]},
             Before(stages=(("login", "close"), ("transfer",))), id="before, in stages",
+        ),
+        pytest.param(
+            {"asks_approval": ["4"]}, AsksApproval(steps=("4",)), id="asks approval"
         ),
         pytest.param(
             {"after_approval": ["close"]}, AfterApproval(steps={"close": ""}), id="after approval"

@@ -15,6 +15,7 @@ from pytest_sopbench._core.gates.budget import read_budget
 from pytest_sopbench._core.gates.spec import read_fail_under as read_bound
 from pytest_sopbench._core.gates.spec import read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec
+from pytest_sopbench._core.model import approving
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
@@ -23,6 +24,7 @@ from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, ReportTarget, 
 
 __all__ = (
     "read_agent_args",
+    "read_approver",
     "read_budget",
     "read_choice",
     "read_concurrency",
@@ -47,6 +49,15 @@ NO_GATE: Final = "none"
 
 MOST_TRIALS: Final = 1_000
 """More are a slip: each trial is an item, of which a session would have too many to begin."""
+
+
+def read_approver(text: str) -> str:
+    """Read who approves steps: a word, or `scripted:` and the path of a file."""
+    kind, sign, path = text.partition(":")
+    if text in (approving.AUTO, approving.DENY) or (kind == approving.SCRIPTED and sign and path):
+        return text
+    msg = f"{text}: auto, deny or scripted:PATH expected"
+    raise ValueError(msg)
 
 
 def read_retry(text: str) -> frozenset[Outcome]:

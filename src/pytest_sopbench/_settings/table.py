@@ -85,6 +85,13 @@ TABLE: Final = (
         repeatable=True,
         help="given to the agent's parameter of that name; env:NAME is read late, never recorded",
     ),
+    OptionSpec(
+        name="sop_approver",
+        metavar="auto|deny|scripted:PATH",
+        help="who approves the steps that need it: nobody (auto), nobody ever (deny), or a file",
+        ini="who approves steps, as --sop-approver",
+        default=("auto",),
+    ),
     OptionSpec(name="sop_list", help="list the domains found and exit, as `sopbench list` does"),
     OptionSpec(name="sop_tags", metavar="TAG,...", help="run only tasks that have one of these"),
     OptionSpec(

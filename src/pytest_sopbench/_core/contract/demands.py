@@ -28,6 +28,7 @@ class DemandKind(StrEnum):
     AT_MOST = "at_most"
     BEFORE = "before"
     AFTER_APPROVAL = "after_approval"
+    ASKS_APPROVAL = "asks_approval"
     ARGUMENTS = "arguments"
 
 
@@ -166,11 +167,39 @@ class AfterApproval:
             given = next(_approvals_before(step, call, wanted, trace.approvals), None)
             if given is None:
                 what = f"no approval of {wanted}" if wanted else "no approval"
-                return broken(f"{at(step, call.name)}: {what} was recorded before it")
+                denied = any(
+                    not one.granted and one.step == wanted and _recorded_before(one, step, call)
+                    for one in trace.approvals
+                )
+                why = "was recorded before it" + (", but its denial" if denied else "")
+                return broken(f"{at(step, call.name)}: {what} {why}")
             approved.append(f"{at(step, call.name)}, approved by {given.by}")
         if not approved:
             return not_exercised(not_called(self.steps, trace.calls))
         return held("; ".join(approved))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsksApproval:
+    """Steps whose approval must be asked for during the run, whatever the decision is."""
+
+    kind: ClassVar[str] = DemandKind.ASKS_APPROVAL
+    steps: tuple[str, ...]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return ()
+
+    def check(self, trace: Trace, _: Known, /) -> Ruling:
+        """Held or broken, never not exercised: silence does not satisfy it."""
+        said: list[str] = []
+        for wanted in self.steps:
+            found = next((one for one in trace.approvals if one.step == wanted), None)
+            if found is None:
+                return broken(f"the approval of {wanted} was never asked for", unfinished=True)
+            verb = "approved" if found.granted else "denied"
+            said.append(f"{wanted} {verb} by {found.by}")
+        return held("; ".join(said))
 
 
 _KNOWN: Final[tuple[type[Demand], ...]] = (
@@ -179,6 +208,7 @@ _KNOWN: Final[tuple[type[Demand], ...]] = (
     AtMost,
     Before,
     AfterApproval,
+    AsksApproval,
     ArgumentDemand,
 )
 
@@ -230,7 +260,9 @@ def _approvals_before(
     return (
         approval
         for approval in approvals
-        if _recorded_before(approval, step, call) and wanted in {"", approval.step}
+        if approval.granted
+        and _recorded_before(approval, step, call)
+        and wanted in {"", approval.step}
     )
 
 

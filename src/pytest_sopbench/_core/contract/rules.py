@@ -16,6 +16,7 @@ at_most         one success more than allowed       none of its tools succeeded
 before          a later tool called while an        no later tool was called
                 earlier one had not succeeded
 after_approval  a call with no approval before it   none of its tools was called
+asks_approval   a step nobody was asked to approve  never
 arguments       a call with another value, or       its tool was not called
                 `equals_answer` without an answer
 ==============  ==================================  ========================================

@@ -70,19 +70,23 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """An approval that was recorded during a run.
+    """An approval that was recorded during a run, or its denial.
 
     Attributes:
         step: what was approved.
         by: who approved it.
         started: seconds from the start of the run.
         calls: how many calls had begun when it was recorded; `None` in older event logs.
+        granted: whether it was approved, and not denied.
+        reason: why it was denied, where somebody said so.
     """
 
     step: str
     by: str
     started: float = 0.0
     calls: int | None = None
+    granted: bool = True
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

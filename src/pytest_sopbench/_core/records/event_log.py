@@ -124,6 +124,9 @@ def _approval(approval: Approval, redaction: Redaction) -> Event:
         **({} if approval.calls is None else {"calls": approval.calls}),
         "step": redaction.text(approval.step),
         "by": redaction.text(approval.by),
+        # Older logs have approvals alone, so that nothing else needs to be said of one.
+        **({} if approval.granted else {"granted": False}),
+        **({"reason": redaction.text(approval.reason)} if approval.reason else {}),
     }
 
 

@@ -56,7 +56,14 @@ def _trace(events: Sequence[Mapping[str, Any]]) -> Trace:
         problem=_problem(problems[0]) if problems else None,
         calls=tuple(_call(one) for one in of_type.get("call", [])),
         approvals=tuple(
-            Approval(step=one["step"], by=one["by"], started=one["at_s"], calls=one.get("calls"))
+            Approval(
+                step=one["step"],
+                by=one["by"],
+                started=one["at_s"],
+                calls=one.get("calls"),
+                granted=one.get("granted", True),
+                reason=one.get("reason", ""),
+            )
             for one in of_type.get("approval", [])
         ),
         usage=Usage(**_without_type(usage[0])) if usage else Usage(),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_sopbench._core.contract.demands import AfterApproval
+from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF
@@ -99,7 +99,9 @@ def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
     """Return a trace of the recorded answer and calls, or `None` where they are not whole."""
     demands = [rule.demand for rule in rules.contract.rules] if rules.contract else []
     # Approvals stand in no record.
-    if any(isinstance(one, AfterApproval) for one in demands) or not _are_whole(record.calls):
+    if any(isinstance(one, AfterApproval | AsksApproval) for one in demands) or not _are_whole(
+        record.calls
+    ):
         return None
     cut_off = record.outcome in CUT_OFF
     answered = Trace(ending=Ending.RAISED) if cut_off else _answered(record)

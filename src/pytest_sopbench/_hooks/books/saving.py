@@ -251,6 +251,7 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
         "retries": options.retries,
         "scoring": options.scoring.value,
         "contract": options.contract,
+        "approver": options.approver,
         FAILURES: sop.failures,
         **_beside(sop),
     }

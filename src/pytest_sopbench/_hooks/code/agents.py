@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_sopbench._core.agent_source import AgentOptions
+from pytest_sopbench._core.model.approving import (
+    DENY,
+    SCRIPTED,
+    Approver,
+    approve_all,
+    deny_all,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
@@ -79,6 +88,36 @@ class Agents:
                 raise pytest.UsageError(str(error)) from None
             self.caller(self._resolved[spec], spec)
         return self._resolved[spec]
+
+    @cached_property
+    def approver(self) -> Approver:
+        """Who approves steps where the project has no fixture of its own for it.
+
+        Raises:
+            pytest.UsageError: the file of `--sop-approver` cannot be used.
+        """
+        kind, _, path = self._sop.options.approver.partition(":")
+        if kind != SCRIPTED:
+            return deny_all if kind == DENY else approve_all
+        typed = self._sop.config.getoption("sop_approver") is not None
+        folder = self._sop.config.invocation_params.dir if typed else self._sop.config.rootpath
+        try:
+            return read_script(folder / Path(path).expanduser())
+        except SopbenchError as error:
+            msg = f"--sop-approver: {error}"
+            raise pytest.UsageError(msg) from None
+
+    def check_approver(self) -> None:
+        """Complain of the approver before the first run, and not in it.
+
+        Raises:
+            pytest.UsageError: it cannot be used.
+        """
+        _ = self.approver
+
+    def asking(self, agent: object, approver: Approver | None) -> AgentCaller:
+        """Return the way to call an agent whose runs ask this approver, or the session's own."""
+        return self.caller(agent).asking(approver or self.approver)
 
     @property
     def _options(self) -> AgentOptions:

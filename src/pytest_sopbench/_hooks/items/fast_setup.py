@@ -21,7 +21,7 @@ from . import fixtures
 GIVEN: Final = ("sop_run", "sop_task", "request")
 """What is given; a test's own `request` is the item's."""
 
-REPLACEABLE: Final = ("sop_run", "sop_task", "sop_agent")
+REPLACEABLE: Final = ("sop_run", "sop_task", "sop_agent", "sop_approver")
 
 
 class Giving:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import pytest
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._hooks.code.agents import NO_AGENT
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUNS
+from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
 from pytest_sopbench._hooks.session.session import REF, SESSION, ActiveDomain, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools
@@ -37,6 +40,10 @@ def agent(request: pytest.FixtureRequest) -> object:
     return runs.agents.resolve(spec)
 
 
+def approver(request: pytest.FixtureRequest) -> Approver:
+    return request.config.stash[RUNS].agents.approver
+
+
 def tools(request: pytest.FixtureRequest, task: Task) -> Iterator[Tools]:
     with _no_traceback_of_ours():
         toolbox = request.config.stash[RUNS].open_toolbox(_ref(request).domain, task)
@@ -51,7 +58,21 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
     spec = marked_agent(request.node)
     with _no_traceback_of_ours():
         chosen: object = runs.agents.resolve(spec) if spec else request.getfixturevalue("sop_agent")
-        return runs.run(_ref(request), task, chosen, request.node)
+        return runs.run(_ref(request), task, chosen, request.node, _approver(request))
+
+
+def _approver(request: pytest.FixtureRequest) -> Approver | None:
+    """Return the approver of the project; `None` where it has none of its own."""
+    if is_ours(definition(request.node, "sop_approver")):
+        return None
+    given: object = request.getfixturevalue("sop_approver")
+    if callable(given):
+        return cast("Approver", given)
+    msg = (
+        f"the fixture sop_approver gave a value of type {type(given).__name__}\n"
+        "it must give a function of an ApprovalRequest"
+    )
+    raise pytest.UsageError(msg)
 
 
 def direct_run(item: pytest.Item, ref: TaskRef) -> Run:

@@ -214,7 +214,7 @@ class Flights:
             ref = other.stash.get(REF, None)
             if ref is None or not self._is_foreseeable(ref, other, ask, item):
                 continue
-            foreseen = Ask(ref, ref.task, ask.agent)
+            foreseen = Ask(ref, ref.task, ask.agent, ask.approver)
             self._foreseen.add(ref.key)
             left = self._left(foreseen)
             if left is not None:
@@ -241,7 +241,7 @@ class Flights:
         self.starts.begun += 1
         return Job(
             key=key,
-            caller=self._makings.caller(ask.agent),
+            caller=self._makings.caller(ask.agent, ask.approver),
             domain=ask.ref.domain.domain,
             task=ask.task,
             open_toolbox=self._makings.toolbox(ask.ref.domain, ask.task),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
@@ -18,11 +19,12 @@ from .reportable import KeptRun
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a run is to be made of."""
+    """What a run is to be made of; without an `approver`, the session's own is asked."""
 
     ref: TaskRef
     task: Task
     agent: object
+    approver: Approver | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Done:
 class Makings:
     """What is needed to make runs, and belongs to those who ask for them."""
 
-    caller: Callable[[object], AgentCaller]
+    caller: Callable[[object, Approver | None], AgentCaller]
     toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
     is_known: Callable[[RunKey], bool]
     raised: Callable[[RunKey, BaseException], None]

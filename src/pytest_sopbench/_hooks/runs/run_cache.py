@@ -10,6 +10,7 @@ from time import perf_counter
 
 import pytest
 
+from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._hooks.code.agents import Agents
@@ -71,7 +72,7 @@ class Runs:
         self.flights = Flights(
             sop,
             Makings(
-                caller=self.agents.caller,
+                caller=self.agents.asking,
                 toolbox=self._opening,
                 is_known=self._made.__contains__,
                 raised=self._note_raised,
@@ -86,7 +87,14 @@ class Runs:
         """Have something called before an item is given a run, which raises to prevent that."""
         self._ask_leave = ask_leave
 
-    def run(self, ref: TaskRef, task: Task, agent: object, item: pytest.Item) -> Run:
+    def run(
+        self,
+        ref: TaskRef,
+        task: Task,
+        agent: object,
+        item: pytest.Item,
+        approver: Approver | None = None,
+    ) -> Run:
         """Return the run of this agent on this task; the first that asks makes it."""
         if self._ask_leave is not None:
             self._ask_leave(ref, item)
@@ -95,7 +103,7 @@ class Runs:
         item.stash[ASKED] = True
         made = self._made.get(ref.key)
         if made is None:
-            made = self._made[ref.key] = self._make(Ask(ref, task, agent), item)
+            made = self._made[ref.key] = self._make(Ask(ref, task, agent, approver), item)
         elif made.agent is not agent and parameter_of(ref.key.agent) is None:
             pytest.fail(
                 f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
@@ -129,6 +137,7 @@ class Runs:
         """
         for active in domains:
             self.factory(active)
+        self.agents.check_approver()
         if agent is not None:
             self.agents.resolve(agent)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-SHARED = ("sop_agent", "sop_task", "sop_run")
+SHARED = ("sop_agent", "sop_approver", "sop_task", "sop_run")
 """Fixtures that must be the same for two items whose runs are begun alike."""
 
 PLUGIN = "pytest_sopbench.plugin"
@@ -50,9 +50,9 @@ def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:
     """Tell whether a run of `item` needs nothing but what the run of `current` has used."""
     if any(item.get_closest_marker(name) for name in UNDECIDED):
         return False
-    agent = definition(item, "sop_agent")
     # Of several agents of the fixture, the runs of each are told apart by their keys.
-    lasting = agent is None or agent.scope == "session"
+    givers = [definition(item, name) for name in ("sop_agent", "sop_approver")]
+    lasting = all(one is None or one.scope == "session" for one in givers)
     same = all(definition(item, name) is definition(current, name) for name in SHARED)
     ours = all(is_ours(definition(item, name)) for name in ("sop_task", "sop_run"))
     return lasting and same and ours

@@ -50,6 +50,7 @@ class Options:
     typed_domains: bool
     named: tuple[str, ...]
     agent: str | None
+    approver: str
     agent_args: tuple[tuple[str, str], ...]
     trials: int
     budget: Budget
@@ -128,6 +129,7 @@ def read_options(config: pytest.Config) -> Options:
         typed_domains=typed_domains,
         named=named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
+        approver=_required(config, "sop_approver", readers.read_approver),
         agent_args=agent_args,
         trials=_required(config, "sop_trials", readers.read_trials),
         budget=budget,

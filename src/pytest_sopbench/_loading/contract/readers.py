@@ -19,6 +19,7 @@ from pytest_sopbench._core.contract.argument_source import (
 from pytest_sopbench._core.contract.conditions import Source
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
+    AsksApproval,
     AtMost,
     Before,
     Demand,
@@ -94,6 +95,10 @@ def _before(stages: Sequence[str | list[str]], place: RulePlace) -> Before:
 def _after_approval(value: list[str] | dict[str, str], place: RulePlace) -> AfterApproval:
     place.tool_list("after_approval", list(value))
     return AfterApproval(steps=value if isinstance(value, dict) else dict.fromkeys(value, ""))
+
+
+def _asks_approval(steps: Sequence[str], _: RulePlace) -> AsksApproval:
+    return AsksApproval(steps=tuple(steps))
 
 
 def _argument(model: _Argument, place: RulePlace) -> ArgumentDemand:
@@ -172,6 +177,7 @@ READERS: Final[dict[str, DemandReader]] = {
     DemandKind.AFTER_APPROVAL: DemandReader(
         shape=Annotated[Names | dict[Name, Name], Field(min_length=1)], read=_after_approval
     ),
+    DemandKind.ASKS_APPROVAL: DemandReader(shape=Names, read=_asks_approval),
     DemandKind.ARGUMENTS: DemandReader(shape=_Argument, read=_argument, keys=keys_of(_Argument)),
 }
 """The reader of every demand; a rule has exactly one of these keys."""

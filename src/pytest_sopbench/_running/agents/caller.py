@@ -11,10 +11,12 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.approving import Approver, approve_all
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import plain
@@ -22,10 +24,14 @@ from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._running.tools.parameters import CannotFillError, Filling, plan_filling
 from pytest_sopbench.errors import AgentSpecError
 
+from .approving import RunApprover
+
 METHODS: Final = ("execute", "run", "__call__")
 """The methods of an agent, in the order in which they are looked for."""
 
-PARAMETERS: Final = ("sop", "inputs", "task", "tools", "task_id", "domain", "output_fields")
+PARAMETERS: Final = (
+    *("sop", "inputs", "task", "tools", "task_id", "domain", "output_fields", "steps", "approver"),
+)
 """The names of parameters that a run fills."""
 
 _LATE: Final = "env:"
@@ -71,10 +77,17 @@ class AgentCaller:
     ) -> None:
         self._arguments = dict(arguments or {})
         self._environment = environment
+        self._approver: Approver = approve_all
         self._check_names()
         self._target = _target(agent, tuple(self._arguments))
         self._check_taken()
         self._late_values()
+
+    def asking(self, approver: Approver) -> AgentCaller:
+        """Return the same caller, whose runs ask this approver."""
+        other = copy(self)
+        other._approver = approver  # noqa: SLF001 - a copy of this object
+        return other
 
     @property
     def is_async(self) -> bool:
@@ -98,7 +111,11 @@ class AgentCaller:
             "task_id": task.id,
             "domain": domain.name,
             "output_fields": output_fields(domain),
+            "approver": RunApprover(self._approver, tools, domain=domain.name, task_id=task.id),
         }
+        if "steps" in self._target.calling.filled:
+            # Few agents want them, and a long SOP takes its time.
+            values["steps"] = domain.procedure
         by_position, by_name = self._target.calling.values(values)
         return self._target.bound(values)(*by_position, **by_name)
 

@@ -45,7 +45,7 @@ class Behind(Protocol):
     def leave(self, entry: Entry) -> None: ...
     def may_block(self, name: str) -> bool: ...
     def report(self, usage: object, messages: object, notes: object) -> None: ...
-    def record_approval(self, step: str, by: str) -> None: ...
+    def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None: ...
 
 
 class Tools:
@@ -176,14 +176,18 @@ class Tools:
         """
         _behind(self).report(usage, messages, notes)
 
-    def record_approval(self, step: str, by: str) -> None:
-        """Record that somebody approved a step, for rules with `after_approval`.
+    def record_approval(
+        self, step: str, by: str, *, granted: bool = True, reason: str = ""
+    ) -> None:
+        """Record that somebody approved a step, or denied it, for the rules of a contract.
 
         Args:
             step: what was approved.
-            by: who approved it.
+            by: who decided.
+            granted: false where it was denied.
+            reason: why.
         """
-        _behind(self).record_approval(step, by)
+        _behind(self).record_approval(step, by, granted, reason)
 
     def __copy__(self) -> Tools:
         return self

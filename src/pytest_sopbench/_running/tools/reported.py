@@ -56,12 +56,14 @@ class Consumption:
                 del self._messages[MESSAGES_LIMIT:]
                 self._notes.append(f"only the first {MESSAGES_LIMIT:,} messages were kept")
 
-    def approve(self, step: str, by: str) -> None:
+    def approve(self, step: str, by: str, *, granted: bool = True, reason: str = "") -> None:
         approval = Approval(
             step=encodable(str(step), self._notes),
             by=encodable(str(by), self._notes),
             started=self._ledger.now(),
             calls=self._ledger.begun,
+            granted=granted,
+            reason=encodable(str(reason), self._notes),
         )
         with self._lock:
             if not self._closed:

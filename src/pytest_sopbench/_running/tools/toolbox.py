@@ -207,8 +207,9 @@ class _Desk:
         with masking(self._mask):
             self.consumption.report(usage, messages, notes)
 
-    def record_approval(self, step: str, by: str) -> None:
-        self.consumption.approve(step, by)
+    def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None:
+        with masking(self._mask):
+            self.consumption.approve(step, by, granted=granted, reason=reason)
 
     def close(self) -> None:
         self.ledger.close()

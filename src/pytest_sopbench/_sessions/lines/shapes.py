@@ -123,7 +123,14 @@ _TRACE: Final = {
         )
     ),
     "approvals": _list(
-        _fields({"step": _TEXT, "by": _TEXT, "started": _AMOUNT, "calls": _maybe(_COUNT)})
+        _fields(
+            {
+                **dict.fromkeys(("step", "by", "reason"), _TEXT),
+                "started": _AMOUNT,
+                "calls": _maybe(_COUNT),
+                "granted": _FLAG,
+            }
+        )
     ),
     "usage": _fields(_USAGE),
     "messages": _list(cs.any_schema()),

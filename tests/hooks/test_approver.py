@@ -1,0 +1,124 @@
+"""Who approves the steps of a run: the option, its ini value, and a fixture of the project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ASKING = """
+    def agent(inputs, tools, approver):
+        decision = approver("4", summary=inputs["sample_id"])
+        if not decision:
+            return {"output": "", "error": f"approval of 4 denied by {decision.by}"}
+        reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
+        return {"grade": "pass" if reading > 70 else "retest" if reading > 40 else "fail"}
+"""
+RULES = [
+    {"id": "asked", "severity": "must", "asks_approval": ["4"]},
+    {"id": "approved", "severity": "must", "after_approval": {"measure": "4"}},
+]
+
+
+@pytest.fixture
+def asking(lab: Path, pytester: pytest.Pytester) -> Path:
+    """The domain `lab` with rules about approvals, and an agent that asks for one."""
+    path = lab / "metadata.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "contract": {"rules": RULES}}))
+    pytester.makepyfile(asking=ASKING)
+    return lab
+
+
+def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    return pytester.runpytest("--sop-domain=lab", "--sop-agent=asking:agent", *options)
+
+
+def test_without_an_option_every_step_is_approved(
+    pytester: pytest.Pytester, asking: Path, saved: Any
+) -> None:
+    result = run(pytester)
+
+    result.assert_outcomes(passed=6)
+    assert "auto" == saved().header["options"]["approver"]
+
+
+def test_a_denied_run_is_an_error_and_has_asked(
+    pytester: pytest.Pytester, asking: Path, workers: tuple[str, ...], saved: Any
+) -> None:
+    script = pytester.path / "decisions.json"
+    script.write_text(json.dumps({"4": True, "lab/T_02": {"4": "no sample left"}}))
+
+    result = run(pytester, "--sop-approver=scripted:decisions.json", *workers)
+
+    result.assert_outcomes(passed=5, failed=1)
+    assert "error" == saved().outcomes["T_02"]
+    assert ["held"] * 6 == [one["rules"][0]["state"] for one in saved().runs]
+    events = [
+        json.loads(line)
+        for path in (pytester.path / ".sop").rglob("*T_02*")
+        for line in path.read_text().splitlines()
+    ]
+    (approval,) = [one for one in events if one["type"] == "approval"]
+    assert (False, "no sample left", "scripted") == (
+        approval["granted"],
+        approval["reason"],
+        approval["by"],
+    )
+
+
+def test_the_ini_value_denies_every_step(pytester: pytest.Pytester, asking: Path) -> None:
+    result = run(pytester, "-o", "sop_approver=deny")
+
+    result.assert_outcomes(failed=6)
+    result.stdout.fnmatch_lines(["*the agent said that it failed: approval of 4 denied by deny*"])
+
+
+def test_a_fixture_of_the_project_decides(
+    pytester: pytest.Pytester, asking: Path, workers: tuple[str, ...], saved: Any
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def sop_approver():
+            return lambda request: request.summary != "T_03"
+        """
+    )
+
+    result = run(pytester, "--sop-approver=deny", "--sop-concurrency=4", *workers)
+
+    result.assert_outcomes(passed=5, failed=1)
+    assert "error" == saved().outcomes["T_03"]
+
+
+def test_a_fixture_that_gives_no_function_says_what_it_must_give(
+    pytester: pytest.Pytester, asking: Path
+) -> None:
+    pytester.makeconftest(
+        "import pytest\n@pytest.fixture(scope='session')\ndef sop_approver(): return True\n"
+    )
+
+    result = run(pytester, "--sop-limit=1")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture sop_approver gave a value of type bool*"])
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        pytest.param("ask", "--sop-approver=ask: auto, deny or scripted:PATH expected", id="word"),
+        pytest.param("scripted:", "--sop-approver=scripted:: auto, deny or*", id="no-path"),
+        pytest.param("scripted:no.json", "--sop-approver: *no.json: cannot be read: *", id="file"),
+    ],
+)
+def test_an_approver_that_cannot_be_is_a_usage_error(
+    pytester: pytest.Pytester, asking: Path, value: str, told: str
+) -> None:
+    result = run(pytester, f"--sop-approver={value}")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"*{told}"])
