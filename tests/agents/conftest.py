@@ -19,6 +19,7 @@ import pytest_sopbench
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.approving import Approver, approve_all
 from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.verdict import Verdict
@@ -91,11 +92,18 @@ class Desk:
     def __post_init__(self) -> None:
         self.factory = ToolboxFactory(self.domain)
 
-    def run(self, agent: object, task: Task | None = None, *, max_calls: int = 100) -> Ran:
+    def run(
+        self,
+        agent: object,
+        task: Task | None = None,
+        *,
+        max_calls: int = 100,
+        approver: Approver = approve_all,
+    ) -> Ran:
         task = task or self.domain.tasks[0]
         toolbox = self.factory.open(task, max_calls=max_calls, clock=ticking())
         trace = run_task(
-            AgentCaller(agent),
+            AgentCaller(agent).asking(approver),
             self.domain,
             task,
             toolbox,

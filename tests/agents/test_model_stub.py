@@ -10,10 +10,10 @@ from typing import Any
 import openai
 import pytest
 
-from pytest_sopbench.agents import FunctionCalling, ReAct, ToolResult
+from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise, ToolResult
 from pytest_sopbench.agents import prompt as prompts
 
-AGENTS = pytest.mark.parametrize("agent", [FunctionCalling, ReAct])
+AGENTS = pytest.mark.parametrize("agent", [FunctionCalling, ReAct, Stepwise])
 Change = Callable[[str], str]
 
 
@@ -34,7 +34,17 @@ def test_with_the_whole_prompt_it_is_right(stub: Any, model: str, desk: Any, age
     assert ("correct", 5) == (ran.verdict.outcome.value, len(ran.trace.calls))
 
 
-@AGENTS
+def test_step_by_step_it_is_right_on_tasks_of_every_class(
+    stub: Any, model: str, desk: Any, goods: Any
+) -> None:
+    tasks = {task.expected["hazard_class"]: task for task in goods.tasks}
+
+    outcomes = desk.outcomes(Stepwise(model=model), [*tasks.values()])
+
+    assert {"correct": 5} == outcomes
+
+
+@pytest.mark.parametrize("agent", [FunctionCalling, ReAct])
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -76,6 +86,99 @@ def test_it_fails_where_the_prompt_lacks_something(
 
     assert "correct" != ran.verdict.outcome.value
     assert told in ran.trace.returned.text
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param(
+            lambda text: text.replace("{{ general }}", ""),
+            "step 4 was not completed",
+            id="without-what-holds-for-all-steps",
+        ),
+        pytest.param(
+            lambda text: text.replace("{{ inputs | json(indent=2) }}", "See above."),
+            "step 4 was not completed",
+            id="without-the-inputs",
+        ),
+        pytest.param(
+            lambda text: text.replace("{{ step.text }}", "{{ step.title }}"),
+            "I was offered no tool calculate_sds_label_score",
+            id="without-the-text-of-the-step",
+        ),
+        pytest.param(
+            lambda text: text.replace("{{ self.earlier() }}", ""),
+            "I was offered no tool calculate_sds_label_score",
+            id="without-what-earlier-steps-found",
+        ),
+    ],
+)
+def test_step_by_step_it_fails_where_the_prompt_lacks_something(
+    stub: Any, desk: Any, tmp_path: Path, change: Change, told: str
+) -> None:
+    path = changed(tmp_path, Stepwise, change)
+
+    ran = desk.run(Stepwise(model="openai/m", prompt=path))
+
+    assert ran.verdict.outcome.value in ("error", "no_answer")
+    assert told in f"{ran.verdict.reason} {ran.trace.returned.text}"
+
+
+def test_step_by_step_it_fails_where_no_output_field_is_named(
+    stub: Any, desk: Any, goods: Any, tmp_path: Path
+) -> None:
+    """Of a product without a class none is recorded, by the name of the field."""
+    task = next(one for one in goods.tasks if one.expected["hazard_class"] == "Unable to Decide")
+    path = changed(
+        tmp_path,
+        Stepwise,
+        lambda text: (
+            text.replace("{{ name }}", "it")
+            .replace("{{ name | json }}", '"it"')
+            .replace('output_fields | join(", ")', '"it"')
+        ),
+    )
+
+    told = desk.run(Stepwise(model="openai/m"), task)
+    untold = desk.run(Stepwise(model="openai/m", prompt=path), task)
+
+    assert ("correct", "no_answer") == (told.verdict.outcome.value, untold.verdict.outcome.value)
+    assert "it is" in untold.trace.returned.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome", "told"),
+    [
+        ("never_completes", "error", "step 4 was not completed: no tool and no complete_step"),
+        ("unknown_step", "call_limit", "passed its limit of 12 turns in step 4, after 0 steps"),
+        ("round_and_round", "call_limit", "passed its limit of 12 turns in step"),
+        ("early_answer", "correct", ""),
+    ],
+)
+def test_a_model_that_errs_in_the_protocol_of_steps(
+    stub: Any, desk: Any, kind: str, outcome: str, told: str
+) -> None:
+    """The answer of the last one happens to be right; it is taken, and the run says so."""
+    stub.err(kind)
+
+    ran = desk.run(Stepwise(model="openai/m", max_turns=12))
+
+    assert outcome == ran.verdict.outcome.value
+    assert told in ran.verdict.reason
+    early = "the answer was given in step 4, which was not completed" in ran.trace.notes
+    assert early is (kind == "early_answer")
+
+
+@pytest.mark.parametrize("kind", ["never_completes", "unknown_step", "early_answer"])
+def test_a_model_that_errs_once_in_the_protocol_of_steps_is_helped_up(
+    stub: Any, model: str, desk: Any, kind: str
+) -> None:
+    stub.err(kind, first=1)
+
+    ran = desk.run(Stepwise(model=model))
+
+    assert "correct" == ran.verdict.outcome.value
+    assert 5 == len(ran.trace.calls)
 
 
 def test_it_calls_no_tool_that_it_was_not_offered(stub: Any, desk: Any, tmp_path: Path) -> None:

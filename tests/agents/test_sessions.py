@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import Any
 
@@ -44,6 +45,7 @@ def saved(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     [
         "function-calling:openai/m",
         "react:bedrock/m",
+        "stepwise:openai/m",
     ],
 )
 def test_a_competent_model_is_right_on_the_whole_domain(
@@ -135,9 +137,9 @@ def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> N
             "react:opnai/m", "top_p=1", ["*no provider 'opnai'", "did you mean openai*"], id="near"
         ),
         pytest.param(
-            "stepwise:openai/m",
+            "http://localhost:1",
             "top_p=1",
-            ["*form stepwise: are not available*", "*function-calling:PROVIDER/MODEL*"],
+            ["*form http: are not available*", "*function-calling:PROVIDER/MODEL*"],
             id="later",
         ),
     ],
@@ -151,6 +153,26 @@ def test_what_cannot_be_is_a_usage_error_before_the_first_run(
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(lines)
+    assert [] == stub.requests
+
+
+def test_an_sop_without_steps_is_a_usage_error_that_names_the_command(
+    pytester: pytest.Pytester, stub: Any, goods: Any
+) -> None:
+    shutil.copytree(goods.folder, pytester.path / "domains" / "goods")
+    (pytester.path / "domains" / "goods" / "sop.md").write_text("Be kind to the goods.")
+
+    result = pytester.runpytest_inprocess(
+        "--sop-domain=./domains/goods", "--agent=stepwise:openai/m"
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        [
+            "*agent 'stepwise:openai/m': domain * shows no steps: no numbered headings*",
+            "write them into its steps.json, *: sopbench steps * --propose openai/m",
+        ]
+    )
     assert [] == stub.requests
 
 

@@ -156,7 +156,7 @@ FAULTS = [
     pytest.param("syntax:agent", (), "*importing syntax failed: SyntaxError*", id="a syntax error"),
     pytest.param("exits:agent", (), "*importing exits failed: SystemExit*", id="exits on import"),
     pytest.param("reference-policy", (), "*lab has no policy.py*", id="no reference policy"),
-    pytest.param("stepwise:openai/x", (), "*not available in this version*", id="a later form"),
+    pytest.param("https://localhost:1", (), "*not available in this version*", id="a later form"),
     pytest.param("habits:right", ("size=2",), "*no parameter of that name*", id="nobody takes it"),
     pytest.param("habits:right", ("size",), "*write KEY=VALUE*", id="no value"),
     pytest.param("habits:right", ("=2",), "*write KEY=VALUE*", id="no key"),

@@ -22,6 +22,7 @@ from .conversation import (
 )
 from .function_calling import FunctionCalling
 from .react import ReAct
+from .stepwise import Stepwise
 
 __all__ = [
     "FunctionCalling",
@@ -31,6 +32,7 @@ __all__ = [
     "ModelUsage",
     "ReAct",
     "Reply",
+    "Stepwise",
     "StopReason",
     "ToolRequest",
     "ToolResult",

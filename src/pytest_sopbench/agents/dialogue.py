@@ -10,14 +10,31 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from .conversation import Message, ModelRequest, Reply, StopReason, ToolRequest, ToolResult
+from .conversation import (
+    ApprovalAnswer,
+    ApprovalQuestion,
+    Message,
+    ModelRequest,
+    Reply,
+    StopReason,
+    ToolRequest,
+    ToolResult,
+)
 from .found_answer import has_answer
 
 SAME_CALLS: Final = 3
 """From how many equal calls in a row on a model is told that it goes round in a circle."""
 
-Step: TypeAlias = ModelRequest | tuple[ToolRequest, ...]
-Came: TypeAlias = Reply | tuple[ToolResult, ...] | None
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Messages of which no request will tell any more."""
+
+    messages: tuple[Message, ...]
+
+
+Step: TypeAlias = ModelRequest | tuple[ToolRequest, ...] | ApprovalQuestion | Transcript
+Came: TypeAlias = Reply | tuple[ToolResult, ...] | ApprovalAnswer | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +78,32 @@ class Finding:
         return {"output": self.text, "error": self.error} if self.error else self.text
 
 
+class Repeats:
+    """Notices a model that makes the same calls again and again."""
+
+    def __init__(self) -> None:
+        self._last: list[tuple[str, object]] = []
+        self._count = 1
+
+    def complaint(self, requests: tuple[ToolRequest, ...]) -> str:
+        """Take note of calls, and return what to tell the model of them, if anything."""
+        same = [(one.name, one.arguments) for one in requests]
+        self._count = self._count + 1 if same == self._last else 1
+        self._last = same
+        if self._count < SAME_CALLS:
+            return ""
+        return (
+            f"You have made exactly this call {self._count} times: {_names(requests)}. Its result "
+            "will not change. Go on with the next step of the procedure, or give the answer."
+        )
+
+    def note(self, requests: tuple[ToolRequest, ...]) -> tuple[str, ...]:
+        """Return the note of a run, once, where it begins to go round in a circle."""
+        began = self._count == SAME_CALLS
+        told = f"the model made the same call again and again: {_names(requests)}"
+        return (told,) if began else ()
+
+
 class Dialogue:
     """One dialogue on one task.
 
@@ -89,14 +132,13 @@ class Dialogue:
         self._notes: list[str] = []
         self._answer = ""
         self._asked_again = False
-        self._last: tuple[ToolRequest, ...] = ()
-        self._repeated = 1
+        self._repeats = Repeats()
 
     def steps(self) -> Generator[Step, Any, Finding]:
         """Yield what to do, and return how it ended."""
         for _ in range(self._max_turns):
             reply: Reply = yield self._request()
-            refused = _withheld(reply)
+            refused = withheld(reply)
             if refused:
                 self._keep(reply.message)
                 return self._finding(reply.message.text, error=refused)
@@ -112,7 +154,7 @@ class Dialogue:
             elif self._answer:
                 return self._finding(self._answer)
             elif self._asked_again:
-                return self._finding(turn.text, error=_missing(reply, turn.text))
+                return self._finding(turn.text, error=missing(reply, turn.text))
             else:
                 self._ask_again(reply)
         limit = f"passed its limit of {self._max_turns} turns without an answer"
@@ -133,18 +175,10 @@ class Dialogue:
 
     def _take(self, requests: tuple[ToolRequest, ...], results: tuple[ToolResult, ...]) -> None:
         self._messages.append(self._protocol.results(results))
-        same = [(one.name, one.arguments) for one in requests]
-        before = [(one.name, one.arguments) for one in self._last]
-        self._repeated = self._repeated + 1 if same == before else 1
-        self._last = requests
-        if self._repeated >= SAME_CALLS:
-            names = ", ".join(one.name for one in requests)
-            if self._repeated == SAME_CALLS:
-                self._notes.append(f"the model made the same call again and again: {names}")
-            self._say(
-                f"You have made exactly this call {self._repeated} times: {names}. Its result will "
-                "not change. Go on with the next step of the procedure, or give the answer."
-            )
+        complaint = self._repeats.complaint(requests)
+        if complaint:
+            self._notes += self._repeats.note(requests)
+            self._say(complaint)
 
     def _ask_again(self, reply: Reply) -> None:
         self._asked_again = True
@@ -163,7 +197,8 @@ class Dialogue:
         )
 
 
-def _withheld(reply: Reply) -> str:
+def withheld(reply: Reply) -> str:
+    """Say why a reply is no work of the model: it refused, or the provider kept it back."""
     if reply.stop is StopReason.REFUSAL:
         return f"refusal: {reply.refusal or reply.message.text or 'the model gave no reason'}"
     if reply.stop is StopReason.CONTENT_FILTER:
@@ -171,7 +206,12 @@ def _withheld(reply: Reply) -> str:
     return ""
 
 
-def _missing(reply: Reply, text: str) -> str:
+def _names(requests: tuple[ToolRequest, ...]) -> str:
+    return ", ".join(one.name for one in requests)
+
+
+def missing(reply: Reply, text: str) -> str:
+    """Say why a reply has nothing that can be read, or nothing where it has a text."""
     if reply.stop is StopReason.LENGTH:
         return "cut off: the reply reached its limit of tokens, see max_tokens"
     if not text.strip():

@@ -5,12 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Generator, Mapping, Sequence
-from typing import Any, Protocol
+from functools import partial
+from itertools import takewhile
+from typing import Any, Literal, Protocol
 
 from pytest_sopbench.errors import ClosedToolboxError, ToolError, TurnLimitError
 
-from .conversation import Message, ModelClient, ModelRequest, ToolRequest, ToolResult, as_object
-from .dialogue import Came, Finding, Step
+from .clients.in_thread import in_thread
+from .conversation import (
+    ApprovalAnswer,
+    ApprovalQuestion,
+    Message,
+    ModelClient,
+    ModelRequest,
+    ToolRequest,
+    ToolResult,
+    as_object,
+)
+from .dialogue import Came, Finding, Step, Transcript
 
 
 class RunTools(Protocol):
@@ -25,7 +37,30 @@ class RunTools(Protocol):
     ) -> None: ...
 
 
-def drive(steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunTools) -> object:
+class Asking(Protocol):
+    """What a reference agent uses of the approver that every agent may be given."""
+
+    def __call__(
+        self,
+        step: str,
+        *,
+        title: str = "",
+        moment: Literal["before", "after"] = "after",
+        summary: str = "",
+    ) -> ApprovalAnswer: ...
+
+
+def _nobody(*_: object, **__: object) -> ApprovalAnswer:
+    # An agent that asks is given somebody to ask.
+    raise NotImplementedError
+
+
+def drive(
+    steps: Generator[Step, Any, Finding],
+    client: ModelClient,
+    tools: RunTools,
+    approver: Asking = _nobody,
+) -> object:
     """Lead a dialogue to its end and return what the agent returns.
 
     Raises:
@@ -44,6 +79,11 @@ def drive(steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunT
             reply = client.complete(step)
             tools.report(usage=reply.usage.as_report())
             came = reply
+        elif isinstance(step, Transcript):
+            told.said(step.messages)
+            came = None
+        elif isinstance(step, ApprovalQuestion):
+            came = _asked(approver, step)
         elif len(step) == 1:
             came = (_called(tools, step[0]),)
         else:
@@ -53,7 +93,10 @@ def drive(steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunT
 
 
 async def adrive(
-    steps: Generator[Step, Any, Finding], client: ModelClient, tools: RunTools
+    steps: Generator[Step, Any, Finding],
+    client: ModelClient,
+    tools: RunTools,
+    approver: Asking = _nobody,
 ) -> object:
     """As `drive`, on an event loop."""
     told = _Told(tools)
@@ -68,6 +111,12 @@ async def adrive(
             reply = await client.acomplete(step)
             tools.report(usage=reply.usage.as_report())
             came = reply
+        elif isinstance(step, Transcript):
+            told.said(step.messages)
+            came = None
+        elif isinstance(step, ApprovalQuestion):
+            # A person takes a while, in which other runs go on.
+            came = await in_thread(partial(_asked, approver, step))
         else:
             came = await _called_together(tools, step)
 
@@ -77,11 +126,14 @@ class _Told:
 
     def __init__(self, tools: RunTools) -> None:
         self._tools = tools
-        self._count = 0
+        self._told: tuple[Message, ...] = ()
 
     def said(self, messages: tuple[Message, ...]) -> None:
-        new = [_shown(one) for one in messages[self._count :]]
-        self._count = len(messages)
+        # A dialogue may begin anew, with what was not said before.
+        pairs = zip(messages, self._told, strict=False)
+        known = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        new = [_shown(one) for one in messages[known:]]
+        self._told = messages
         if new:
             self._tools.report(messages=new)
 
@@ -105,6 +157,15 @@ def _shown(message: Message) -> dict[str, object]:
             {"name": one.request.name, "result": one.content} for one in message.results
         ]
     return shown
+
+
+def _asked(approver: Asking, question: ApprovalQuestion) -> ApprovalAnswer:
+    return approver(
+        question.step,
+        title=question.title,
+        moment=question.moment,
+        summary=question.summary,
+    )
 
 
 def _called(tools: RunTools, request: ToolRequest) -> ToolResult:

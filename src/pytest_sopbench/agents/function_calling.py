@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from .conversation import Message, Reply, ToolResult
 from .dialogue import Protocolled, Turn
-from .model_agent import ModelAgent
+from .model_agent import DialogueAgent
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionCalling(ModelAgent):
+class FunctionCalling(DialogueAgent):
     """An agent whose model calls tools natively, several in one reply where it likes."""
 
     name: ClassVar[str] = "function_calling"

@@ -13,7 +13,7 @@ from .clients import make_client
 from .conversation import Message, ModelClient, Reply, StopReason
 from .dialogue import Dialogue, Finding, Protocolled, Step
 from .driving import RunTools, adrive, drive
-from .prompt import Prompt, load_prompt
+from .prompt import BLOCKS, Prompt, load_prompt
 from .settings import Connection, connection_of, parameters_of, whole
 
 NOT_SETTINGS: Final = frozenset({"model", "client"})
@@ -24,7 +24,7 @@ Number = float | str | None
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAgent:
-    """An agent that gives the SOP, the inputs and the tools of a task to a model.
+    """What the reference agents have in common: their model, and how it is reached and told.
 
     Every setting may be a text, as `--sop-agent-arg` gives it.
 
@@ -65,6 +65,9 @@ class ModelAgent:
     name: ClassVar[str] = ""
     """Of the agent's own prompt."""
 
+    blocks: ClassVar[tuple[str, ...]] = BLOCKS
+    """What its prompt must have."""
+
     prompt_hash: ClassVar[str] = ""
     """What changes with the text of the prompt; of each agent that was made."""
 
@@ -76,6 +79,25 @@ class ModelAgent:
         # Whatever is wrong is said before the first run.
         self._client()
         object.__setattr__(self, "prompt_hash", self._prompt().hash)
+
+    def _client(self) -> ModelClient:
+        if self.client is not None:
+            return self.client
+        return make_client(self.model, parameters_of(self._settings()), self._connection())
+
+    def _connection(self) -> Connection:
+        return connection_of(self._settings())
+
+    def _prompt(self) -> Prompt:
+        return load_prompt(self.name, self.prompt, self.blocks)
+
+    def _settings(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in settings_of(type(self))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DialogueAgent(ModelAgent):
+    """An agent that works on a task in one dialogue, and speaks of tools in its own way."""
 
     def execute(
         self,
@@ -130,20 +152,6 @@ class ModelAgent:
             output_fields=output_fields,
             max_turns=whole("max_turns", self.max_turns, least=1),
         ).steps()
-
-    def _client(self) -> ModelClient:
-        if self.client is not None:
-            return self.client
-        return make_client(self.model, parameters_of(self._settings()), self._connection())
-
-    def _connection(self) -> Connection:
-        return connection_of(self._settings())
-
-    def _prompt(self) -> Prompt:
-        return load_prompt(self.name, self.prompt)
-
-    def _settings(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in settings_of(type(self))}
 
 
 def settings_of(kind: type[ModelAgent]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pytest_sopbench.errors import AgentSpecError
 from .sdk import load_sdk
 
 BLOCKS: Final = ("system", "user", "again")
-"""What every prompt must have: what is said first, of a task, and where no answer was found."""
+"""What a prompt must have: what is said first, of a task, and where no answer was found."""
 
 _OWN: Final = Path(__file__).parent / "prompts"
 
@@ -42,7 +42,9 @@ class Prompt:
             raise AgentSpecError(msg, hint=hint) from None
 
 
-def load_prompt(name: str, path: str | Path | None = None) -> Prompt:
+def load_prompt(
+    name: str, path: str | Path | None = None, blocks: tuple[str, ...] = BLOCKS
+) -> Prompt:
     """Return our prompt of that name, or the user's own in its place.
 
     Raises:
@@ -55,11 +57,11 @@ def load_prompt(name: str, path: str | Path | None = None) -> Prompt:
         reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
         msg = f"prompt {file}: {reason}"
         raise AgentSpecError(msg, hint="prompt=PATH is a file with a jinja2 template") from None
-    return _compiled(text, str(file))
+    return _compiled(text, str(file), blocks)
 
 
 @cache
-def _compiled(text: str, file: str) -> Prompt:
+def _compiled(text: str, file: str, blocks: tuple[str, ...]) -> Prompt:
     jinja2 = load_sdk("jinja2")
     # A misspelled name must not become an empty place in what a model is told.
     environment = jinja2.Environment(
@@ -76,10 +78,10 @@ def _compiled(text: str, file: str) -> Prompt:
         msg = f"prompt {file}, line {fault.lineno}: {fault.message}"
         raise AgentSpecError(msg, hint="it is a jinja2 template") from None
     template.filename = file
-    missing = [block for block in BLOCKS if block not in template.blocks]
+    missing = [block for block in blocks if block not in template.blocks]
     if missing:
         msg = f"prompt {file}: it has no block {missing[0]!r}"
-        hint = f"write {{% block {missing[0]} %}}...{{% endblock %}}; it needs {', '.join(BLOCKS)}"
+        hint = f"write {{% block {missing[0]} %}}...{{% endblock %}}; it needs {', '.join(blocks)}"
         raise AgentSpecError(msg, hint=hint)
     return Prompt(hashlib.sha256(text.encode()).hexdigest()[:16], template)
 

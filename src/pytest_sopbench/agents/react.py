@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from .conversation import Message, Reply, ToolResult
 from .dialogue import Protocolled, Turn
-from .model_agent import ModelAgent
+from .model_agent import DialogueAgent
 from .react_text import read_actions
 
 STOP: Final[tuple[str, ...]] = ("\nObservation:",)
@@ -17,7 +17,7 @@ STOP: Final[tuple[str, ...]] = ("\nObservation:",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReAct(ModelAgent):
+class ReAct(DialogueAgent):
     """An agent whose model writes `Action:` and `Action Input:`, and is given `Observation:`."""
 
     name: ClassVar[str] = "react"

@@ -14,10 +14,13 @@ from pytest_sopbench.errors import AgentSpecError
 from .function_calling import FunctionCalling
 from .model_agent import ModelAgent, settings_of
 from .react import ReAct
+from .stepwise import Stepwise
+from .stepwise.plan import check_plan
 
 KINDS: Final[Mapping[str, type[ModelAgent]]] = {
     "function-calling": FunctionCalling,
     "react": ReAct,
+    "stepwise": Stepwise,
 }
 _LATE: Final = "env:"
 
@@ -40,6 +43,10 @@ class ModelAgentSource:
                 raise _unknown(spec, name, known)
         made = _configured(KINDS[kind], model, context)
         try:
+            if issubclass(made, Stepwise):
+                for domain in context.domains.values():
+                    names = [one.name for one in domain.tool_specs]
+                    check_plan(domain.procedure, names, domain=domain.name, model=model)
             # Whatever is wrong with the settings is wrong with every run.
             made.prompt_hash = made(**_known_values(arguments)).prompt_hash
         except AgentSpecError as error:

@@ -16,6 +16,14 @@ from pytest_sopbench import ToolError
 from .seen import Call, Seen
 
 PROCEDURES = {"DG-SOP-014": "dangerous_goods"}
+DUE = {
+    "_score": "Request each of the four scores",
+    "record_class": "enter it in the class register",
+}
+"""The clauses that ask for a tool: who sees one step alone calls no tool of another one."""
+
+COMPLETE = "complete_step"
+END = "answer"
 
 
 @dataclass
@@ -44,12 +52,27 @@ def next_move(seen: Seen) -> Move:
     try:
         answer = _policy(seen)(seen.inputs, _Caller(seen))
     except NeededError as needed:
+        if COMPLETE in seen.tools and not _is_due(needed.call, seen):
+            return completing("All clauses of this step are worked through.")
         return Move(calls=(needed.call,))
     except LostError as lost:
         return Move(text=f"I cannot go on: {lost}.")
     except KeyError as missing:
         return Move(text=f"I cannot go on: the task does not say its {missing.args[0]}.")
+    if COMPLETE in seen.tools:
+        return completing("The procedure is at its end.", END)
     return Move(text=_answer(seen, answer))
+
+
+def completing(summary: str, following: str = "") -> Move:
+    """Complete the step."""
+    given = {"summary": summary, **({"next": following} if following else {})}
+    return Move(calls=(Call(COMPLETE, given),))
+
+
+def _is_due(call: Call, seen: Seen) -> bool:
+    _, text = seen.step or ("", "")
+    return any(call.name.endswith(end) and clause in text for end, clause in DUE.items())
 
 
 class _Caller:
@@ -57,18 +80,18 @@ class _Caller:
 
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
-        self._left = [*seen.calls]
+        self._left = [*seen.earlier, *seen.calls]
 
     def __call__(self, name: str, **arguments: Any) -> Any:
-        if name not in self._seen.tools:
-            msg = f"I was offered no tool {name}"
-            raise LostError(msg)
-        known = self._seen.tools[name]["properties"]
+        known = self._seen.tools.get(name, {}).get("properties", arguments)
         given = {key: value for key, value in arguments.items() if key in known}
         for call in self._left:
             if call.name == name and call.arguments == given:
                 self._left.remove(call)
                 return _result(call)
+        if name not in self._seen.tools:
+            msg = f"I was offered no tool {name}"
+            raise LostError(msg)
         raise NeededError(Call(name, given))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .competent import Move, next_move
+from .competent import COMPLETE, Move, completing, next_move
 from .seen import Call, Seen
 
 IN_TRANSPORT = frozenset({"429", "500", "401", "slow", "cut"})
@@ -86,6 +86,27 @@ def _wrong(move: Move) -> Move:
     return move if move.calls else Move(text=told)
 
 
+def _completes(move: Move) -> bool:
+    return any(call.name == COMPLETE for call in move.calls)
+
+
+def _never_completes(move: Move) -> Move:
+    return Move(text="That was this step.") if _completes(move) else move
+
+
+def _unknown_step(move: Move) -> Move:
+    return completing("On to the annex.", "99") if _completes(move) else move
+
+
+def _round_and_round(move: Move) -> Move:
+    return completing("Once more from the beginning.", "4") if _completes(move) else move
+
+
+def _early_answer(move: Move) -> Move:
+    told = '<final_output>{"hazard_class": "Hazard Class B"}</final_output>'
+    return Move(text=told) if _completes(move) else move
+
+
 FAULTS: dict[str, Any] = {
     "malformed": _malformed,
     "unknown_tool": _unknown_tool,
@@ -96,4 +117,8 @@ FAULTS: dict[str, Any] = {
     "refusal": _refusal,
     "filtered": _filtered,
     "wrong": _wrong,
+    "never_completes": _never_completes,
+    "unknown_step": _unknown_step,
+    "round_and_round": _round_and_round,
+    "early_answer": _early_answer,
 }

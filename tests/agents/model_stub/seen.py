@@ -9,6 +9,8 @@ from typing import Any
 
 ACTION = re.compile(r"^Action: (\S+)\nAction Input: (.*)$", re.MULTILINE)
 OBSERVATION = re.compile(r"^Observation(?: of \S+)?: (.*)$", re.MULTILINE)
+EARLIER = re.compile(r"^Call: (\{.*\})$", re.MULTILINE)
+STEP = re.compile(r'<step number="([^"]*)">\n(.*?)\n</step>', re.DOTALL)
 TOOL_IN_TEXT = re.compile(r"^(\w+): .*\nArguments, as a JSON schema: (\{.*\})$", re.MULTILINE)
 
 
@@ -35,6 +37,18 @@ class Seen:
     @property
     def text(self) -> str:
         return "\n".join([self.instructions, *self.said])
+
+    @property
+    def earlier(self) -> list[Call]:
+        """Calls of earlier steps, which the conversation tells of."""
+        told = [json.loads(one) for text in self.said for one in EARLIER.findall(text)]
+        return [Call(one["name"], one["arguments"], json.dumps(one["result"])) for one in told]
+
+    @property
+    def step(self) -> tuple[str, str] | None:
+        """The number and the text of the one step that is to be carried out, if one is."""
+        found = STEP.search("\n".join(self.said))
+        return (found[1], found[2]) if found else None
 
     @property
     def inputs(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from .reference_policy import REFERENCE_POLICY, ReferencePolicy
 GROUP: Final = "pytest_sopbench.agents"
 """The entry-point group in which other packages register agents by name."""
 
-_LATER: Final = ("stepwise:", "http:", "https:")
+_LATER: Final = ("http:", "https:")
 
 
 class _ReferencePolicySource:

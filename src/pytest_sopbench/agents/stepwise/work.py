@@ -1,0 +1,159 @@
+"""The work on one step: the model calls tools until it says that the step is done."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_sopbench.agents.conversation import (
+    Message,
+    ModelRequest,
+    Reply,
+    ToolRequest,
+    ToolResult,
+)
+from pytest_sopbench.agents.dialogue import Repeats, Step, missing, withheld
+from pytest_sopbench.agents.found_answer import has_answer
+
+from .completion import COMPLETE, END, Completion, IncompleteError, completion_spec, read_completion
+
+
+@dataclass(slots=True)
+class Turns:
+    """The replies that a run may still ask for."""
+
+    left: int
+
+    def take(self) -> bool:
+        """Count one more, and tell whether there was one left."""
+        self.left -= 1
+        return self.left >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """How the work on a step ended: it is completed, or `error` or `is_over_limit` says why not.
+
+    `answer` is a text of the model that holds the answer; where the model would say nothing else,
+    `is_final` holds and the step counts as the last one.
+    """
+
+    messages: tuple[Message, ...]
+    completion: Completion | None = None
+    calls: tuple[ToolResult, ...] = ()
+    answer: str = ""
+    is_final: bool = False
+    error: str = ""
+    is_over_limit: bool = False
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What the work on a step needs: what is said, the tools, the steps, and the output fields."""
+
+    number: str
+    opening: tuple[Message, ...]
+    reminder: str
+    tools: tuple[Mapping[str, Any], ...]
+    numbers: Sequence[str]
+    output_fields: Mapping[str, object]
+
+
+@dataclass(slots=True)
+class StepWork:
+    """One dialogue on one step."""
+
+    brief: Brief
+    turns: Turns
+    _messages: list[Message] = field(default_factory=list[Message])
+    _calls: list[ToolResult] = field(default_factory=list[ToolResult])
+    _notes: list[str] = field(default_factory=list[str])
+    _repeats: Repeats = field(default_factory=Repeats)
+    _answer: str = ""
+
+    def steps(self) -> Generator[Step, Any, Worked]:
+        """Yield what to do, and return how it ended."""
+        self._messages += self.brief.opening
+        reminded = False
+        while self.turns.take():
+            reply: Reply = yield self._request()
+            self._keep(reply)
+            refused = withheld(reply)
+            if refused:
+                return self._ended(error=refused)
+            if reply.message.requests:
+                reminded = False
+                completion = yield from self._served(reply.message.requests)
+                if completion is not None:
+                    return self._ended(completion=completion)
+            elif reminded:
+                return self._silent(reply)
+            else:
+                reminded = True
+                self._notes.append(f"reminded in step {self.brief.number} to complete it")
+                self._messages.append(Message(role="user", text=self.brief.reminder))
+        return self._ended(is_over_limit=True)
+
+    def _request(self) -> ModelRequest:
+        own = completion_spec(self.brief.numbers)
+        return ModelRequest(messages=tuple(self._messages), tools=(*self.brief.tools, own))
+
+    def _keep(self, reply: Reply) -> None:
+        message = reply.message
+        # An empty message is refused by some providers, and tells a model nothing.
+        if message.text or message.requests or message.native:
+            self._messages.append(message)
+        if has_answer(message.text, self.brief.output_fields):
+            self._answer = message.text
+
+    def _served(self, requests: tuple[ToolRequest, ...]) -> Generator[Step, Any, Completion | None]:
+        """Make the calls of a reply; return the completion where it is one."""
+        others = tuple(one for one in requests if one.name != COMPLETE)
+        made: tuple[ToolResult, ...] = ()
+        if others:
+            made = yield others
+            self._calls += made
+        fault = "call it alone, once you have seen the results of the other calls"
+        if len(requests) == 1 and not others:
+            try:
+                return read_completion(requests[0], self.brief.numbers)
+            except IncompleteError as incomplete:
+                fault = str(incomplete)
+        results = {id(one.request): one for one in made}
+        told = (
+            results.get(id(one))
+            or ToolResult(request=one, content={"error": f"not done: {fault}"}, failed=True)
+            for one in requests
+        )
+        self._messages.append(Message(role="tool", results=tuple(told)))
+        self._complain(requests)
+        return None
+
+    def _complain(self, requests: tuple[ToolRequest, ...]) -> None:
+        complaint = self._repeats.complaint(requests)
+        if complaint:
+            self._notes += self._repeats.note(requests)
+            self._messages.append(Message(role="user", text=complaint))
+
+    def _silent(self, reply: Reply) -> Worked:
+        """End with a model that was reminded, and calls nothing."""
+        text = reply.message.text
+        if has_answer(text, self.brief.output_fields):
+            number = self.brief.number
+            self._notes.append(f"the answer was given in step {number}, which was not completed")
+            done = Completion(summary=text.strip(), following=END)
+            return self._ended(completion=done, is_final=True)
+        unread = missing(reply, text)
+        told = f"step {self.brief.number} was not completed: no tool and no {COMPLETE} was called"
+        return self._ended(error=unread or told)
+
+    def _ended(self, **how: Any) -> Worked:
+        return Worked(
+            messages=tuple(self._messages),
+            calls=tuple(self._calls),
+            answer=self._answer,
+            notes=tuple(self._notes),
+            **how,
+        )
