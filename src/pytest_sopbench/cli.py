@@ -17,6 +17,7 @@ from pytest_sopbench._cli.merge import merge
 from pytest_sopbench._cli.report import report
 from pytest_sopbench._cli.rescore import rescore
 from pytest_sopbench._cli.show import show
+from pytest_sopbench._cli.steps import steps
 
 
 @click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"]})
@@ -38,5 +39,6 @@ for _command in (
     report,
     rescore,
     show,
+    steps,
 ):
     main.add_command(_command)
