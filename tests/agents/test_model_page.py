@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench.agents import FunctionCalling, ReAct
+from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
 from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
 
@@ -44,7 +44,7 @@ def test_a_command_prints_what_the_page_shows(
 
 
 def test_the_page_has_an_example_of_everything() -> None:
-    assert 7 == len(COMMANDS)
+    assert 8 == len(COMMANDS)
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:
@@ -56,7 +56,8 @@ def test_the_reference_names_every_setting_with_who_takes_it() -> None:
     }
     everywhere = {"timeout", "max_retries", "connections", "max_turns", "prompt"}
 
-    assert {*settings_of(FunctionCalling)} == {*settings_of(ReAct)} == takes.keys()
+    for kind in (FunctionCalling, ReAct, Stepwise):
+        assert {*settings_of(kind)} == takes.keys()
     for name, answers in takes.items():
         known = [name in kind.takes or name in everywhere for kind in PROVIDERS.values()]
         assert known == answers, name
