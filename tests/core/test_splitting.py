@@ -199,6 +199,11 @@ STEPS_RESTART = """
             [("1", "Find the contract."), ("2", "End it.")],
             id="list-under-a-heading",
         ),
+        pytest.param(
+            "# Refund\n\n1. Find it.\n2. End it.\n\n## Contact\nThe desk.\n",
+            [("1", "Find it."), ("2", "End it.")],
+            id="list-under-the-title",
+        ),
         pytest.param(UNDERLINED, [("1", "Find"), ("2", "End")], id="underlined-headings"),
         pytest.param(NESTED_HEADINGS, [("2.1", "Ask"), ("2.2", "Answer")], id="nested-headings"),
         pytest.param(
@@ -219,6 +224,12 @@ def test_the_steps_of_a_form(sop: str, steps: list[tuple[str, str]]) -> None:
         pytest.param("Be kind to the customer.", "no numbered headings", id="prose"),
         pytest.param("# A\n\n## Ask\nx\n\n## Answer\ny\n", "no numbered headings", id="no-numbers"),
         pytest.param("1. a\n2. b\n\nThen:\n\n1. c\n2. d\n", "2 numbered lists", id="two-lists"),
+        pytest.param(
+            "# Refund\n## Papers\n1. id\n2. card\n## Check\nx\n",
+            "the numbered list (line 3) stands in a section of another title",
+            id="a-list-of-something-else",
+        ),
+        pytest.param("# Papers\n1. id\n2. card\n# Check\n", "line 2", id="no-title-above"),
         pytest.param("# 1 a\n# 2 b\n# 2 c\n", "not in order: 2 (line 3)", id="a-number-twice"),
         pytest.param("# 1. Purpose\n\n# 2. Ask\n", "fewer than two", id="one-section"),
         pytest.param(

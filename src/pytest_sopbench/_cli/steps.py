@@ -57,10 +57,10 @@ def _domain(value: str) -> Domain:
     from pytest_sopbench._loading.finding.resolve import find_domains
     from pytest_sopbench._loading.load import load_domain
 
-    found = find_domains((value,), search_paths())
-    if len(found) > 1:
-        refuse(f"{value}: {len(found)} domains", "name one of them")
-    return load_domain(found[0].folder, name=found[0].name)
+    found, *others = find_domains((value,), search_paths())
+    if others:
+        refuse(f"{value}: {len(others) + 1} domains", "name one of them")
+    return load_domain(found.folder, name=found.name)
 
 
 def _print(name: str, procedure: Procedure) -> None:

@@ -131,8 +131,16 @@ def _under_headings(lines: Sequence[Line], runs: Sequence[tuple[Entry, ...]]) ->
     titled = [one for one in _ranges(lines) if holds_steps(one.title)]
     if len(titled) == 1:
         inside = [run for run in runs if all(map(titled[0].holds, run))]
-        runs = inside or runs
-    return Choice(steps=_only(runs), source="numbered lines")
+        if inside:
+            return Choice(steps=_only(inside), source=f"the list of {titled[0].title!r}")
+    run = _only(runs)
+    title, *others = (line for line in lines if line.kind is Kind.HEADING)
+    is_title = all(title.level < line.level for line in others)
+    if others and not (is_title and run[-1].place < others[0].place):
+        # What else the section is for only its title could tell.
+        msg = f"the numbered list (line {run[0].place + 1}) stands in a section of another title"
+        raise NoStructureError(msg)
+    return Choice(steps=run, source="numbered lines")
 
 
 def _ranges(lines: Sequence[Line]) -> list[_Range]:
