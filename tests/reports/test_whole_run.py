@@ -14,6 +14,7 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import (
+    Approval,
     Ending,
     Problem,
     Returned,
@@ -234,3 +235,18 @@ def test_nothing_that_a_run_holds_commands_a_terminal(text: str) -> None:
     )
 
     assert all(line.isprintable() for line in lines)
+
+
+def test_approvals_are_shown_with_who_decided_and_why() -> None:
+    approvals = (
+        Approval(step="4", by="auto"),
+        Approval(step="7", by="the lead", granted=False, reason="too dear"),
+    )
+
+    lines = list(
+        run_lines(WholeRun(record=RECORD, trace=replace(TRACE, approvals=approvals)), PAGE)
+    )
+
+    told = [line.strip() for line in lines]
+    assert "approval 4 approved by auto" in told
+    assert "approval 7 denied by the lead: too dear" in told

@@ -59,6 +59,7 @@ def run_lines(run: WholeRun, page: Page) -> Iterator[str]:
     yield from _answer_lines(record, page)
     yield from _rule_lines(run, page)
     yield from _call_lines(run, page)
+    yield from _approval_lines(trace, page)
     yield from _message_lines(trace, page)
     yield from _text_lines(record, trace, page)
     yield from _problem_lines(record, page)
@@ -99,6 +100,13 @@ def _call_lines(run: WholeRun, page: Page) -> Iterator[str]:
     if not calls:
         yield from page.text("calls", "none: the agent called no tool")
     yield from call_blocks(calls, page)
+
+
+def _approval_lines(trace: Trace | None, page: Page) -> Iterator[str]:
+    for one in trace.approvals if trace else ():
+        verb = "approved" if one.granted else "denied"
+        why = f": {one.reason}" if one.reason else ""
+        yield from page.text("approval", f"{one.step} {verb} by {one.by}{why}")
 
 
 def _message_lines(trace: Trace | None, page: Page) -> Iterator[str]:
