@@ -176,6 +176,38 @@ def test_an_sop_without_steps_is_a_usage_error_that_names_the_command(
     assert [] == stub.requests
 
 
+def test_an_approval_that_the_sop_demands_is_asked_for_and_a_denial_is_no_success(
+    pytester: pytest.Pytester, stub: Any, goods: Any
+) -> None:
+    folder = pytester.path / "domains" / "goods"
+    shutil.copytree(goods.folder, folder)
+    sop = folder / "sop.md"
+    sop.write_text(sop.read_text().replace("## 7. Record", "## 7. Record [PRE-APPROVAL REQUIRED]"))
+    path = folder / "metadata.json"
+    metadata = json.loads(path.read_text()) | {"name": "goods"}
+    rule = {"id": "signed", "severity": "must", "after_approval": {"record_class": "7"}}
+    path.write_text(json.dumps({**metadata, "contract": {"rules": [rule]}}))
+    pytester.makefile(".json", script=json.dumps({"7": True, "goods/P_95473": {"7": "not today"}}))
+
+    result = pytester.runpytest_inprocess(
+        "--sop-domain=goods",
+        "--agent=stepwise:openai/m",
+        "--sop-limit=2",
+        "--sop-approver=scripted:script.json",
+        f"--sop-save=./{KEPT}",
+        "--tb=no",
+    )
+
+    runs = {line["task"]: line for line in saved(pytester) if line["type"] == "run"}
+    denied = runs.pop("P_95473")
+    (granted,) = runs.values()
+    result.assert_outcomes(passed=1, failed=1)
+    assert "error" == denied["outcome"]
+    assert "approval denied before step 7 by scripted: not today" in denied["reason"]
+    assert ("correct", "held") == (granted["outcome"], granted["rules"][0]["state"])
+    assert "record_class" not in [call["name"] for call in denied["calls"]]
+
+
 def test_a_project_may_build_the_agent_itself(pytester: pytest.Pytester, stub: Any) -> None:
     pytester.makeconftest(
         """
