@@ -49,6 +49,9 @@ class EndGuard:
         self._status: int | None = None
         # What stands before `os._exit` until a session takes it over.
         self.exits: ExitGuard | None = None
+        # None in a process that is not pytest's own. No plugin, since pytest searches each of
+        # those for fixtures and hooks, at every start.
+        self.exit_calls: ExitCalls | None = None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(
@@ -56,8 +59,10 @@ class EndGuard:
     ) -> Generator[None, None, None]:
         """Let no conftest end a SOP session as passed, before there is one."""
         self._is_sop = _names_sop(early_config, args)
-        if self._is_sop and is_own_process(early_config):
-            self._guard_exits(early_config)
+        if _is_own_process(early_config):
+            self.exit_calls = ExitCalls()
+            if self._is_sop:
+                self._guard_exits(early_config)
         try:
             yield
         except SystemExit as end:
@@ -120,7 +125,7 @@ class EndGuard:
         return pytest.ExitCode.TESTS_FAILED
 
 
-def is_own_process(config: pytest.Config) -> bool:
+def _is_own_process(config: pytest.Config) -> bool:
     """Tell whether the process is pytest's own: neither a worker nor a program that calls it."""
     return tuple(map(str, config.invocation_params.args)) == tuple(sys.argv[1:])
 
@@ -128,10 +133,11 @@ def is_own_process(config: pytest.Config) -> bool:
 def _names_sop(config: pytest.Config, args: list[str]) -> bool:
     """Tell whether the command line or the configuration asks for SOP tests."""
     typed = any(arg.startswith("--sop-") for arg in args)
-    return typed or any(_is_set(config, name) for name in CONFIGURED)
+    return typed or any(is_set(config, name) for name in CONFIGURED)
 
 
-def _is_set(config: pytest.Config, name: str) -> bool:
+def is_set(config: pytest.Config, name: str) -> bool:
+    """Tell whether the project sets an ini value, without importing what reads it."""
     try:
         return bool(config.getini(name))
     except (TypeError, pytest.UsageError):

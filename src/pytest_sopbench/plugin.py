@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._settings.table import AGENT_OPTION, SPECS, TABLE, WAKING
-from pytest_sopbench.endings import EndGuard, ExitCalls, UsageErrors, is_own_process
+from pytest_sopbench._settings.table import AGENT_OPTION, TABLE, WAKING
+from pytest_sopbench.endings import EndGuard, UsageErrors, is_set
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
@@ -56,42 +56,20 @@ def pytest_load_initial_conftests(
 
     Until then its value must not pass for a test path, so it is glued to the option.
     """
-    if is_own_process(early_config):
-        early_config.pluginmanager.register(ExitCalls(), "sop-exit-calls")
     if not any(arg.split("=")[0] in {AGENT_OPTION, "-h", "--help"} for arg in args):
         yield
         return
+    from pytest_sopbench._hooks.settings.agent_option import add_agent, glue_agent, is_free
+
     given = list(args)
-    if _is_free(parser):
-        _glue_agent(args)
+    if is_free(parser):
+        glue_agent(args)
         early_config.known_args_namespace.file_or_dir = parser.parse_known_args(args).file_or_dir
     yield
-    if _is_free(parser):
-        group, agent = parser.getgroup("sop"), SPECS["sop_agent"]
-        group.addoption(
-            AGENT_OPTION, dest=agent.name, metavar=agent.metavar, help=f"same as {agent.option}"
-        )
+    if is_free(parser):
+        add_agent(parser)
     else:
         args[:] = given
-
-
-def _is_free(parser: pytest.Parser) -> bool:
-    probe = f"{AGENT_OPTION}=probe"
-    try:
-        return probe in parser.parse_known_and_unknown_args([probe])[1]
-    except pytest.UsageError:
-        # Another plugin has it, as a flag or with a few values of its own.
-        return False
-
-
-def _glue_agent(args: list[str]) -> None:
-    place = 0
-    while place + 1 < len(args):
-        if args[place] == "--":
-            return
-        if args[place] == AGENT_OPTION and not args[place + 1].startswith("-"):
-            args[place : place + 2] = [f"{AGENT_OPTION}={args[place + 1]}"]
-        place += 1
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -118,11 +96,12 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """Say that a gate of the configuration was not asked, where nothing has woken the rest."""
-    if config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
+    gates = [name for name in ("sop_fail_under", "sop_gate") if is_set(config, name)]
+    if not gates or config.pluginmanager.hasplugin("sop-gate") or config.option.collectonly:
         return
     from pytest_sopbench._hooks.settings.ini import ini_values
 
-    asked = [*ini_values(config, "sop_fail_under"), *ini_values(config, "sop_gate")]
+    asked = [value for name in gates for value in ini_values(config, name)]
     if any(value != "none" for value in asked):
         from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 
@@ -140,6 +119,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
         activate(config)
     elif config.getoption("dist", "no") != "no":
+        from pytest_sopbench._hooks.doorbell import Doorbell
+
         config.pluginmanager.register(Doorbell(config), "sop-doorbell")
 
 
@@ -190,39 +171,6 @@ def _may_name_task(arg: str) -> bool:
     if head.endswith((".csv", ".jsonl")) or head.lstrip("./").startswith("sop:"):
         return True
     return bool(colons) and not (head.endswith(".py") or "/" in head or Path(head).exists())
-
-
-class Doorbell:
-    """Wakes the plugin in the controller of xdist when a worker turns out to run SOP tests."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._crashed: list[tuple[str, pytest.TestReport, Any]] = []
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:
-        """Keep the tests of a task together, should there be any."""
-        if config.getoption("dist") != "load":
-            return None
-        from pytest_sopbench._hooks.xdist.scheduling import TaskScheduling
-
-        return TaskScheduling(config, log)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
-        # A worker may die in its first item, before any report told what it runs.
-        self._crashed.append((crashitem, report, sched))
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if hasattr(report, "sop_payload") and self._config.pluginmanager.unregister(self):
-            from pytest_sopbench._hooks.activation import activate
-
-            activate(self._config)
-            ledger: Any = self._config.pluginmanager.get_plugin("sop-ledger")
-            for crash in self._crashed:
-                ledger.pytest_handlecrashitem(*crash)
-            ledger.pytest_runtest_logreport(report)
 
 
 # Last, so that ids end in the task whatever else a test is parametrized with: the scheduler

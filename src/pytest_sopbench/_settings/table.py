@@ -6,14 +6,13 @@ this module at every start, so it needs the standard library alone; `readers` sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 Words: TypeAlias = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OptionSpec:
+# No dataclass: making the class takes seven times as long, at every start of pytest.
+class OptionSpec(NamedTuple):
     """An option of the command line, an ini value, or one setting that is both.
 
     `help` is that of the option, and empty where there is none; `ini` is that of the ini value,

@@ -148,10 +148,10 @@ class Ending:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        last_word: Any = config.pluginmanager.get_plugin("sop-exit-calls")
-        if last_word is not None:
+        early: Any = config.pluginmanager.get_plugin("sop-end-guard")
+        if early is not None and early.exit_calls is not None:
             # Threads that were left behind, and what was registered with atexit, are still to come.
-            last_word.calls.append(self._end)
+            early.exit_calls.calls.append(self._end)
             return
         self._end()
         self._guard.step_down()
