@@ -80,6 +80,8 @@ ORDER: Mapping[Operator, Callable[[int], bool]] = {
 }
 """The operators that need an order, by the sign of value minus bound."""
 
+CHOOSY = frozenset({*ORDER, Operator.MATCHES})
+"""The operators that some values mean nothing to."""
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,300})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 """Text that JSON would read as a number."""
@@ -108,7 +110,35 @@ def satisfied(condition: Condition, task: Task) -> bool:
 
 def unreadable(condition: Condition, task: Task) -> tuple[str, ...]:
     """Say which values of the task the condition cannot read; a loader refuses such a row."""
-    return tuple(_unreadable(condition, task))
+    return tuple(
+        problem
+        for comparison in comparisons(condition)
+        for problem in misread(comparison, _value(comparison, task))
+    )
+
+
+def comparisons(condition: Condition) -> Iterator[Comparison]:
+    """Yield every comparison in a condition, in the order in which they were written."""
+    match condition:
+        case Comparison():
+            yield condition
+        case Not():
+            yield from comparisons(condition.condition)
+        case _:
+            for one in condition.conditions:
+                yield from comparisons(one)
+
+
+def misread(comparison: Comparison, value: JsonValue) -> Iterator[str]:
+    """Say what is wrong with a value that the comparison cannot read."""
+    if is_empty(value):
+        return
+    place = f"{comparison.source} {comparison.name} is {value!r}, which"
+    for operator, bound in comparison.bounds:
+        if operator in ORDER and _sign(value, bound) is None:
+            yield f"{place} has no order with {bound!r}"
+        if operator is Operator.MATCHES and not isinstance(value, str):
+            yield f"{place} is no text that could match {bound!r}"
 
 
 def describe(condition: Condition) -> str:
@@ -187,25 +217,6 @@ def _read(value: JsonValue) -> JsonValue:
         return value
     number: int | float = json.loads(value)
     return number
-
-
-def _unreadable(condition: Condition, task: Task) -> Iterator[str]:
-    match condition:
-        case Comparison():
-            value = _value(condition, task)
-            for operator, bound in condition.bounds:
-                if is_empty(value):
-                    continue
-                place = f"{condition.source} {condition.name} is {value!r}, which"
-                if operator in ORDER and _sign(value, bound) is None:
-                    yield f"{place} has no order with {bound!r}"
-                if operator is Operator.MATCHES and not isinstance(value, str):
-                    yield f"{place} is no text that could match {bound!r}"
-        case Not():
-            yield from _unreadable(condition.condition, task)
-        case _:
-            for one in condition.conditions:
-                yield from _unreadable(one, task)
 
 
 def _bound_text(operator: Operator, bound: JsonValue) -> str:

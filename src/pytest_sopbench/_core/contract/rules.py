@@ -34,7 +34,15 @@ from enum import StrEnum
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 
-from .conditions import Condition, describe, satisfied, unreadable
+from .conditions import (
+    CHOOSY,
+    Comparison,
+    Condition,
+    comparisons,
+    describe,
+    satisfied,
+    unreadable,
+)
 from .demands import Demand, DemandKind, Forbids
 from .equal_values import Known
 from .ruling import RuleState, not_exercised
@@ -142,6 +150,13 @@ def unreadable_rules(contract: Contract, task: Task) -> tuple[str, ...]:
         if rule.when is not None
         for problem in unreadable(rule.when, task)
     )
+
+
+def choosy_comparisons(contract: Contract) -> Sequence[Comparison]:
+    """Return the comparisons in conditions of rules that cannot read every value."""
+    conditions = (rule.when for rule in contract.rules if rule.when is not None)
+    found = (one for condition in conditions for one in comparisons(condition))
+    return [one for one in found if any(operator in CHOOSY for operator, _ in one.bounds)]
 
 
 def _demands_silence(contract: Contract, results: Sequence[RuleResult]) -> bool:

@@ -74,13 +74,13 @@ def _member(data: object, step: int, place: int, size: int) -> Call:
 
 
 def _call(data: object, step: int, overlaps: int = 0) -> Call:
-    fields = _fields(data)
-    if set(fields) != _KEYS:
+    if not isinstance(data, dict) or cast("dict[str, object]", data).keys() != _KEYS:
         _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
-    if not isinstance(fields["name"], str) or not isinstance(fields["arguments"], dict):
+    fields = cast("dict[str, Any]", data)
+    name, arguments = fields["name"], fields["arguments"]
+    if not isinstance(name, str) or not isinstance(arguments, dict):
         _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
-    arguments = cast("JsonValue", fields["arguments"])
-    return Call(name=fields["name"], arguments=arguments, overlaps=overlaps)
+    return Call(name=name, arguments=cast("JsonValue", arguments), overlaps=overlaps)
 
 
 def _fields(data: object) -> dict[str, Any]:

@@ -1,17 +1,21 @@
-"""`--sop-list`: the domains that can be found, instead of a test run."""
+"""`--sop-list`: the domains that can be found, instead of a test run.
+
+Only what names domains is read, and only what loads them is imported: other options have no part
+in a list, and reading them would take longer than all the domains that come with the package.
+"""
 
 from __future__ import annotations
 
+import gc
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.settings.options import read_options
+from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
-from pytest_sopbench._loading.finding.catalogue import load_catalogue
-from pytest_sopbench._reports.notices.domains import listing_lines
 from pytest_sopbench.errors import SopbenchError
 
 
@@ -21,14 +25,52 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
     Raises:
         pytest.UsageError: a value means no domain, or one that it names cannot be used.
     """
-    check_rootdir(config)
-    sop = SopSession(config, read_options(config))
     try:
-        domains, broken = load_catalogue(sop.options.domains, sop.where)
-    except SopbenchError as error:
-        raise pytest.UsageError(str(error)) from None
+        with _without_collector():
+            return _print_domains(config)
+    except (SopbenchError, pytest.UsageError) as error:
+        # Without secrets to mask, nothing else sees what is printed of it.
+        raise pytest.UsageError(harmless(str(error))) from None
+
+
+def _print_domains(config: pytest.Config) -> pytest.ExitCode:
+    # Here, since most of the garbage that is searched for in vain comes with these.
+    from pytest_sopbench._hooks.settings.asked_domains import read_asked_domains
+    from pytest_sopbench._hooks.settings.folders import domain_paths
+    from pytest_sopbench._loading.finding.catalogue import load_catalogue
+    from pytest_sopbench._loading.finding.search_paths import SearchPaths
+    from pytest_sopbench._reports.notices.domains import listing_lines
+
+    check_rootdir(config)
+    _read_secrets(config)
+    asked = read_asked_domains(config).every
+    where = SearchPaths(
+        rootdir=config.rootpath,
+        invocation_dir=config.invocation_params.dir,
+        sop_paths=domain_paths(config),
+    )
+    domains, broken = load_catalogue(asked, where)
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
     for line in listing_lines(domains, broken=broken, verbosity=config.option.verbose):
         sys.stdout.write(f"{harmless(line)}\n")
-    asked_for_broken = bool(broken and sop.options.domains)
-    return pytest.ExitCode.USAGE_ERROR if asked_for_broken else pytest.ExitCode.OK
+    return pytest.ExitCode.USAGE_ERROR if broken and asked else pytest.ExitCode.OK
+
+
+@contextmanager
+def _without_collector() -> Generator[None, None, None]:
+    """Search for no garbage meanwhile; rows and models are none, and there are many of them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _read_secrets(config: pytest.Config) -> None:
+    """Read what is masked in errors, where anything is."""
+    if ini_values(config, "sop_redact") or config.getoption("sop_agent_arg"):
+        from pytest_sopbench._hooks.settings.hidden import read_hidden
+
+        read_hidden(config)

@@ -15,17 +15,15 @@ from pytest_sopbench._core.gates.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
-from pytest_sopbench._loading.load import DATA_FILES
-from pytest_sopbench._loading.metadata.read import is_domain_folder
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import ReportTarget, Resume, Sample, Shard
 
-from .folders import domain_paths, typed_domain_folders
+from .asked_domains import read_asked_domains
+from .folders import domain_paths
 from .hidden import Hidden, read_hidden
 from .ini import ini_value, ini_values, one_word
-from .node_ids import read_task_id
 from .strictness import types_gate
 
 _T = TypeVar("_T")
@@ -111,11 +109,7 @@ def read_options(config: pytest.Config) -> Options:
     """
     # First of all: what is said of the others must be masked, too.
     hidden = read_hidden(config)
-    domains, named = _words(config, "sop_domain"), _named(config)
-    typed_domains = _is_typed(config, "--sop-domain")
-    if not typed_domains:
-        folders = (str(folder) for folder in typed_domain_folders(config))
-        named = tuple(dict.fromkeys((*named, *folders)))
+    asked = read_asked_domains(config)
     with refusing("--sop-agent-arg"):
         agent_args = readers.read_agent_args(_words(config, "sop_agent_arg"))
     with refusing("--sop-budget"):
@@ -125,9 +119,9 @@ def read_options(config: pytest.Config) -> Options:
     with refusing("sop_snapshot_rules", ": "):
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(
-        domains=tuple(dict.fromkeys((*domains, *named))),
-        typed_domains=typed_domains,
-        named=named,
+        domains=asked.every,
+        typed_domains=asked.typed,
+        named=asked.named,
         agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
         approver=_required(config, "sop_approver", readers.read_approver),
         agent_args=agent_args,
@@ -232,26 +226,6 @@ def _resume(config: pytest.Config) -> Resume | None:
             msg = f"{name}: say with --sop-resume=NAME which session to resume"
             raise pytest.UsageError(msg)
     return None
-
-
-def _is_typed(config: pytest.Config, option: str) -> bool:
-    words = map(str, config.invocation_params.args)
-    return any(word == option or word.startswith(f"{option}=") for word in words)
-
-
-def _named(config: pytest.Config) -> tuple[str, ...]:
-    """Return the domains of the ids and data files that stand among pytest's arguments."""
-    here = config.invocation_params.dir
-    named: dict[str, None] = {}
-    for arg in config.args:
-        head = here / arg.split("::")[0]
-        found = None if head.exists() else read_task_id(arg)
-        if found is not None:
-            named[found.domain] = None
-        elif head.name in DATA_FILES and is_domain_folder(head.parent):
-            # An id as it is printed for a domain of the project: its data file and the task.
-            named[f"{head.parent.resolve()}"] = None
-    return tuple(named)
 
 
 def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_sopbench._core.contract.rules import Contract, unreadable_rules
-from pytest_sopbench._core.model.task import Task, ToolSpec
+from pytest_sopbench._core.contract.conditions import misread
+from pytest_sopbench._core.contract.rules import Contract, choosy_comparisons, unreadable_rules
+from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._loading.domain.expected_calls import FILE_NAME, read_expected_calls
 from pytest_sopbench._loading.domain.layout import Layout
@@ -34,9 +35,7 @@ def domain_contract(
         tools=[spec.name for spec in specs],
         columns=layout,
     )
-    if any(rule.when for rule in contract.rules):
-        for task in tasks:
-            _check_row(contract, task, tasks)
+    _check_rows(contract, tasks)
     return contract
 
 
@@ -54,12 +53,19 @@ def domain_expected_calls(
     return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])
 
 
-def _check_row(contract: Contract, task: Task, tasks: TaskRows) -> None:
-    problems = unreadable_rules(contract, task)
-    if problems:
+def _check_rows(contract: Contract, tasks: TaskRows) -> None:
+    """Refuse the first row that a condition cannot read; no other task is built."""
+    doubtful = [
+        position
+        for comparison in choosy_comparisons(contract)
+        for position, value in tasks.distinct_values(comparison.name)
+        if any(misread(comparison, value))
+    ]
+    if doubtful:
+        task = tasks[min(doubtful)]
         raise RowError(
             tasks.path,
-            problems[0],
+            unreadable_rules(contract, task)[0],
             row=task.line,
             hint="change the cell, the type of its column (key 'types'), or the rule",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_sopbench._core.values.json import JsonValue
@@ -34,6 +34,8 @@ class Records:
 
     tables: tuple[RecordTable, ...]
     tasks: TaskRows
+    # Several tools look in one column, and each asks more than once.
+    _read: dict[str, Sequence[Batch]] = field(default_factory=dict[str, "Sequence[Batch]"])
 
     def batches(self, name: str) -> Iterator[Batch]:
         """The records of each task.
@@ -43,7 +45,7 @@ class Records:
         """
         table = next((one for one in self.tables if one.name == name), None)
         if table is None:
-            yield from self._cells(name)
+            yield from self._batches_in(name)
             return
         for group in table.groups.values():
             yield Batch(path=table.path, records=group.records, lines=group.lines)
@@ -53,7 +55,9 @@ class Records:
         for table in self.tables:
             if table.name == name:
                 return table.columns
-        keys = (key for batch in self._cells(name) for record in batch.records for key in record)
+        keys = (
+            key for batch in self._batches_in(name) for record in batch.records for key in record
+        )
         return tuple(dict.fromkeys(keys))
 
     def check(self, name: str, columns: Sequence[str], key: Sequence[str] | None) -> None:
@@ -66,6 +70,11 @@ class Records:
             _check_columns(batch, columns)
             if key is not None:
                 _check_alone(batch, key)
+
+    def _batches_in(self, column: str) -> Sequence[Batch]:
+        if column not in self._read:
+            self._read[column] = tuple(self._cells(column))
+        return self._read[column]
 
     def _cells(self, name: str) -> Iterator[Batch]:
         for position in range(len(self.tasks)):
@@ -106,10 +115,10 @@ def _check_columns(batch: Batch, columns: Sequence[str]) -> None:
 
 
 def _check_alone(batch: Batch, key: Sequence[str]) -> None:
-    seen: dict[str, int] = {}
+    seen: dict[object, int] = {}
     for number, record in enumerate(batch.records):
         values = [record[column] for column in key]
-        first = seen.setdefault(canonical(values), number)
+        first = seen.setdefault(_comparable(values), number)
         if first == number:
             continue
         fits = " and ".join(f"{c} = {shown(v)}" for c, v in zip(key, values, strict=True))
@@ -121,3 +130,9 @@ def _check_alone(batch: Batch, key: Sequence[str]) -> None:
             column=batch.column or (key[-1] if key else None),
             hint=f"the first is {where}; add a key to the tool, or 'many' to serve both",
         )
+
+
+def _comparable(values: Sequence[JsonValue]) -> object:
+    """What is equal for the same values alone; texts, as most keys are, need no one spelling."""
+    are_texts = all(isinstance(value, str) for value in values)
+    return tuple(values) if are_texts else canonical(list(values))

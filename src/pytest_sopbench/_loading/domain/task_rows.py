@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
@@ -118,6 +118,23 @@ class TaskRows(Sequence[Task]):
             RowError: the cell is not of the declared type.
         """
         return self._values(position, (column,))[column]
+
+    def distinct_values(self, column: str) -> Iterator[tuple[int, JsonValue]]:
+        """Yield each value of an input or tool result, with the first position that has it.
+
+        Values that are no text in the file are not told apart, so each of them comes.
+
+        Raises:
+            RowError: a cell is not of the declared type.
+        """
+        place, seen = self._places[column], set[str]()
+        for position, row in enumerate(self._table.rows):
+            cell = row[place]
+            if isinstance(cell, str):
+                if cell in seen:
+                    continue
+                seen.add(cell)
+            yield position, self.value_at(position, column)
 
     def expected_at(self, position: int) -> Mapping[str, JsonValue]:
         """The expected answer as written, without building the task."""

@@ -36,6 +36,8 @@ class ColumnType(StrEnum):
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _LOOSE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*")
 _DIGITS = 300
+# What Python reads as JSON, and may not be able to write again: without any of these it can.
+_DOUBTFUL = re.compile(r"NaN|Infinity|[0-9][eE]|[0-9]{300}|[\\\ud800-\udfff]")
 _INFERRED_BOOLEANS = {"true": True, "false": False}
 _BOOLEANS = _INFERRED_BOOLEANS | {"yes": True, "no": False, "1": True, "0": False}
 
@@ -92,9 +94,11 @@ def parse_literal(text: str) -> JsonValue:
         raise CellError(msg)
     try:
         value: JsonValue = json.loads(text)
+        is_doubtful = _DOUBTFUL.search(text) is not None
     except (ValueError, RecursionError):
-        value = _python_literal(text)
-    if not isinstance(value, list | dict) or is_too_deep(text, value) or not _is_json(value):
+        value, is_doubtful = _python_literal(text), True
+    is_container = isinstance(value, list | dict) and not is_too_deep(text, value)
+    if not is_container or (is_doubtful and not _is_json(value)):
         msg = f"{shown(text)} is neither a list nor an object that JSON can write"
         raise CellError(msg)
     return value

@@ -97,12 +97,7 @@ def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
     """
     kind = LoadingError if line is None else RowError
     try:
-        value: JsonValue = json.loads(
-            text,
-            object_pairs_hook=_object,
-            parse_constant=_constant,
-            parse_float=_float,
-        )
+        value: JsonValue = _DECODER.decode(text)
     except json.JSONDecodeError as fault:
         row = fault.lineno if line is None else line
         hint = _advice(fault) or ("" if line is None else "each line is one JSON object")
@@ -192,6 +187,10 @@ def _float(text: str) -> float:
         msg = f"not readable: the number {text} is too large"
         raise _RefusedError(msg)
     return number
+
+
+# One for all lines, since `json.loads` makes another one at each call.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 
 
 def _has_surrogate(value: JsonValue) -> bool:

@@ -204,6 +204,8 @@ def _read_jsonl(path: Path) -> Table:
 def _cells_of(
     path: Path, line: int, value: Mapping[str, JsonValue], columns: tuple[str, ...]
 ) -> tuple[JsonValue, ...]:
+    if tuple(value) == columns:
+        return tuple(value.values())
     for column in columns:
         if column not in value:
             raise RowError(
