@@ -48,7 +48,6 @@ def lab(pytester: pytest.Pytester) -> Path:
 
 # ---------------------------------------------------------------------- start-up
 
-HEAVY = ("pydantic", "pandas", "jsonschema_rs", "click", "xdist", "tomllib")
 LIGHT = ("", "._settings", "._settings.table", ".endings", ".hookspecs", ".plugin")
 GUARD = ("._hooks", "._hooks.process", "._hooks.process.exit_guard")
 """What guards the process once the configuration tells of SOP tests; it imports pytest alone."""
@@ -58,22 +57,28 @@ LIGHT = {LIGHT!r}
 def test_modules():
     ours = sorted(name for name in sys.modules if name.startswith("pytest_sopbench"))
     assert sorted("pytest_sopbench" + name for name in LIGHT) == ours
-    assert [] == [name for name in {HEAVY!r} if name in sys.modules]
 """
+AT_EXIT = """
+import atexit, pathlib, sys
+def tell():
+    pathlib.Path("modules.txt").write_text("\\n".join(sys.modules))
+atexit.register(tell)
+"""
+"""A conftest that says which modules a session has imported, from its start to its end."""
+
+
+def run_bare(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
+    """Run pytest with no plugin but those of `args`, since they would hide what ours imports."""
+    return pytester.run(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args)
 
 
 def run_alone(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    """Run pytest with no other plugin than ours, whose imports would hide what we import."""
-    return pytester.run(
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "pytest_sopbench.plugin",
-        "-p",
-        "no:cacheprovider",
-        *args,
-    )
+    return run_bare(pytester, "-p", "pytest_sopbench.plugin", *args)
+
+
+def imported(pytester: pytest.Pytester) -> set[str]:
+    """Return what the session before has imported, which the conftest `AT_EXIT` has told."""
+    return set((pytester.path / "modules.txt").read_text().splitlines())
 
 
 @pytest.fixture
@@ -92,6 +97,43 @@ def test_unused_it_imports_next_to_nothing(pytester: pytest.Pytester) -> None:
     result = run_alone(pytester, "test_unit.py")
 
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.usefixtures("alone")
+def test_unused_it_brings_no_module_that_bare_pytest_has_not(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(AT_EXIT)
+    pytester.makepyfile(test_unit="def test_unit(): pass")
+    run_bare(pytester)
+    bare = imported(pytester)
+
+    result = run_alone(pytester)
+
+    result.assert_outcomes(passed=1)
+    assert {f"pytest_sopbench{name}" for name in LIGHT} == imported(pytester) - bare
+
+
+@pytest.mark.usefixtures("alone", "lab")
+def test_a_list_of_domains_imports_no_more_than_loads_them(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(AT_EXIT)
+
+    result = run_alone(pytester, "--sop-list")
+
+    assert 0 == result.ret
+    rooms = {name for name in imported(pytester) if name.startswith("pytest_sopbench._")}
+    assert {"_core", "_hooks", "_loading", "_reports", "_settings"} == {
+        name.split(".")[1] for name in rooms
+    }
+    assert set() == rooms & {
+        f"pytest_sopbench.{name}"
+        for name in (
+            "_core.gates",
+            "_core.metrics",
+            "_core.records",
+            "_hooks.activation",
+            "_hooks.session",
+            "_hooks.settings.options",
+        )
+    }
 
 
 @pytest.mark.usefixtures("alone", "lab")
