@@ -80,6 +80,27 @@ def test_a_row_that_a_condition_cannot_read_is_refused(make_domain: MakeDomain) 
     assert 2 == fault.value.row
 
 
+def test_of_rows_that_conditions_cannot_read_the_first_is_named(make_domain: MakeDomain) -> None:
+    rows = "parcel_id,label,weight,route\nP1,3,odd,north\nP2,,5,south\nP3,red,odd,north\n"
+    light = {**LIGHT, "when": {"not": {"input": "label", "at_least": 3}}}
+    heavy = {**LIGHT, "id": "heavy", "when": {"any": [{"result": "weight", "above": 3}]}}
+
+    with pytest.raises(RowError, match="rule 'heavy', when: result weight is 'odd'") as fault:
+        load_domain(make_domain({"data.csv": rows}, contract={"rules": [light, heavy]}))
+
+    assert 2 == fault.value.row
+
+
+def test_a_condition_that_any_value_satisfies_or_not_refuses_no_row(
+    make_domain: MakeDomain,
+) -> None:
+    rule = {**LIGHT, "when": {"input": "label", "in": ["red", 3], "not_equals": 4}}
+
+    domain = load_domain(make_domain(contract={"rules": [rule]}))
+
+    assert domain.contract is not None
+
+
 def test_expected_calls_are_read_by_task(make_domain: MakeDomain) -> None:
     text = f"{line('P1', call('P1'), call('P1'))}\n\n{line('P3')}\n"
 

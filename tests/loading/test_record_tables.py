@@ -351,6 +351,11 @@ def stops(*objects: object) -> dict[str, str | None]:
             id="two-for-one-key",
         ),
         pytest.param(
+            ({"leg": "1", "hub": "Kiel"}, {"leg": "1", "hub": "Bonn"}),
+            "a second record of the same task with leg = '1'",
+            id="two-for-one-text",
+        ),
+        pytest.param(
             ({"leg": 1, "hub": "Kiel"}, "Bonn"),
             "[{'leg': 1, 'hub': 'Kiel'}, 'Bonn'] is not a list of objects, and a tool looks in it",
             id="no-object",
@@ -367,6 +372,15 @@ def test_objects_in_a_cell_that_cannot_be_served_are_named(
         load_domain(folder)
 
     assert (problem, 2, "stops") == (caught.value.problem, caught.value.row, caught.value.column)
+
+
+def test_a_number_and_its_text_are_two_keys(with_legs: MakeDomain) -> None:
+    entry = {"table": "stops", "key": ["leg"], "returns": ["hub"]}
+    files = stops({"leg": "1", "hub": "Kiel"}, {"leg": 1, "hub": "Bonn"})
+
+    domain = load_domain(with_legs(files, tables=None, tools={"get_leg": entry}))
+
+    assert "stops" == domain.lookups["get_leg"].table
 
 
 def test_a_column_of_lists_of_objects_can_be_looked_in(with_legs: MakeDomain) -> None:
