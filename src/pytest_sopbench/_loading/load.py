@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
+from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.output_fields import label_warnings, output_fields
@@ -107,12 +109,14 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
         ),
-        hashes={
-            "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
-            "specs": _specs_hash(specs),
-            "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
-            "data": _data_hash(table, tables),
-        },
+        hashes=ContentHashes(
+            {
+                "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
+                "specs": _specs_hash(specs),
+                "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
+            },
+            data=partial(_data_hash, table, tables),
+        ),
     )
 
 

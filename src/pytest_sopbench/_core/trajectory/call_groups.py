@@ -8,13 +8,15 @@ those after it as well. A group has its calls in the order in which they began, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NoReturn, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 from pytest_sopbench._core.model.trajectory import Call
 from pytest_sopbench._core.values.json import JsonValue
 
 from .overlap import groups
+
+_T = TypeVar("_T")
 
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _KEYS: Final = {"name", "arguments"}
@@ -36,22 +38,28 @@ def group_lines(calls: Sequence[Call]) -> Iterator[str]:
             yield f"]{end}"
 
 
-def read_groups(listed: Sequence[object]) -> tuple[Call, ...]:
+def read_groups(listed: Sequence[object], kind: Callable[..., _T]) -> tuple[_T, ...]:
     """Read a list of calls and groups.
+
+    Args:
+        listed: as JSON gives it.
+        kind: what is made of each, by its `name`, its `arguments` and what it `overlaps`.
 
     Raises:
         ValueError: something else stands in it; the message says which call, and why.
     """
-    calls: list[Call] = []
+    calls: list[_T] = []
     for one in listed:
         step = len(calls) + 1
         if not isinstance(one, list):
-            calls.append(_call(one, step))
+            calls.append(kind(**_call(one, step)))
             continue
         group = cast("list[object]", one)
         if len(group) < 2:  # noqa: PLR2004 - to overlap takes two
             _refuse(f"call {step}: a group has at least two calls")
-        calls += [_member(each, step, place, len(group)) for place, each in enumerate(group, 1)]
+        calls += [
+            kind(**_member(each, step, place, len(group))) for place, each in enumerate(group, 1)
+        ]
     return tuple(calls)
 
 
@@ -62,7 +70,7 @@ def _line(call: Call, following: int, before: int) -> str:
     return _ENCODER.encode(parts)
 
 
-def _member(data: object, step: int, place: int, size: int) -> Call:
+def _member(data: object, step: int, place: int, size: int) -> dict[str, Any]:
     number = step + place - 1
     fields = _fields(data)
     if "ends_before" not in fields:
@@ -73,14 +81,14 @@ def _member(data: object, step: int, place: int, size: int) -> Call:
     return _call(fields, number, overlaps=end - place - 1)
 
 
-def _call(data: object, step: int, overlaps: int = 0) -> Call:
+def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
     if not isinstance(data, dict) or cast("dict[str, object]", data).keys() != _KEYS:
         _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
     fields = cast("dict[str, Any]", data)
     name, arguments = fields["name"], fields["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, dict):
         _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
-    return Call(name=name, arguments=cast("JsonValue", arguments), overlaps=overlaps)
+    return {"name": name, "arguments": arguments, "overlaps": overlaps}
 
 
 def _fields(data: object) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def _listed(label: str, trajectory: Trajectory, indent: str) -> list[str]:
 def _read_calls(calls: object) -> tuple[Call, ...]:
     if not isinstance(calls, list):
         _refuse("the calls of a trajectory must be a list")
-    return read_groups(cast("list[object]", calls))
+    return read_groups(cast("list[object]", calls), Call)
 
 
 def _refuse(why: str) -> NoReturn:

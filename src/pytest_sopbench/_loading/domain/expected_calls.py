@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn, cast
+from typing import NoReturn
 
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.call_groups import read_groups
@@ -68,7 +68,7 @@ class _Line:
 
     def calls(self, calls: Sequence[JsonValue], tools: Collection[str]) -> Iterator[ExpectedCall]:
         try:
-            read = read_groups(calls)
+            read = read_groups(calls, ExpectedCall)
         except ValueError as fault:
             self.refuse(str(fault), f"write {LINE}")
         for step, call in enumerate(read, start=1):
@@ -76,8 +76,7 @@ class _Line:
                 self.refuse(
                     f"call {step}: no tool is called {call.name!r}", _meant(call.name, tools)
                 )
-            arguments = cast("Mapping[str, JsonValue]", call.arguments)
-            yield ExpectedCall(name=call.name, arguments=arguments, overlaps=call.overlaps)
+            yield call
 
 
 def _meant(name: str, names: Collection[str]) -> str:

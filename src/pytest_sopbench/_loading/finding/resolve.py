@@ -23,6 +23,7 @@ from .search_paths import (
     candidates,
     domains_in,
     found,
+    found_candidate,
     project_candidates,
 )
 
@@ -68,7 +69,7 @@ def known_domains(where: SearchPaths) -> tuple[FoundDomain, ...]:
     broken: list[FoundDomain] = []
     for candidate in candidates(where):
         try:
-            one = found(candidate.located(), candidate.origin, where, task=None)
+            one = found_candidate(candidate, where)
         except LoadingError as fault:
             broken.append(
                 FoundDomain(
@@ -135,7 +136,7 @@ def _at_path(value: str, where: SearchPaths) -> FoundDomain:
     if folder.is_file() and folder.name in _FILES:
         folder = folder.parent
     if is_domain_folder(folder):
-        return found(folder, Origin.PATH, where, task=None)
+        return found(folder, Origin.PATH, where)
     if not folder.exists():
         near = nearest(folder.name, (child.name for child in domains_in(folder.parent)))
         hint = f"did you mean {str(folder.parent / near)!r}?" if near else ""
@@ -157,7 +158,7 @@ def _many(
 ) -> Iterable[FoundDomain]:
     if not places:
         raise DomainNotFoundError(name, "there is no such domain", hint=hint)
-    every = [found(place.located(), place.origin, where, task=None) for place in places]
+    every = [found_candidate(place, where) for place in places]
     return sorted(every, key=lambda one: (one.name, one.folder))
 
 
@@ -185,7 +186,7 @@ def _named(name: str, where: SearchPaths) -> FoundDomain:
     matching = [place for place in every if name in place.names]
     by_folder = {
         one.folder.resolve(): one
-        for one in (found(p.located(), p.origin, where, task=None) for p in reversed(matching))
+        for one in (found_candidate(place, where) for place in reversed(matching))
     }
     if len(by_folder) > 1:
         places = "\n".join(f"  {one.folder} ({one.origin.value})" for one in by_folder.values())

@@ -85,15 +85,27 @@ class Candidate:
         return _entry_folder(self.entry_point)
 
 
-def found(folder: Path, origin: Origin, where: SearchPaths, *, task: str | None) -> FoundDomain:
+def found(
+    folder: Path, origin: Origin, where: SearchPaths, *, name: str | None = None
+) -> FoundDomain:
     """A domain folder with its name, and with the answer to whether its code may run."""
     return FoundDomain(
-        name=metadata_name(folder) or folder.name,
+        name=name or metadata_name(folder) or folder.name,
         folder=folder,
         origin=origin,
         trusted=_trusted(folder, origin, where),
-        task=task,
     )
+
+
+def found_candidate(candidate: Candidate, where: SearchPaths) -> FoundDomain:
+    """The domain of a place that may hold one.
+
+    Raises:
+        LoadingError: the package that brings the domain does not lead to a domain folder.
+    """
+    # The last name of a folder is the one in its metadata, which has been read for it.
+    name = None if candidate.folder is None else candidate.names[-1]
+    return found(candidate.located(), candidate.origin, where, name=name)
 
 
 def metadata_name(folder: Path) -> str:
