@@ -75,16 +75,17 @@ def _member(data: object, step: int, place: int, size: int) -> dict[str, Any]:
     fields = _fields(data)
     if "ends_before" not in fields:
         return _call(data, number, overlaps=size - place)
-    end = fields.pop("ends_before")
+    end = fields["ends_before"]
     if not isinstance(end, int) or isinstance(end, bool) or not place < end <= size:
         _refuse(f"call {number}: 'ends_before' must be the place of a later call of its group")
-    return _call(fields, number, overlaps=end - place - 1)
+    others = {key: value for key, value in fields.items() if key != "ends_before"}
+    return _call(others, number, overlaps=end - place - 1)
 
 
 def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
-    if not isinstance(data, dict) or cast("dict[str, object]", data).keys() != _KEYS:
+    fields = _fields(data)
+    if fields.keys() != _KEYS:
         _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
-    fields = cast("dict[str, Any]", data)
     name, arguments = fields["name"], fields["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, dict):
         _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
@@ -92,7 +93,7 @@ def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
 
 
 def _fields(data: object) -> dict[str, Any]:
-    return dict(cast("dict[str, Any]", data)) if isinstance(data, dict) else {}
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
 
 
 def _short(data: object) -> str:
