@@ -127,7 +127,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
-        register(Workers(sop, ledger.learn), "sop-workers")
+        register(Workers(sop, ledger.learn, ledger.open_file), "sop-workers")
         register(ledger.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)

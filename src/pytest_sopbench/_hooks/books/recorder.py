@@ -129,6 +129,11 @@ class Ledger:
         self.resumption.check_plan()
         self._enter_early_crashes()
 
+    def open_file(self) -> None:
+        """Open the saved session where runs are planned, before the first of them can end."""
+        if self._sop.makes_runs and self.has_runs:
+            self.saving.begin()
+
     def tell_again(self, told: Callable[[RunRecord], None]) -> None:
         """Have something called for each run that was made although it had been made before."""
         self._tell_again = told

@@ -56,6 +56,8 @@ class Saving:
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
+        # In any case: what may be taken over is made again nevertheless where its log is not whole.
+        self.begin()
         if not self._resumption.takes(key):
             self.add(start_to_line(key))
 
@@ -106,8 +108,9 @@ class Saving:
             self.log_problems = (why_unkept(self.path, error),)
 
     def begin(self) -> None:
-        """Open the file of a session that has no runs to write into it."""
-        self._open()
+        """Open the file, also where there is no run to write into it so far."""
+        if not self.problems:
+            self._open()
 
     def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
         """Put the lines into the order of the plan, and close the file."""

@@ -17,6 +17,7 @@ import pytest
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._hooks.code.agent_params import agent_fixture, agent_of, callspecs
 from pytest_sopbench._hooks.code.agents import overriding_fixture
+from pytest_sopbench._hooks.runs.journals import leave_plan
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.partial import is_narrowed
@@ -227,3 +228,4 @@ class Collection:
             part = plan.builtin if item.stash.get(BUILTIN, False) else plan.tests
             part.keys[item.nodeid] = ref.key
             self._runs.expect(ref.key)
+        leave_plan(self._sop)

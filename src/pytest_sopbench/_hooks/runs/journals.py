@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
 from pytest_sopbench._sessions.journal.journal import (
     FinishedRun,
@@ -24,6 +26,8 @@ from pytest_sopbench.errors import SessionFileError
 
 JOURNALS: Final = "sop_journals"
 """What a worker on the same machine is told: the folder of the journals."""
+
+_PLAN: Final = "plan.json"
 
 _JOURNALS = pytest.StashKey["Journals"]()
 
@@ -85,3 +89,27 @@ def begun_in_journals(sop: SopSession) -> int:
         # What is wrong with them is told at the end.
         return 0
     return len(found.finished) + len(found.unfinished)
+
+
+def leave_plan(sop: SopSession) -> None:
+    """Write what the user's tests ask for where the controller looks before it hands one out.
+
+    With its reports a worker sends the same, but runs may have ended before the first of these.
+    """
+    given: dict[str, Any] = getattr(sop.config, "workerinput", {})
+    path = Path(given.get(JOURNALS, "")) / _PLAN
+    # All workers have the same one.
+    if JOURNALS not in given or not sop.plan.tests.keys or path.exists():
+        return
+    # A disk that refuses takes no journal either, so no run is lost by that.
+    with contextlib.suppress(OSError), replace_file(path) as file:
+        file.write(sop.plan.to_json().encode("ascii"))
+
+
+def left_plan(sop: SopSession) -> str:
+    """Return what a worker on this machine has left; empty where none did."""
+    journals = journals_of(sop)
+    try:
+        return (journals.folder / _PLAN).read_text("ascii") if journals.begun else ""
+    except OSError:
+        return ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from pytest_sopbench._hooks.items.transport import PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import check_any_came_up, check_came_up, has_workers
 from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
@@ -21,9 +21,12 @@ RESTARTS = 10_000
 class Workers:
     """The hooks of xdist in its controller."""
 
-    def __init__(self, sop: SopSession, learn: Callable[[str, Any], None]) -> None:
+    def __init__(
+        self, sop: SopSession, learn: Callable[[str, Any], None], open_file: Callable[[], None]
+    ) -> None:
         self._sop = sop
         self._learn = learn
+        self._open_file = open_file
         self._free: list[int] | None = None
         self._came_up: set[str] = set()
         self._lost = 0
@@ -45,9 +48,19 @@ class Workers:
             journals.begin()
             node.workerinput[JOURNALS] = str(journals.folder)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+    @pytest.hookimpl(optionalhook=True, wrapper=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> Generator[None, object, object]:
+        """Have the saved session opened before xdist hands out the first test.
+
+        A worker ends runs, and writes them down, before its first message of them is read here.
+        """
         self._came_up.add(node.gateway.id)
+        if plan := left_plan(self._sop):
+            self._learn(plan, node)
+        # Whoever refuses the plan does so here; then nothing may be written.
+        result = yield
+        self._open_file()
+        return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
