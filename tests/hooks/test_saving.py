@@ -415,7 +415,7 @@ def test_two_domains_are_saved_in_one_session(
     assert 9 == saved().summary["total"]["pooled"]["runs"]
 
 
-@pytest.mark.parametrize("name", ["os.replace", "os.fsync", "os.write"])
+@pytest.mark.parametrize("name", ["os.fsync", "os.link"])
 def test_a_function_that_an_agent_has_replaced_is_told_in_one_line(
     pytester: pytest.Pytester, name: str
 ) -> None:

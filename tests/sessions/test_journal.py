@@ -14,6 +14,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.file import writer
 from pytest_sopbench._sessions.journal.journal import (
     Journal,
     ReadJournal,
@@ -260,7 +261,7 @@ def test_a_disk_that_takes_a_part_at_a_time_gets_all_of_it(
 ) -> None:
     write = os.write
     journal = opened(path)
-    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    monkeypatch.setattr(writer, "_write", lambda fd, data: write(fd, data[:7]))
 
     journal.start(key("T_1"))
     end(journal, "T_1")
@@ -284,7 +285,7 @@ def test_what_a_full_disk_has_torn_spoils_nothing_behind_it(
     journal = opened(path)
     end(journal, "T_1")
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", full)
+        patch.setattr(writer, "_write", full)
         with pytest.raises(SessionFileError, match="No space left"):
             end(journal, "T_2")
     end(journal, "T_3")

@@ -24,6 +24,7 @@ from pytest_sopbench._hooks.printing.junit import JunitMisses
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
+from pytest_sopbench._hooks.process.breakage import breakage_of
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
@@ -61,6 +62,7 @@ def activate(config: pytest.Config) -> SopSession:
     register(Collection(sop, runs), "sop-collection")
     register(Transport(sop, runs), "sop-transport")
     register(Giving(), "sop-giving")
+    register(breakage_of(config, sop.broken, sop.options.redaction.text), "sop-breakage")
     is_worker = hasattr(config, "workerinput")
     # xdist makes its controller after us; the options tell it apart before.
     is_controller = has_workers(config) and not is_worker

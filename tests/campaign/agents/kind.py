@@ -18,7 +18,9 @@ class Harm(Enum):
     LASTS = "lasts"
     """What it changes in its process stays: the session may fail as a whole, if it says so."""
     BREAKS = "breaks"
-    """It breaks what pytest and Python need themselves: no more than a red session is owed."""
+    """It breaks what pytest and Python need themselves: a red session is owed that says why."""
+    ANYWHERE = "anywhere"
+    """It raises in whatever line of whatever thread: its traceback is that of who was there."""
     KILLS = "kills"
     """Its process ends, and with it what runs there."""
 

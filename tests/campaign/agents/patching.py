@@ -91,12 +91,6 @@ BREAKING: dict[str, str] = {
         "for p in glob.glob('.sop/sessions/*.jsonl'):\n    os.remove(p)\n    os.mkdir(p)\n"
         "return WRONG"
     ),
-    "raises in all threads": (
-        "import ctypes, threading\nfor t in threading.enumerate():\n"
-        "    ident, kind = ctypes.c_ulong(t.ident), ctypes.py_object(ValueError)\n"
-        "    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, kind)\n"
-        "return WRONG"
-    ),
     "closes the shared loop": (
         "import asyncio\nasync def f():\n    loop = asyncio.get_running_loop()\n"
         "    loop.stop()\n    loop.call_soon(loop.close)\n    return WRONG\nreturn f()"
@@ -116,6 +110,16 @@ BREAKING: dict[str, str] = {
     "keeps the import lock": ("import _imp\n_imp.acquire_lock()\nreturn WRONG"),
 }
 """What breaks more than one run for good."""
+
+ANYWHERE: dict[str, str] = {
+    "raises in all threads": (
+        "import ctypes, threading\nfor t in threading.enumerate():\n"
+        "    ident, kind = ctypes.c_ulong(t.ident), ctypes.py_object(ValueError)\n"
+        "    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, kind)\n"
+        "return WRONG"
+    ),
+}
+"""What raises in code of others, whatever that is just doing."""
 
 LASTING: dict[str, str] = {
     "closes descriptor 0": "import os\nos.close(0)\nreturn WRONG",
@@ -220,5 +224,6 @@ KINDS: list[Kind] = [
         for name in names
     ),
     *kinds(BREAKING, Harm.BREAKS),
+    *kinds(ANYWHERE, Harm.ANYWHERE),
     *kinds(LASTING, Harm.LASTS),
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -47,6 +48,13 @@ def agent(inputs, tools):
 
 GATE = "--sop-gate=tsr=1"
 
+REASON = re.compile(
+    r"^gate   |^sop: |^not saved: |^ERROR: | was replaced by .* which does not work"
+    r"| was closed at |^Fatal Python error: |^MemoryError|^worker 'gw\d' crashed|^E  ",
+    re.MULTILINE,
+)
+"""How a line begins that says why a session failed, of us or of who met the fault first."""
+
 SHOWN = 5
 """Failures of one session that are told."""
 
@@ -86,10 +94,8 @@ def _failures(
         yield "a hang"
     if ended.status == 0:
         yield "the session ends with 0"
-    found = traceback_of_ours(ended.text)
-    # What pytest itself needs is broken by some: whoever meets it first shows it.
-    if found is not None and not any(kind.harm is Harm.BREAKS for kind in culprits.values()):
-        yield found
+    harms = {kind.harm for kind in culprits.values()}
+    yield from _of_text(ended.text, harms)
     saved = sessions(folder)
     entries = lines(saved[-1]) if saved and saved[-1].is_file() else []
     runs = {one["task"]: one["outcome"] for one in entries if one.get("type") == "run"}
@@ -104,6 +110,15 @@ def _failures(
     untried = [kind.name for task, kind in culprits.items() if task not in runs]
     if untried and len(culprits) > 1:
         yield f"it ended before these were tried: {untried}"
+
+
+def _of_text(text: str, harms: Collection[Harm]) -> Iterator[str]:
+    """Say what the session lacks, or shows too much of, whatever became of its runs."""
+    if Harm.BREAKS in harms and REASON.search(text) is None:
+        yield "no line says why the session failed"
+    found = traceback_of_ours(text)
+    if found is not None and Harm.ANYWHERE not in harms:
+        yield found
 
 
 def _of_outcomes(

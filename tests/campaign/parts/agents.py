@@ -29,8 +29,15 @@ ROOMS = (raising, returning, objects, meddling, awaiting, hanging, patching, dea
 KINDS: dict[str, Kind] = {kind.name: kind for room in ROOMS for kind in room.KINDS}
 BY_NAME: dict[str, Mode] = {mode.name: mode for mode in MODES}
 
-TOGETHER = {Harm.NONE: 20, Harm.HANGS: 5, Harm.LASTS: 4, Harm.BREAKS: 1, Harm.KILLS: 1}
-"""Culprits of one session."""
+TOGETHER = {
+    Harm.NONE: 20,
+    Harm.HANGS: 5,
+    Harm.LASTS: 4,
+    Harm.BREAKS: 1,
+    Harm.ANYWHERE: 1,
+    Harm.KILLS: 1,
+}
+"""Culprits of one session; of those that do other harm, one."""
 
 HARMS = list(Harm)
 
@@ -63,7 +70,7 @@ def together(chosen: Sequence[Case]) -> Iterator[Batch]:
 
     for (place, mode_name), group in groupby(sorted(chosen, key=room), key=room):
         mode, harm = BY_NAME[mode_name], HARMS[place]
-        size = DEADLY_TOGETHER if harm is Harm.KILLS and mode.workers else TOGETHER[harm]
+        size = DEADLY_TOGETHER if harm is Harm.KILLS and mode.workers else TOGETHER.get(harm, 1)
         members = list(group)
         for start in range(0, len(members), size):
             some = tuple(members[start : start + size])

@@ -20,8 +20,8 @@ from pytest_sopbench._core.verdict import Verdict
 from .redaction import Redaction
 from .rule_line import rule_to_json
 
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
+# Taken at import: an agent may put others into their place, also into those that JSON calls.
+_encode, _loads = json.JSONEncoder(allow_nan=False).encode, json.loads
 
 SCHEMA = 1
 """Counts up when a reader of before could misread what is written."""
@@ -33,16 +33,13 @@ def event_log(
     key: RunKey, rules: Rules, trace: Trace, verdict: Verdict, redaction: Redaction
 ) -> str:
     """Return the log of one run; ASCII, one JSON object on each line."""
-    lines = (
-        _dumps(event, ensure_ascii=True, allow_nan=False)
-        for event in _events(key, rules, trace, verdict, redaction)
-    )
+    lines = (_encode(event) for event in _events(key, rules, trace, verdict, redaction))
     return "".join(f"{line}\n" for line in lines)
 
 
 def key_of_log(log: str) -> RunKey:
     """Read back which run a log is of."""
-    first = json.loads(log.partition("\n")[0])
+    first = _loads(log.partition("\n")[0])
     return RunKey(first["domain"], first["task"], first["trial"], first["agent"])
 
 

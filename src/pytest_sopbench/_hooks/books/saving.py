@@ -20,7 +20,7 @@ from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.options import FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.last_time import has_summary
@@ -269,6 +269,7 @@ def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
         # Also of a session without gates, and of a shard: gates may be asked of the file later.
         NOT_EVALUATED: taken_away(sop),
         "compare": baseline,
+        BROKEN: [*sop.broken],
         **sop.recorded,
     }
     return {name: value for name, value in said.items() if value}

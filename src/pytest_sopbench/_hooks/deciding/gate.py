@@ -134,7 +134,7 @@ class Gate:
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
         unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
-        return (*self.baseline.remarks, *unsaid)
+        return (*self.baseline.remarks, *unsaid, *self._sop.broken)
 
     @property
     def is_mute(self) -> bool:
@@ -184,6 +184,7 @@ class Gate:
         self.is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
+            self._failed += len(self._sop.broken)
             self._sop.failures = self._failed
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed) + self.is_mute

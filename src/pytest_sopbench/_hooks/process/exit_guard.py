@@ -37,6 +37,9 @@ REPLACED = (
 EXECS = ("execv", "execve")
 """All others call these."""
 
+# Taken at import: an agent may put others into their place.
+_getpid, _write = os.getpid, os.write
+
 SYSTEM = (os, sys.modules.get(os.name))
 """Where the functions of the system come from."""
 
@@ -58,7 +61,7 @@ class ExitGuard:
         self._config = config
         self._status = status
         self._leave = leave
-        self._process = os.getpid()
+        self._process = _getpid()
         self._early = TOO_EARLY
         self._undo: list[Callable[[], None]] = []
 
@@ -93,7 +96,7 @@ class ExitGuard:
 
     def _exit_in_place_of(self, leave: Callable[[Any], NoReturn]) -> Callable[[Any], NoReturn]:
         def _exit(status: Any) -> NoReturn:
-            if os.getpid() != self._process:
+            if _getpid() != self._process:
                 leave(status)
             own = self._status()
             # The system keeps the last eight bits: 256 is 0 as well.
@@ -114,11 +117,11 @@ class ExitGuard:
         if own is None and capture is not None:
             capture.suspend_global_capture(in_=True)
         text = self._early if own is None else AT_THE_END.format(own)
-        os.write(2, text.encode())
+        _write(2, text.encode())
 
     def _refusal_in_place_of(self, original: Callable[..., object]) -> Callable[..., object]:
         def refuse(*arguments: Any, **named: Any) -> object:
-            if os.getpid() != self._process:
+            if _getpid() != self._process:
                 return original(*arguments, **named)
             raise PermissionError(REPLACED)
 

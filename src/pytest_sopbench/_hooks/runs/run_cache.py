@@ -16,6 +16,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._hooks.code.agents import Agents
 from pytest_sopbench._hooks.code.importing import bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
+from pytest_sopbench._hooks.process.breakage import BREAKAGE
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
@@ -167,7 +168,8 @@ class Runs:
 
     def _make(self, ask: Ask, item: pytest.Item) -> _Made:
         asked = perf_counter()
-        done = self.flights.make(ask, item)
+        with self._sop.config.stash[BREAKAGE].watching():
+            done = self.flights.make(ask, item)
         item.stash[LEFT] = Left(done, perf_counter() - asked)
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:

@@ -17,7 +17,7 @@ from typing import Any
 from pytest_sopbench._core.model.keys import RunKey
 
 # Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
+_dumps, _loads = json.dumps, json.loads
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Plan:
 
     def add_json(self, text: str) -> dict[str, dict[str, str]]:
         """Take over what a worker sent, and return its `contents`; every worker sends the same."""
-        data: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = _loads(text)
         runs: list[RunKey] = [RunKey(*run) for run in data["runs"]]
         keys: dict[str, int] = data["keys"]
         selected: list[int] = data["selected"]

@@ -126,6 +126,8 @@ class SopSession:
         self.quarantined: frozenset[TaskName] = frozenset()
         # Tests that failed and are no misses; unknown until the session comes to its end.
         self.failures: int | None = None
+        # What code of the project broke in its process, each once.
+        self.broken: dict[str, None] = {}
         # The run whose failure has shown a traceback, by the type and the frames.
         self.tracebacks: dict[tuple[str, ...], RunKey] = {}
         self._active: dict[str, ActiveDomain] = {}

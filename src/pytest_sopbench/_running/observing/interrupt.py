@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+# Taken at import: an agent may put another function into its place.
+_current_thread, _main_thread = threading.current_thread, threading.main_thread
+
 
 class Interrupts:
     """Whether the user has interrupted since the watch began."""
@@ -32,7 +35,7 @@ class Interrupts:
         """Note that SIGINT came, in the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
         # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
+        if _current_thread() is not _main_thread() or not callable(before):
             yield
             return
 
@@ -71,7 +74,7 @@ def standing_watch() -> Generator[None, None, None]:
 @contextmanager
 def watched_interrupts() -> Generator[Interrupts, None, None]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
-    if threading.current_thread() is not threading.main_thread():
+    if _current_thread() is not _main_thread():
         yield Interrupts()
     elif _standing is not None and _standing.is_watching:
         _standing.seen = False
@@ -97,7 +100,7 @@ class Deferral:
     def installed(self) -> Generator[None, None, None]:
         """Take Ctrl-C over, where this is the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(before):
+        if _current_thread() is not _main_thread() or not callable(before):
             yield
             return
         self._before = before

@@ -15,8 +15,8 @@ from pytest_sopbench._sessions.lines.checksum import identity_from
 from .git import GitState
 from .options import SessionOptions, read_session_options
 
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
+# Taken at import: an agent may put others into their place, also into those that JSON calls.
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 SCHEMA = 2
 """Counts up when a reader of before could misread what is written."""
@@ -127,7 +127,7 @@ def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
 def header_to_line(header: SessionHeader) -> str:
     """One line of ASCII JSON without its end, and without its checksum."""
     data = {"type": "header", "schema": header.schema, **asdict(header)}
-    return _dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _encode(data)
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:

@@ -13,6 +13,9 @@ from pytest_sopbench._core.model.keys import RunKey
 
 from .start import MARK
 
+# Taken at import: an agent may put another function into its place.
+_loads: Final = json.loads
+
 CHANGED: Final = "something else has written into it, and runs are gone from it"
 
 _START: Final = MARK.encode()
@@ -77,7 +80,7 @@ def _key_of(line: bytes) -> RunKey | None:
         key = run_key(line)
         if key is not None:
             return key
-        data = json.loads(line)
+        data = _loads(line)
         return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -86,7 +89,7 @@ def _key_of(line: bytes) -> RunKey | None:
 def _text(literal: bytes) -> str:
     """Read a text as JSON writes it; without an escape it stands there as it is."""
     if b"\\" in literal:
-        text: str = json.loads(literal)
+        text: str = _loads(literal)
         return text
     return literal[1:-1].decode("ascii")
 

@@ -22,6 +22,7 @@ SCORING: Final = "scoring"
 NOT_EVALUATED: Final = "not_evaluated"
 FAILURES: Final = "failures"
 COMPARE: Final = "compare"
+BROKEN: Final = "broken"
 SLIM: Final = "slim"
 RECORDED: Final = "resumed"
 ANYWAY: Final = "resumed_anyway"
@@ -39,7 +40,8 @@ class SessionOptions:
     where the session did not come to its end, and where `records_failures` does not hold: older
     sessions did not record it. `quarantined` tasks might fail when it was run, `must_pass` ones
     had to pass, and of `expired` ones the entry was. `resumed` are the sessions that it goes back
-    to, the last one last, and `resumed_anyway` the differences that were accepted then.
+    to, the last one last, and `resumed_anyway` the differences that were accepted then. `broken`
+    says what tests or agents broke in their process, which counts among the failures.
     """
 
     selection: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class SessionOptions:
     expired: tuple[TaskName, ...] = ()
     resumed: tuple[JsonValue, ...] = ()
     resumed_anyway: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     is_slim: bool = False
 
 
@@ -84,6 +87,7 @@ def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
         expired=_names(options, "expired"),
         resumed=_values(options, RECORDED),
         resumed_anyway=_texts(options, ANYWAY),
+        broken=_texts(options, BROKEN),
         is_slim=options.get(SLIM) is True,
     )
 

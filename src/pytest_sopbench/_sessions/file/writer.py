@@ -22,8 +22,9 @@ from .header import SessionHeader, header_to_line
 from .line_places import ordered, places_of
 from .location import make_folder
 
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
+# Taken at import: an agent may put others into their place, also into those that JSON calls.
+_write = os.write
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 SYNC_SECONDS = 1.0
 """How much of a session a power failure may take."""
@@ -170,9 +171,9 @@ def write_whole(descriptor: int, data: bytes) -> None:
     Raises:
         OSError: the disk did not take all of it.
     """
-    written = os.write(descriptor, data)
+    written = _write(descriptor, data)
     while written < len(data):
-        written += os.write(descriptor, data[written:])
+        written += _write(descriptor, data[written:])
 
 
 def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None = None) -> str:
@@ -187,7 +188,7 @@ def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None 
         "domains": {name: summary_to_json(one) for name, one in summaries.items()},
         "total": total_to_json(total_of(summaries)),
     }
-    return _dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _encode(data)
 
 
 @contextlib.contextmanager

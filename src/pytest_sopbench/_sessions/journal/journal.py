@@ -28,8 +28,8 @@ from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
+# Taken at import: an agent may put others into their place, also into those that JSON calls.
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 SUFFIX = ".journals"
 MAIN = "main"
@@ -209,10 +209,12 @@ def read_journals(folder: Path, *, may_be_unsealed: bool = False) -> ReadJournal
     Raises:
         SessionFileError: as `read_journal`.
     """
-    found = [
-        read_journal(path, may_be_unsealed=may_be_unsealed)
-        for path in sorted(folder.glob("*.jsonl"))
-    ]
+    try:
+        paths = sorted(folder.glob("*.jsonl"))
+    except OSError as fault:
+        # Where a process may open no more files, for one.
+        raise _refused(folder, fault) from fault
+    found = [read_journal(path, may_be_unsealed=may_be_unsealed) for path in paths]
     finished = {key: run for one in found for key, run in one.finished.items()}
     begun = dict.fromkeys(key for one in found for key in one.unfinished)
     return ReadJournal(
@@ -224,7 +226,7 @@ def read_journals(folder: Path, *, may_be_unsealed: bool = False) -> ReadJournal
 
 def _part(kind: str, key: RunKey, value: object) -> bytes:
     data = {"type": kind, **key._asdict(), kind: value}
-    return sealed(_dumps(data, ensure_ascii=True, separators=(",", ":")))
+    return sealed(_encode(data))
 
 
 def _skipped(path: Path, damaged: Sequence[int]) -> str:

@@ -183,6 +183,7 @@ def _judged(
     if content.cut:
         problems.append(f"{path}, line {content.cut}: cut short, and left out")
     problems += damage_lines(path, content.damaged)
+    problems += [f"{path}: while it ran, {one}" for one in header.asked.broken]
     # That lines are damaged, each of them has said.
     problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
     problems += [

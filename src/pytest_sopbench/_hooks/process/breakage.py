@@ -1,0 +1,129 @@
+"""What code of a project breaks in its process, which pytest needs: mended, told, and no pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._running.observing.broken_functions import (
+    INDISPENSABLE,
+    Mending,
+    seen_now,
+)
+from pytest_sopbench._running.observing.kept_open import KeptOpen
+
+SENT: Final = "sop_broken"
+"""In the output of a worker: what was broken in its process."""
+
+_MOST: Final = 20
+"""Notes that are kept; an agent may close a stream in each of its runs."""
+
+BREAKAGE = pytest.StashKey["Breakage"]()
+
+
+class Breakage:
+    """Mends what is broken where no test can have meant it, and keeps a note of each.
+
+    Args:
+        config: of the session.
+        notes: where each note is kept, once.
+        mask: takes secrets out of a note.
+    """
+
+    def __init__(
+        self, config: pytest.Config, notes: dict[str, None], mask: Callable[[str], str]
+    ) -> None:
+        self._config = config
+        self._notes = notes
+        self._mask = mask
+        self._mending = Mending()
+        self._open = KeptOpen(self._note)
+
+    @contextmanager
+    def watching(self) -> Generator[None]:
+        """Put back what does not work and was replaced in the block, in which a run is made."""
+        before = seen_now()
+        try:
+            yield
+        finally:
+            self.take(self._mending.mend(since=before))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        # Before fixtures of the test, which may mean to replace such functions.
+        self._keep_streams()
+        self.take(self._mending.mend())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        self._keep_streams()
+        self.take(self._mending.mend(names=INDISPENSABLE))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        self.take(self._mending.mend(names=INDISPENSABLE))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        self.take(self._mending.mend(names=INDISPENSABLE))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
+        # A run in flight may have done it since.
+        self.take(self._mending.mend(names=INDISPENSABLE))
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Let whatever was broken fail the session, once the last test has been run."""
+        result = yield
+        self.take(self._mending.mend())
+        session.testsfailed += len(self._notes)
+        return result
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        # Also where the loop was cut short.
+        self.take(self._mending.mend())
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[SENT] = [*self._notes]
+        return (yield)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        for note in getattr(node, "workeroutput", {}).get(SENT, ()):
+            self._note(note)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self) -> None:
+        self._open.let_go()
+
+    def _keep_streams(self) -> None:
+        self._open.keep(stdout=sys.stdout, stderr=sys.stderr)
+        self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+
+    def take(self, notes: Iterable[str]) -> None:
+        """Keep notes of what was mended."""
+        for note in notes:
+            self._note(note)
+
+    def _note(self, note: str) -> None:
+        if len(self._notes) < _MOST:
+            self._notes[harmless(self._mask(note))] = None
+
+
+def breakage_of(
+    config: pytest.Config, notes: dict[str, None], mask: Callable[[str], str]
+) -> Breakage:
+    """Return what looks after the process of a session; see `Breakage`."""
+    breakage = config.stash[BREAKAGE] = Breakage(config, notes, mask)
+    early: Any = config.pluginmanager.get_plugin("sop-end-guard")
+    breakage.take(early.broken if early is not None else ())
+    return breakage

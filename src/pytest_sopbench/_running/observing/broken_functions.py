@@ -1,0 +1,182 @@
+"""Functions of the standard library that code of a project has replaced by what does not work.
+
+pytest, Python and this package need them to the end of a session. What stands in their place and
+works, such as a frozen clock or the wrapper of a tracer, is left alone.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import json
+import os
+import pathlib
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+_NULL: Final = os.devnull
+# Taken at import, since what is looked for here may be one of them.
+_getattr, _repr, _type = getattr, repr, type
+
+Seen: TypeAlias = Mapping[str, object]
+"""What stood in the place of each function at some moment, by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """A function as it was at import, and how to find out whether another does what it does."""
+
+    name: str
+    owner: Any
+    attribute: str
+    works: Callable[[Any], bool]
+    original: Any
+
+    @property
+    def there(self) -> Any:
+        """What stands in its place."""
+        return _getattr(self.owner, self.attribute, None)
+
+
+def _opens(open_file: Any) -> bool:
+    open_file(_NULL, "rb").close()
+    return True
+
+
+def _opens_path(open_path: Any) -> bool:
+    open_path(pathlib.Path(_NULL), "rb").close()
+    return True
+
+
+def _misses(replace: Any) -> bool:
+    """Tell whether a function that takes two paths says that the first one is not there."""
+    try:
+        replace(f"{_NULL}/nothing", f"{_NULL}/nothing")
+    except OSError:
+        return True
+    return False
+
+
+def _writes(write: Any) -> bool:
+    descriptor = os.open(_NULL, os.O_WRONLY)
+    try:
+        return bool(write(descriptor, b"a") == 1)
+    finally:
+        os.close(descriptor)
+
+
+def _locks(make_lock: Any) -> bool:
+    with make_lock():
+        return True
+
+
+def _is_thread(thread: object) -> bool:
+    return isinstance(thread, _Thread)
+
+
+_Thread: Final = threading.Thread
+_PROBES: Final[tuple[tuple[Any, str, Callable[[Any], bool]], ...]] = (
+    (builtins, "__import__", lambda f: f("sys").__name__ == "sys"),
+    (builtins, "repr", lambda f: f(0) == "0"),
+    (builtins, "open", _opens),
+    (json, "JSONEncoder", lambda f: f().encode([0]) == "[0]"),
+    (json, "dumps", lambda f: f([0]) == "[0]"),
+    (json, "loads", lambda f: f("[0]") == [0]),
+    (os, "environ", lambda env: isinstance(env.get("PATH", ""), str)),
+    (os, "getpid", lambda f: isinstance(f(), int)),
+    (os, "write", _writes),
+    (os, "replace", _misses),
+    (pathlib.Path, "exists", lambda f: f(pathlib.Path(_NULL)) is True),
+    (pathlib.Path, "open", _opens_path),
+    (pathlib.Path, "write_text", lambda f: isinstance(f(pathlib.Path(_NULL), "a", "ascii"), int)),
+    (threading, "current_thread", lambda f: _is_thread(f())),
+    (threading, "Lock", _locks),
+    (threading, "Event", lambda f: f().is_set() is False),
+    (threading, "Thread", lambda f: _is_thread(f(target=len))),
+    (queue, "SimpleQueue", lambda f: f().empty() is True),
+    (time, "time", lambda f: isinstance(f(), int | float)),
+    (time, "monotonic", lambda f: isinstance(f(), int | float)),
+    (time, "perf_counter", lambda f: isinstance(f(), int | float)),
+    (time, "sleep", lambda f: f(0) is None),
+    (hashlib, "sha256", lambda f: len(f(b"").digest()) == 32),  # noqa: PLR2004 - its size
+)
+_NEEDED: Final = tuple(
+    _Needed(
+        name=f"{owner.__name__}.{attribute}" if owner is not pathlib.Path else f"Path.{attribute}",
+        owner=owner,
+        attribute=attribute,
+        works=works,
+        original=getattr(owner, attribute),
+    )
+    for owner, attribute, works in _PROBES
+)
+INDISPENSABLE: Final = frozenset({"builtins.__import__", "builtins.repr", "os.environ"})
+"""What pytest needs between any two of its hooks; no test can mean to do without."""
+
+
+def seen_now() -> Seen:
+    """Return what stands in the place of each function."""
+    return {one.name: one.there for one in _NEEDED}
+
+
+class Mending:
+    """Puts functions back whose replacement does not work; each replacement is tried once."""
+
+    def __init__(self) -> None:
+        # The objects themselves, so that none of them gives its identity to another.
+        self._working: list[tuple[str, object]] = []
+
+    def mend(self, *, names: frozenset[str] | None = None, since: Seen | None = None) -> list[str]:
+        """Put back what does not work, and say of each function what was found in its place.
+
+        Args:
+            names: the functions to look at; all where it is left out.
+            since: what was there before; what has not changed since is left alone.
+        """
+        return [*self._mended(names, since)]
+
+    def _mended(self, names: frozenset[str] | None, since: Seen | None) -> Iterator[str]:
+        for one in _NEEDED:
+            there = one.there
+            if there is one.original or (names is not None and one.name not in names):
+                continue
+            if since is not None and since[one.name] is there:
+                continue
+            why = self._fault(one, there)
+            if why:
+                setattr(one.owner, one.attribute, one.original)
+                yield (
+                    f"{one.name} was replaced by {_described(there)}, which does not work"
+                    f" ({why}); it was put back"
+                )
+
+    def _fault(self, one: _Needed, there: object) -> str:
+        if any(name == one.name and known is there for name, known in self._working):
+            return ""
+        try:
+            if one.works(there):
+                self._working.append((one.name, there))
+                return ""
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it may raise anything
+            return _said(error)
+        return "it returns something else"
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return f"{_type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - the class is the project's
+        return _type(error).__name__
+
+
+def _described(there: object) -> str:
+    """Name what stands there, with its place where it has one."""
+    code = _getattr(there, "__code__", None)
+    try:
+        return f"{code.co_name} of {code.co_filename}:{code.co_firstlineno}"  # type: ignore[union-attr] # pyright: ignore[reportOptionalMemberAccess] - what has none is below
+    except Exception:  # noqa: BLE001 - it may be anything
+        return f"an object of type {_type(there).__name__}"

@@ -1,0 +1,50 @@
+"""Standard streams that stay open although somebody closes them.
+
+pytest writes to them, and reads back what was written, to the end of a session: one that is closed
+ends the session in the middle of a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import currentframe
+from typing import Any, TextIO
+
+
+class KeptOpen:
+    """Keeps streams open, and tells who has closed them.
+
+    Args:
+        told: called with a sentence, in whatever thread closed a stream.
+    """
+
+    def __init__(self, told: Callable[[str], None]) -> None:
+        self._told = told
+        self._kept: list[Any] = []
+
+    def keep(self, **streams: TextIO | None) -> None:
+        """Keep these streams open, each of which is given by its name; again changes nothing."""
+        for name, stream in streams.items():
+            if stream is not None and not any(one is stream for one in self._kept):
+                self._keep(name, stream)
+
+    def let_go(self) -> None:
+        """Let the streams be closed again, as pytest itself does at the end."""
+        for stream in self._kept:
+            if "close" in vars(stream):
+                del stream.close
+        self._kept.clear()
+
+    def _keep(self, name: str, stream: Any) -> None:
+        def close() -> None:
+            here = currentframe()
+            there = here.f_back if here is not None else None
+            place = f"{there.f_code.co_filename}:{there.f_lineno}" if there is not None else "once"
+            self._told(f"sys.{name} was closed at {place}; it was kept open")
+
+        try:
+            stream.close = close
+        except (AttributeError, TypeError):
+            # A stream without a __dict__; pytest's and Python's own have one.
+            return
+        self._kept.append(stream)

@@ -1,0 +1,163 @@
+"""Agents, tests and conftests that break what pytest needs in its process.
+
+The session goes on with what was there before, says in one line what was broken, and fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._sessions.reading.reader import read_session
+
+AGENT = """
+import builtins
+import json
+import os
+import sys
+import threading
+import time
+
+from habits import right
+
+seen = 0
+
+
+def broken(*args, **named):
+    raise RuntimeError("mine")
+
+
+def agent(inputs, tools):
+    global seen
+    answer = right(inputs, tools)
+    seen += 1
+    if seen == 3:
+        {breaks}
+    return answer
+"""
+
+RUN = ("--sop-domain=lab", "--agent=meddler:agent", "--sop-fail-under=0.5")
+
+
+@pytest.fixture
+def meddler(pytester: pytest.Pytester, lab: Path) -> Callable[[str], None]:
+    """Write an agent that is right on every task, and breaks something on the third."""
+
+    def write(breaks: str) -> None:
+        pytester.makepyfile(meddler=AGENT.format(breaks=breaks))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "builtins.__import__",
+        "builtins.repr",
+        "json.dumps",
+        "json.loads",
+        "json.JSONEncoder",
+        "os.environ",
+        "os.getpid",
+        "threading.current_thread",
+    ],
+)
+def test_a_function_that_an_agent_breaks_fails_the_session_and_is_named_in_one_line(
+    pytester: pytest.Pytester,
+    meddler: Callable[[str], None],
+    newest: Callable[[], Path | None],
+    name: str,
+) -> None:
+    meddler(f"{name} = broken")
+
+    result = pytester.runpytest_subprocess(*RUN)
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6)
+    said = f"{name} was replaced by broken of *meddler.py:*, which does not work*"
+    result.stdout.fnmatch_lines([f"*{said}"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+    result.stderr.no_fnmatch_line("*Traceback*")
+    path = newest()
+    assert path is not None
+    saved = read_session(path)
+    assert saved.finished
+    assert 6 == len(saved.records)
+    assert any(name in problem for problem in saved.problems)
+    assert 1 == saved.header.asked.failures
+
+
+def test_a_worker_tells_what_was_broken_in_its_process(
+    pytester: pytest.Pytester, meddler: Callable[[str], None]
+) -> None:
+    meddler("time.perf_counter = broken")
+
+    result = pytester.runpytest_subprocess(*RUN, "-n1")
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*time.perf_counter was replaced by broken of *"])
+
+
+@pytest.mark.parametrize("more", [(), ("--sop-timeout=0", "--sop-concurrency=1")])
+def test_an_agent_that_closes_standard_output_fails_the_session_and_is_named_in_one_line(
+    pytester: pytest.Pytester, meddler: Callable[[str], None], more: tuple[str, ...]
+) -> None:
+    meddler("sys.stdout.close(); sys.__stdout__.close()")
+
+    result = pytester.runpytest_subprocess(*RUN, *more)
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*sys.stdout was closed at *meddler.py:*; it was kept open"])
+    result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_a_test_that_closes_standard_output_fails_the_session_and_is_named_in_one_line(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        import pytest
+
+        @pytest.mark.sop(domain="lab")
+        def test_grade(sop_run):
+            sys.stdout.close()
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--agent=habits:right", pytester.path)
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*sys.stdout was closed at *.py:*; it was kept open"])
+    result.stderr.no_fnmatch_line("*Traceback*")
+
+
+def test_a_mock_that_a_conftest_leaves_behind_fails_the_session_and_is_named_in_one_line(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makeconftest(
+        "import json\nfrom unittest.mock import patch\npatch('json.dumps').start()"
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right")
+
+    assert 1 == result.ret
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["*json.dumps was replaced by an object of type MagicMock*"])
+
+
+def test_a_wrapper_that_works_and_a_frozen_clock_change_nothing(
+    pytester: pytest.Pytester, meddler: Callable[[str], None]
+) -> None:
+    meddler("dumps = json.dumps; json.dumps = lambda *a, **k: dumps(*a, **k); time.time = float")
+
+    result = pytester.runpytest_subprocess(*RUN)
+
+    assert 0 == result.ret
+    result.stdout.no_fnmatch_line("*was replaced*")
