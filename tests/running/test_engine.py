@@ -15,6 +15,7 @@ import pytest
 
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._running.queue import queues
 from pytest_sopbench._running.threads import run_threads as workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
@@ -544,3 +545,41 @@ def test_a_value_that_refuses_everything_is_no_fault_of_ours(flights: Any) -> No
         return Hostile()
 
     assert Ending.RAISED is flights.run(agent).ending
+
+
+def test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the memory is used up, any two lines may have an exception between them."""
+    engine = flights.engine(1, timeout=SOON)
+    monkeypatch.setattr(queues, "LOOKS", 2)
+    dispatcher = engine._dispatcher
+    work = dispatcher._work
+
+    def give_up_on_first(worker: Any, flight: Any) -> None:
+        if flight.job.key == "a":
+            raise MemoryError
+        work(worker, flight)
+
+    monkeypatch.setattr(dispatcher._workers, "_work", give_up_on_first)
+    for key in "ab":
+        engine.submit(flights.job(key, lambda: "done"))
+
+    lost, other = engine.wait("a"), engine.wait("b")
+
+    assert Ending.RAISED is lost.ending
+    assert "the thread of the run let go of it" in lost.problem.message
+    assert "done" == text(other)
+
+
+def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = flights.engine(1, timeout=SOON)
+    engine.submit(flights.job("a", lambda: "done"))
+    engine.wait("a")
+    (idle,) = engine._dispatcher._workers._idle
+    idle.dismiss()
+    idle._thread.join(SOON)
+
+    engine.submit(flights.job("b", lambda: "done"))
+
+    assert "done" == text(engine.wait("b"))

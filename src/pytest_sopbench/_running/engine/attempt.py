@@ -95,6 +95,12 @@ def not_started(error: BaseException) -> Trace:
     return Trace(ending=Ending.RAISED, problem=replace(problem, message=message, traceback=""))
 
 
+def let_go() -> Trace:
+    """Tell of a run whose thread ended, or came to the end of its memory, before the run did."""
+    problem = problem_of(MemoryError("the thread of the run let go of it, as for want of memory"))
+    return Trace(ending=Ending.RAISED, problem=problem)
+
+
 def delay_of(flight: Flight[K], made: Attempt, limits: Limits) -> float | None:
     """Return the seconds after which a run is made again; `None` where it has ended."""
     if flight.is_lost:

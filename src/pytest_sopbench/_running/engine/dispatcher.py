@@ -29,7 +29,7 @@ from pytest_sopbench._running.threads.timers import Alarms
 from pytest_sopbench._running.tools.reported import added
 
 from .adaptive import Limit
-from .attempt import Attempt, delay_of, failed_attempt, make_attempt, not_started, told
+from .attempt import Attempt, delay_of, failed_attempt, let_go, make_attempt, not_started
 from .room import Room
 from .time_limit import TimeLimit
 from .time_used import TimeUsed
@@ -38,12 +38,8 @@ from .time_used import TimeUsed
 class Dispatcher(Generic[K]):
     """Makes queued runs, in threads or in the thread of the caller.
 
-    Args:
-        limit: how many runs may be in flight at first.
-        limits: what else bounds a run.
-        clock: seconds; it is the one of all limits.
-        pulse: tells for how long the process stood still.
-        listener: is told of starts and ends.
+    `limit` is how many may be in flight at first, and `limits` what else bounds a run. All time is
+    that of `clock`, less what `pulse` saw the process stand still. `listener` is told of the rest.
     """
 
     def __init__(
@@ -154,6 +150,15 @@ class Dispatcher(Generic[K]):
         with self._lock:
             self._time.seconds = None
 
+    def rescue(self, waited_for: Flight[K]) -> None:
+        """End the runs that their threads have let go of, as for want of memory."""
+        with self._lock:
+            lost = self._register.orphaned(waited_for)
+        for one in lost:
+            one.trace = one.trace or let_go()
+            self._end(one)
+        self._pump()
+
     def standing(self) -> Standing[K]:
         with self._lock:
             return self._register.standing(self._clock(), self._room.count)
@@ -175,7 +180,7 @@ class Dispatcher(Generic[K]):
             self._admit(flight)
             try:
                 self._pulse.start(self._alarms.beside(self._time.look))
-                self._workers.start(flight)
+                flight.worker = self._workers.start(flight)
             except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
                 # There are no more threads: those that there are have to do.
                 register.turn_back(flight)
@@ -263,14 +268,8 @@ class Dispatcher(Generic[K]):
         return delay
 
     def _told(self, flight: Flight[K], trace: Trace, timeout: float | None) -> Trace:
-        return told(
-            flight,
-            trace,
-            timeout=timeout,
-            most=self._limits.retries + 1,
-            kept=self._used.kept(flight),
-            notes=self._used.notes(flight) if self._time.seconds is not None else (),
-        )
+        most, limited = self._limits.retries + 1, self._time.seconds is not None
+        return self._used.told(flight, trace, timeout, most=most, limited=limited)
 
     def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""
@@ -293,7 +292,9 @@ class Dispatcher(Generic[K]):
                 self._listener.ended(flight.job.key, flight.trace)
         except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
             flight.fault = error
-        with self._lock:
-            self._register.ended += flight.attempts > 0
-            self._register.leave(flight)
-        flight.drop()
+        try:
+            with self._lock:
+                self._register.ended += flight.attempts > 0
+                self._register.leave(flight)
+        finally:
+            flight.drop()

@@ -107,6 +107,7 @@ class Engine(Generic[K]):
         if self.direct:
             self._dispatcher.make_here(flight)
         while not flight.done.wait(_POLL):
+            self._dispatcher.rescue(flight)
             if look is not None:
                 look()
         if flight.fault is not None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Final, Generic
 
 from pytest_sopbench._core.model.run_notes import HELD, STOOD_STILL
+from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._running.event_loop.loop_thread import LoopThread
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
@@ -19,6 +20,8 @@ from pytest_sopbench._running.queue.pending import Flight
 from pytest_sopbench._running.queue.queues import Register
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
+
+from .attempt import told
 
 SILENT: Final = 0.5
 """Seconds without an answer after which a loop counts as blocked: any step takes some time."""
@@ -87,6 +90,16 @@ class TimeUsed(Generic[K]):
             held = f"{flight.held_up_by or 'another agent'} {HELD} {as_seconds(flight.held_up)}"
             notes.append(f"{held}, which its time limit does not count")
         return notes
+
+    def told(
+        self, flight: Flight[K], trace: Trace, timeout: float | None, *, most: int, limited: bool
+    ) -> Trace:
+        """Return the trace of an attempt as that of the run, with what its time was used for.
+
+        `limited` tells whether there is a time limit at all; see `attempt.told` for the rest.
+        """
+        notes = self.notes(flight) if limited else ()
+        return told(flight, trace, timeout=timeout, most=most, kept=self.kept(flight), notes=notes)
 
     def look(self, limit: float | None) -> None:
         """Ask all loops whether they go on; leave those that a run blocks which was ended."""

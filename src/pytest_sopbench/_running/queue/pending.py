@@ -9,6 +9,7 @@ from typing import Generic
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
 from pytest_sopbench._running.event_loop.cancellable import Settling
 from pytest_sopbench._running.threads.latch import Latch
+from pytest_sopbench._running.threads.run_threads import Worker
 from pytest_sopbench._running.threads.timers import Alarm
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
@@ -31,7 +32,8 @@ class Flight(Generic[K]):
 
     `began` is when the current attempt began, `lost_before` for how long the process had stood
     still by then, and `held_up` for how long another run has kept it from its work since.
-    `blockers` are those for whose sake it was made again. `trace` is of the last attempt that has
+    `blockers` are those for whose sake it was made again. `worker` has it, and `missed` counts the
+    looks in a row at which it had let go of it. `trace` is of the last attempt that has
     ended, `spent` what the ones before it consumed. `fault` is what went wrong on our side of the
     agent.
     """
@@ -47,6 +49,8 @@ class Flight(Generic[K]):
     toolbox: Toolbox | None = None
     settling: Settling | None = None
     alarm: Alarm | None = None
+    worker: Worker[Flight[K]] | None = None
+    missed: int = 0
     spent: Usage = UNKNOWN_USAGE
     trace: Trace | None = None
     fault: BaseException | None = None
@@ -56,6 +60,15 @@ class Flight(Generic[K]):
     def is_lost(self) -> bool:
         """Whether the loop on which it is was blocked for good by another run."""
         return self.settling is not None and self.settling.is_lost
+
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether it should be in flight, or be told of, and the thread that had it is not at it.
+
+        That is so for a moment whenever a run begins or ends.
+        """
+        is_owed = self.state in {State.RUNNING, State.ENDED} and not self.done.is_set()
+        return is_owed and self.worker is not None and not self.worker.is_at(self)
 
     def take(self, toolbox: Toolbox) -> bool:
         """Give a run its toolbox; tell whether it had not ended while that was opened."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Final, Generic
 
 from pytest_sopbench._running.event_loop.cancellable import Settling
 
 from .job import K
 from .pending import Flight, State
+
+LOOKS: Final = 50
+"""Looks in a row at which no thread is at a run before it is given up; a run begins in none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,16 @@ class Register(Generic[K]):
         if settling is None or not settling.has_ended():
             # One step, so that no lock is needed.
             self.abandoned.append(key)
+
+    def orphaned(self, waited_for: Flight[K]) -> list[Flight[K]]:
+        """Count a look; end the runs that no thread was at for many of them, and return these."""
+        found: list[Flight[K]] = []
+        for one in dict.fromkeys([*self.running.values(), waited_for]):
+            one.missed = one.missed + 1 if one.is_orphaned else 0
+            if one.missed >= LOOKS:
+                one.state = State.ENDED
+                found.append(one)
+        return found
 
     def end_late(self, is_late: Callable[[Flight[K]], bool]) -> list[Flight[K]]:
         """End what has used up its time, and return it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar
@@ -23,17 +24,33 @@ class Worker(Generic[F]):
     def __init__(self, work: Callable[[Worker[F], F], None], name: str) -> None:
         self._work = work
         self._inbox: SimpleQueue[F | None] = SimpleQueue()
-        start(Thread(target=self._run, daemon=True, name=name))
+        self._item: F | None = None
+        self._thread = Thread(target=self._run, daemon=True, name=name)
+        start(self._thread)
 
     def take(self, item: F) -> None:
+        self._item = item
         self._inbox.put(item)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def is_at(self, item: F) -> bool:
+        """Tell whether it was given this item last, and has not let go of it."""
+        return self._item is item and self.is_alive
 
     def dismiss(self) -> None:
         self._inbox.put(None)
 
     def _run(self) -> None:
         while (item := self._inbox.get()) is not None:
-            self._work(self, item)
+            # Where the memory is used up anything may raise, also between two lines of ours. A
+            # thread that ended for it might be given another run, which it would never make.
+            with suppress(BaseException):
+                self._work(self, item)
+            if self._item is item:
+                self._item = None
             # Else the last run would be kept until the next one comes.
             del item
 
@@ -51,16 +68,20 @@ class Workers(Generic[F]):
         self._numbers = itertools.count(1)
         self._stopped = False
 
-    def start(self, item: F) -> None:
-        """Let an idle worker do `item`, or a new one.
+    def start(self, item: F) -> Worker[F]:
+        """Let an idle worker do `item`, or a new one, and return it.
 
         Raises:
             RuntimeError: the system gives no more threads.
         """
+        while self._idle and not self._idle[-1].is_alive:
+            self._idle.pop()
         if not self._idle:
             number = next(self._numbers)
             self._idle.append(Worker(self._work, f"sopbench-agent-{number}"))
-        self._idle.pop().take(item)
+        worker = self._idle.pop()
+        worker.take(item)
+        return worker
 
     def give_back(self, worker: Worker[F]) -> None:
         if self._stopped:
