@@ -261,3 +261,46 @@ def test_a_plugin_that_ends_the_waiting_test_ends_its_run_alone(
     result.assert_outcomes(passed=5, failed=1)
     assert "timeout" == saved().outcomes["T_02"]
     assert 5 == Counter(saved().outcomes.values())["correct"]
+
+
+SCARCE = """
+import threading
+
+begin = threading._start_new_thread
+left = {left}
+
+
+def scarce(*args, **named):
+    global left
+    if not left:
+        raise RuntimeError("can't start new thread")
+    left -= 1
+    return begin(*args, **named)
+
+
+def pytest_runtestloop():
+    # As where RLIMIT_NPROC is reached: whoever asks for a thread is refused.
+    threading._start_new_thread = scarce
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "status", "line"),
+    [
+        pytest.param(4, 0, "TSR   100.0% correct, 6 of 6*", id="those there are have to do"),
+        pytest.param(
+            0, 1, "*RuntimeError: the run could not be started: can't start new*", id="none"
+        ),
+    ],
+)
+def test_where_threads_run_out_runs_wait_or_end_as_errors_with_the_reason(
+    pytester: pytest.Pytester, lab: Path, left: int, status: int, line: str
+) -> None:
+    pytester.makeconftest(SCARCE.format(left=left))
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=habits:right", "--sop-concurrency=8"
+    )
+
+    assert status == result.ret
+    result.stdout.fnmatch_lines([line])
