@@ -69,7 +69,8 @@ def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
     for one in saved[1:]:
         for name in sorted(domains_left_out(saved[0], one)):
             tell(f"{one.path}: domain {name} is in the baseline and was not run here; left out")
-    domains = readable_domains({name for one in saved for name in one.header.domains})
+    ran = {name: domain for one in saved for name, domain in one.header.domains.items()}
+    domains = readable_domains(ran, ran=ran)
     fields = {name: domain.fields for name, domain in domains.items()}
     return [compare_saved(saved[0], one, fields=fields) for one in saved[1:]]
 

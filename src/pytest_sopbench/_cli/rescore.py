@@ -13,6 +13,7 @@ from .list import domain_option, domains_of
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
+    from pytest_sopbench._sessions.file.header import DomainHeader
 
 
 @click.command()
@@ -56,8 +57,8 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
         say(f"kept in {path}")
 
 
-def _all_domains(names: Mapping[str, object], places: Sequence[str]) -> Mapping[str, Domain]:
-    found = domains_of(names, places)
+def _all_domains(names: Mapping[str, DomainHeader], places: Sequence[str]) -> Mapping[str, Domain]:
+    found = domains_of(names, places, names)
     missing = [name for name in names if name not in found]
     if missing or not names:
         refuse(

@@ -47,7 +47,7 @@ def whole_runs(
     from pytest_sopbench._reports.whole_run.run import WholeRun
     from pytest_sopbench._sessions.reading.event_log import kept_log
 
-    domains = readable_domains({one.domain for one in records}, places)
+    domains = readable_domains({one.domain for one in records}, places, saved.header.domains)
     hidden = _redaction()
     for record in records:
         log = kept_log(saved.path, record)

@@ -60,6 +60,20 @@ def find_domains(values: Sequence[str], where: SearchPaths) -> tuple[FoundDomain
     return domains
 
 
+def domains_called(name: str, where: SearchPaths) -> tuple[FoundDomain, ...]:
+    """The domains of a name, each folder once; a project may have one that is called like ours.
+
+    Raises:
+        LoadingError: one of them cannot be used.
+    """
+    matching = [place for place in candidates(where) if name in place.names]
+    by_folder = {
+        one.folder.resolve(): one
+        for one in (found_candidate(place, where) for place in reversed(matching))
+    }
+    return tuple(by_folder.values())
+
+
 def known_domains(where: SearchPaths) -> tuple[FoundDomain, ...]:
     """Every domain that has a name here: the project's, the bundled and the installed.
 
@@ -182,22 +196,17 @@ def _named(name: str, where: SearchPaths) -> FoundDomain:
         raise DomainNotFoundError(
             repr(name), "not the name of a domain", hint=f"{NAME_RULE}; a folder has a '/'"
         )
-    every = candidates(where)
-    matching = [place for place in every if name in place.names]
-    by_folder = {
-        one.folder.resolve(): one
-        for one in (found_candidate(place, where) for place in reversed(matching))
-    }
-    if len(by_folder) > 1:
-        places = "\n".join(f"  {one.folder} ({one.origin.value})" for one in by_folder.values())
+    called = domains_called(name, where)
+    if len(called) > 1:
+        places = "\n".join(f"  {one.folder} ({one.origin.value})" for one in called)
         raise DomainNotFoundError(
-            name, f"found in {len(by_folder)} places:\n{places}", hint="say which, by its path"
+            name, f"found in {len(called)} places:\n{places}", hint="say which, by its path"
         )
-    if not by_folder:
+    if not called:
         raise DomainNotFoundError(
-            name, "no domain has this name", hint=_unknown_name(name, every, where)
+            name, "no domain has this name", hint=_unknown_name(name, candidates(where), where)
         )
-    return next(iter(by_folder.values()))
+    return called[0]
 
 
 def _unknown_name(name: str, every: Sequence[Candidate], where: SearchPaths) -> str:
