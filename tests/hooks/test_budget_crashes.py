@@ -82,8 +82,29 @@ def test_a_session_whose_runs_all_died_knows_what_was_planned(
     )
 
 
-def test_a_session_fails_whose_plan_no_worker_could_tell(pytester: pytest.Pytester) -> None:
+def test_a_session_counts_what_workers_had_begun_that_died_before_any_report(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(test_one=ONE_FILE.format(agent="together"))
+
+    result = pytester.runpytest_subprocess(*PAIR, "test_one.py", "--max-worker-restart=0")
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "ECR     0.0% answered, 0 of 6*4 not_run, 2 crash",
+            "alarm  2 runs were in flight when a worker died, and not made again;*",
+        ]
+    )
+
+
+def test_a_session_fails_whose_plan_no_worker_could_tell(pytester: pytest.Pytester) -> None:
+    """As on another machine, where no plan can be left beside a journal."""
+    pytester.makepyfile(test_one=ONE_FILE.format(agent="together"))
+    pytester.makeconftest(
+        "from pytest_sopbench._hooks.items import collection\n"
+        "collection.leave_plan = lambda _: None\n"
+    )
 
     result = pytester.runpytest_subprocess(*PAIR, "test_one.py", "--max-worker-restart=0")
 
