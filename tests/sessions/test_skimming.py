@@ -166,3 +166,12 @@ def test_a_comparison_of_skimmed_sessions_is_the_same() -> None:
     skimmed = compare_saved(*(read_session(path, Skimmer()) for path in paths))
 
     assert comparison_to_json(whole) == comparison_to_json(skimmed)
+
+
+def test_each_attribute_of_a_skimmed_run_is_set() -> None:
+    """It is made slot by slot: one that was forgotten would end a command far from here."""
+    run = RunRecord(domain="lab", task="T1", outcome=Outcome.CORRECT)
+
+    found = Skimmer().glance(to_line(run).encode())
+
+    assert run == found

@@ -8,7 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from itertools import chain
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskKey
@@ -35,9 +35,10 @@ def fell_by_half(counts: Counts) -> bool:
     return 2 * (was * of_now - now * of_was) >= of_was * of_now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Pair(NamedTuple):
     """One task with its runs in both sessions: those in which the agent could show what it does."""
+
+    # Not a dataclass: a large session has a hundred thousand, and a tuple is made in a third.
 
     key: TaskKey
     baseline: tuple[RunRecord, ...]
@@ -147,7 +148,9 @@ def pair_runs(
         if why:
             aside[key] = why
         else:
-            pairs.append(Pair(key=key, baseline=_telling(was), current=_telling(now)))
+            pairs.append(Pair(key, _telling(was), _telling(now)))
+    # Each of the tables of a large session takes as much as what is made of it below.
+    before = {}
     return Pairs(
         pairs=tuple(pairs),
         aside=aside,
@@ -175,7 +178,7 @@ def _by_task(
         key = TaskKey(run.domain, run.task, run.agent if several else "")
         key = known.get(key, key)
         # Tuples, since nearly all tasks of a large session have one run: lists take twice as much.
-        tasks[key] = (*tasks.get(key, ()), run)
+        tasks[key] = (*tasks[key], run) if key in tasks else (run,)
     return tasks
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from pytest_sopbench._sessions.file.header import PlannedTasks
 
     from .reader import SavedSession
+
+
+Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
+"""The tasks of which a file has a sign, by domain, agent and trial."""
 
 
 def selection_of(saved: SavedSession) -> tuple[str, ...]:
@@ -113,12 +117,12 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
                 yield RunKey(name, task, trial, agent)
 
 
-def never_started(saved: SavedSession) -> Iterator[RunKey]:
-    """Yield the planned runs of which the file has no sign."""
+def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
+    """Yield the planned runs of which the file has no sign; `seen` is known to who asks again."""
     if saved.absent is not None:
         yield from saved.absent
         return
-    seen = _seen(saved)
+    seen = signs_of(saved) if seen is None else seen
     told = _told(saved)
     for name, domain in saved.header.domains.items():
         for agent, planned in (domain.agents or {"": domain}).items():
@@ -128,21 +132,26 @@ def never_started(saved: SavedSession) -> Iterator[RunKey]:
                     yield RunKey(name, task, trial, known)
 
 
-def unplanned(saved: SavedSession) -> Iterator[RunKey]:
+def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
     """Yield the runs of the file that its session did not plan, where it says what it planned."""
     if not saved.header.domains:
         return
-    for (name, agent, trial), tasks in _seen(saved).items():
+    for (name, agent, trial), tasks in (signs_of(saved) if seen is None else seen).items():
         domain = saved.header.domains.get(name)
         agents: Mapping[str, PlannedTasks] = {} if domain is None else domain.agents or {"": domain}
         planned = agents.get(agent)
         known = frozenset(planned.planned) if planned is not None else frozenset[str]()
-        for task in sorted(tasks):
+        for task in sorted(tasks - known if _have_all(planned, trial) else tasks):
             if planned is None or task not in known or trial not in planned.trials_of(task):
                 yield RunKey(name, task, trial, agent)
 
 
-def _seen(saved: SavedSession) -> Mapping[tuple[str, str, int], set[str]]:
+def _have_all(planned: PlannedTasks | None, trial: int) -> bool:
+    """Tell whether this trial was planned of every task, so that none need be looked at."""
+    return planned is not None and not planned.some_trials and 1 <= trial <= planned.trials
+
+
+def signs_of(saved: SavedSession) -> Signs:
     """Return the tasks of which there is a sign, by domain, agent and trial.
 
     Where the header does not tell agents, which one the others had is a guess, which must not make

@@ -23,7 +23,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run
 from .dataframe import frame_of
-from .planned import never_started, outcomes_of, summaries_of, unplanned
+from .planned import Signs, never_started, outcomes_of, signs_of, summaries_of, unplanned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +176,9 @@ def _judged(
         reruns={name: one.reruns for name, one in (content.stored or {}).items()},
         damaged=tuple(content.damaged),
     )
-    saved = replace(saved, absent=tuple(never_started(saved)))
-    doubts = tuple(_doubts(saved, content))
+    seen = signs_of(saved)
+    saved = replace(saved, absent=tuple(never_started(saved, seen)))
+    doubts = tuple(_doubts(saved, content, seen))
     if header.schema <= UNCHECKED:
         problems.append(f"{path}: saved before lines had checksums; it is read unchecked")
     if content.cut:
@@ -193,7 +194,7 @@ def _judged(
     return replace(saved, doubts=doubts, problems=tuple(problems))
 
 
-def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
+def _doubts(saved: SavedSession, content: Content, seen: Signs) -> Iterable[str]:
     """Say why nothing may be concluded from a file, damaged lines first."""
     if content.damaged:
         count = len(content.damaged)
@@ -204,7 +205,7 @@ def _doubts(saved: SavedSession, content: Content) -> Iterable[str]:
     if saved.slim and saved.absent:
         # None is made of a session that lacks a run.
         yield f"lines of a slim baseline are missing: {some_runs(saved.absent)}"
-    others = list(unplanned(saved))
+    others = list(unplanned(saved, seen))
     if others:
         yield f"runs that the session did not plan: {some_runs(others)}"
     if not content.finished or content.stored is None or content.damaged:
