@@ -8,6 +8,7 @@ import click
 
 from pytest_sopbench._cli.app import FrontDoor
 from pytest_sopbench._cli.approve import approve
+from pytest_sopbench._cli.audit import audit
 from pytest_sopbench._cli.compare import compare
 from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
@@ -30,6 +31,7 @@ def main() -> None:
 
 for _command in (
     approve,
+    audit,
     compare,
     explain,
     flaky,

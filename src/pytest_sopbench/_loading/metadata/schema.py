@@ -134,7 +134,8 @@ class Metadata(Shape):
     inferred from its column is not what is meant; output fields have `outputs` for that.
     `distractors` names tools that the procedure never needs, for readers.
     `reject_bad_arguments` (false) asks that tool calls which break their spec are refused, and
-    not only recorded.
+    not only recorded. `audit` says which findings of `sopbench audit` are accepted, and why; only
+    the audit reads it.
     """
 
     name: Annotated[str, AfterValidator(_names_a_domain)]
@@ -158,3 +159,4 @@ class Metadata(Shape):
     distractors: Names = Field(default_factory=list[str])
     reject_bad_arguments: StrictBool = False
     contract: JsonValue = None
+    audit: JsonValue = None

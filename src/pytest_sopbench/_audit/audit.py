@@ -1,0 +1,66 @@
+"""Audit a domain: read its folder, ask every rule, and take off what is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from pytest_sopbench._audit.model.acceptance import (
+    KEY,
+    read_acceptances,
+    sorted_out,
+    unused_faults,
+)
+from pytest_sopbench._audit.model.audit import Audit
+from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
+from pytest_sopbench._audit.reading.folder import content_hash, read_folder
+from pytest_sopbench._audit.reading.material import Folder
+from pytest_sopbench._audit.rules.catalogue import ACCEPTANCES, FOLDER_RULES, rule_names
+
+_ORDER: Final = tuple(Severity)
+
+
+def audit_domain(folder: Path) -> tuple[Finding, ...]:
+    """Return what is not sound in the folder of a domain, errors first.
+
+    The folder may be broken in any way: what loading refuses is a finding like any other. What
+    its metadata accept is left out.
+    """
+    return audit(folder).findings
+
+
+def audit(folder: Path) -> Audit:
+    """Audit a folder, and return with the findings what was accepted."""
+    seen = read_folder(folder)
+    acceptances, wrong = read_acceptances(seen.metadata, rule_names())
+    left, accepted, unused = sorted_out(_findings(seen), acceptances)
+    place = Place(file=seen.metadata_file, column=KEY)
+    said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
+    odd = [*said, *unused_faults(unused, seen.metadata_file)]
+    return Audit(
+        name=seen.domain.name if seen.domain is not None else folder.name,
+        folder=folder,
+        findings=_sorted((*left, *map(_about_acceptance, odd))),
+        accepted=accepted,
+        hash=content_hash(folder),
+    )
+
+
+def _findings(seen: Folder) -> Iterable[Finding]:
+    for rule in FOLDER_RULES:
+        yield from rule.findings(seen)
+
+
+def _about_acceptance(fault: Fault) -> Finding:
+    return Finding(
+        rule=ACCEPTANCES,
+        severity=Severity.WARNING,
+        place=fault.place,
+        what=fault.what,
+        do=fault.do,
+    )
+
+
+def _sorted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda one: _ORDER.index(one.severity)))

@@ -1,0 +1,1 @@
+"""The values of the audit: findings with their places, rules, acceptances."""

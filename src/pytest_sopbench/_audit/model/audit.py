@@ -1,0 +1,47 @@
+"""The result of an audit: findings, those that were accepted, and what they were made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .finding import Finding, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What was found in one folder.
+
+    Attributes:
+        name: the name of the domain, or of its folder where it cannot be loaded.
+        folder: the folder.
+        findings: what does not hold, errors first.
+        accepted: findings that `metadata.json` accepts, each with its reason.
+        hash: of the content of the folder's files.
+        facts: lines that say what was measured, such as the highest TSR.
+    """
+
+    name: str
+    folder: Path
+    findings: tuple[Finding, ...] = ()
+    accepted: tuple[tuple[Finding, str], ...] = ()
+    hash: str = ""
+    facts: tuple[str, ...] = field(default=())
+
+    @property
+    def counts(self) -> Mapping[Severity, int]:
+        """How many findings of each severity there are."""
+        found = Counter(one.severity for one in self.findings)
+        return {severity: found[severity] for severity in Severity}
+
+    @property
+    def summary(self) -> str:
+        """Such as `3 errors, 1 warning`; `sound` where nothing was found."""
+        parts = [
+            f"{count} {severity}{'' if count == 1 else 's'}"
+            for severity, count in self.counts.items()
+            if count
+        ]
+        return ", ".join(parts) or "sound"

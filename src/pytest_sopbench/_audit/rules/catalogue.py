@@ -1,0 +1,35 @@
+"""Every rule of the audit, by its group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pytest_sopbench._audit.model.finding import Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.rules import files, rows
+
+FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
+"""The rules that hold of each folder, also of one that cannot be loaded."""
+
+ACCEPTANCES: Final = "unused-acceptance"
+"""The name of the rule that looks at what `metadata.json` accepts."""
+
+_ACCEPTANCE: Final[Rule[Any]] = Rule(
+    name=ACCEPTANCES,
+    severity=Severity.WARNING,
+    looks_for="The metadata accept a finding that there is not, or say so in another form.",
+    look=lambda _: (),
+)
+
+GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
+    "files": files.RULES,
+    "keys and rows": rows.RULES,
+    "acceptances": (_ACCEPTANCE,),
+}
+"""All rules, in the order in which they are documented."""
+
+
+def rule_names() -> tuple[str, ...]:
+    """The names of all rules."""
+    return tuple(rule.name for rules in GROUPS.values() for rule in rules)

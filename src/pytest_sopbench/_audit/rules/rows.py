@@ -1,0 +1,268 @@
+"""Rules about keys, columns and rows, which hold of folders that cannot be loaded as well."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pytest_sopbench._audit.model.acceptance import KEY as AUDIT_KEY
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.reading.material import Folder
+from pytest_sopbench._audit.reading.rough_table import RoughTable
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.domain.task_ids import id_text
+from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, nearest
+from pytest_sopbench._loading.metadata.schema import (
+    UNUSED,
+    LookupShape,
+    Metadata,
+    OutputShape,
+    Shape,
+    TableShape,
+)
+
+SHOWN: Final = 5
+"""Rows that a finding names."""
+
+_ONE: Final = ("id_column", "tags_column", "acceptable_column", "known_disagreement_column")
+_MANY: Final = ("output_columns", "input_columns", "private_columns", "types")
+_ABOUT_ANSWERS: Final = ("tags_column", "acceptable_column")
+_PARTS: Final[Mapping[str, type[Shape]]] = {
+    "outputs": OutputShape,
+    "tools": LookupShape,
+    "tables": TableShape,
+}
+_EMPTY: Final[tuple[JsonValue, ...]] = (None, "", [], {})
+
+
+def _unknown_keys(folder: Folder) -> Iterator[Fault]:
+    for prefix, key, known in _keys(folder.metadata):
+        if key in known or (not prefix and key == AUDIT_KEY):
+            continue
+        near = "" if key in UNUSED else nearest(key, known)
+        told = "is not used in this version" if key in UNUSED else "is unknown and has no effect"
+        yield Fault(
+            place=Place(file=folder.metadata_file, column=f"{prefix}{key}"),
+            what=f"key '{prefix}{key}' {told}",
+            do=f"is {near!r} meant?" if near else "remove it, or see which keys there are",
+        )
+
+
+def _keys(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    yield from (("", key, Metadata.model_fields) for key in metadata)
+    for part, shape in _PARTS.items():
+        entries = metadata.get(part)
+        for name, entry in entries.items() if isinstance(entries, Mapping) else ():
+            keys = entry if isinstance(entry, Mapping) else {}
+            yield from ((f"{part}.{name}.", key, shape.model_fields) for key in keys)
+
+
+def _unknown_columns(folder: Folder) -> Iterator[Fault]:
+    table = folder.table
+    if table is None:
+        return
+    for key, name in _named_columns(folder.metadata):
+        if name not in table.columns:
+            yield Fault(
+                place=Place(file=folder.metadata_file, column=key),
+                what=f"{key!r} names {name!r}, and {folder.data_file} has no such column",
+                do=did_you_mean(name, table.columns) or f"it has {listed(table.columns)}",
+            )
+
+
+def _named_columns(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str]]:
+    for key in _ONE:
+        name = metadata.get(key)
+        if isinstance(name, str):
+            yield key, name
+    for key in _MANY:
+        names = metadata.get(key)
+        for name in names if isinstance(names, list | dict) else ():
+            if isinstance(name, str):
+                yield key, name
+
+
+def _duplicate_ids(folder: Folder) -> Iterator[Fault]:
+    table, column = folder.table, _id_column(folder)
+    if table is None or column is None:
+        return
+    lines: dict[str, list[int]] = {}
+    for cell, line in zip(table.cells(column), table.lines, strict=True):
+        lines.setdefault(id_text(cell), []).append(line)
+    for name, found in lines.items():
+        if len(found) > 1 or not name:
+            what = f"the id {name!r} stands on {_lines(found)}" if name else _no_id(found)
+            yield Fault(
+                place=Place(file=folder.data_file, line=found[0], column=column),
+                what=what,
+                do="give each row an id of its own; 'id_column' may name another column",
+            )
+
+
+def _no_id(found: Sequence[int]) -> str:
+    return f"{_lines(found)} {'has' if len(found) == 1 else 'have'} no id"
+
+
+def _id_column(folder: Folder) -> str | None:
+    name = folder.metadata.get("id_column")
+    table = folder.table
+    return name if table is not None and isinstance(name, str) and name in table.columns else None
+
+
+def _equal_rows(folder: Folder) -> Iterator[Fault]:
+    table = folder.table
+    if table is None:
+        return
+    skipped = {_id_column(folder), folder.metadata.get("tags_column")}
+    places = [place for place, name in enumerate(table.columns) if name not in skipped]
+    groups: dict[str, list[int]] = {}
+    for row, line in zip(table.rows, table.lines, strict=True):
+        if len(row) == len(table.columns) and places:
+            case = json.dumps([row[place] for place in places], sort_keys=True, default=str)
+            groups.setdefault(case, []).append(line)
+    for found in groups.values():
+        if len(found) > 1:
+            yield Fault(
+                place=Place(file=folder.data_file, line=found[0]),
+                what=f"{_lines(found)} are equal but for their ids",
+                do="keep one of them: the others count the same case again",
+            )
+
+
+def _empty_expected(folder: Folder) -> Iterator[Fault]:
+    for table, column in _output_columns(folder):
+        cells = table.cells(column)
+        # A list may be empty on purpose; what a JSON file says to be empty is meant so.
+        found = [
+            line
+            for cell, line in zip(cells, table.lines, strict=True)
+            if cell is None or (isinstance(cell, str) and not cell.strip())
+        ]
+        if found:
+            yield Fault(
+                place=Place(file=folder.data_file, line=found[0], column=column),
+                what=f"{_lines(found)} {'has' if len(found) == 1 else 'have'} no expected value",
+                do="fill it in; an answer matches here only by being empty itself",
+            )
+
+
+def _one_label(folder: Folder) -> Iterator[Fault]:
+    for table, column in _output_columns(folder):
+        cells = table.cells(column)
+        labels = {json.dumps(cell, sort_keys=True, default=str) for cell in cells}
+        if len(labels) == 1 and len(cells) > 1 and cells[0] not in _EMPTY:
+            yield Fault(
+                place=Place(file=folder.data_file, column=column),
+                what=f"every row expects {cells[0]!r}",
+                do="an agent that always says so is right everywhere; add other cases",
+            )
+
+
+def _useless_columns(folder: Folder) -> Iterator[Fault]:
+    table = folder.table
+    for key in _ABOUT_ANSWERS if table is not None else ():
+        name = folder.metadata.get(key)
+        if table is None or not isinstance(name, str) or name not in table.columns:
+            continue
+        if all(cell in _EMPTY for cell in table.cells(name)):
+            yield Fault(
+                place=Place(file=folder.metadata_file, column=key),
+                what=f"the column {name!r} is empty in every row",
+                do=f"fill it, or remove {key!r}",
+            )
+
+
+def _output_columns(folder: Folder) -> Iterator[tuple[RoughTable, str]]:
+    names, table = folder.metadata.get("output_columns"), folder.table
+    if not isinstance(names, list) or table is None:
+        return
+    for name in names:
+        if isinstance(name, str) and name in table.columns and _is_compared(folder, name):
+            yield table, name
+
+
+def _is_compared(folder: Folder, name: str) -> bool:
+    outputs = folder.metadata.get("outputs")
+    shape = outputs.get(name) if isinstance(outputs, Mapping) else None
+    return not isinstance(shape, Mapping) or shape.get("compare", "exact") == "exact"
+
+
+def _uneven_rows(folder: Folder) -> Iterator[Fault]:
+    table = folder.table
+    if table is None or folder.domain is not None:
+        return
+    lengths = Counter(len(row) for row in table.rows)
+    odd = [
+        line
+        for row, line in zip(table.rows, table.lines, strict=True)
+        if len(row) != len(table.columns)
+    ]
+    if odd and lengths:
+        yield Fault(
+            place=Place(file=folder.data_file, line=odd[0]),
+            what=f"{_lines(odd)} do not have the {len(table.columns)} cells of the header",
+            do="a cell with a comma or a line end in it stands in double quotes",
+        )
+
+
+def _lines(found: Sequence[int]) -> str:
+    shown = ", ".join(map(str, found[:SHOWN]))
+    if len(found) == 1:
+        return f"row {shown}"
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return f"{len(found)} rows ({shown}{more})"
+
+
+RULES: Final = (
+    Rule(
+        name="unknown-key",
+        severity=Severity.WARNING,
+        looks_for="A key of the metadata is unknown or not used; the nearest known one is named.",
+        look=_unknown_keys,
+    ),
+    Rule(
+        name="unknown-column",
+        severity=Severity.ERROR,
+        looks_for="A key of the metadata names a column that the data file does not have.",
+        look=_unknown_columns,
+    ),
+    Rule(
+        name="useless-column",
+        severity=Severity.NOTE,
+        looks_for="A column of tags or of acceptable answers is empty in every row.",
+        look=_useless_columns,
+    ),
+    Rule(
+        name="uneven-row",
+        severity=Severity.ERROR,
+        looks_for="A row has more or fewer cells than the header names.",
+        look=_uneven_rows,
+    ),
+    Rule(
+        name="duplicate-id",
+        severity=Severity.ERROR,
+        looks_for="Two rows have the same id, or several have none.",
+        look=_duplicate_ids,
+    ),
+    Rule(
+        name="equal-rows",
+        severity=Severity.WARNING,
+        looks_for="Two rows are equal in every column but their ids and tags.",
+        look=_equal_rows,
+    ),
+    Rule(
+        name="empty-expected",
+        severity=Severity.WARNING,
+        looks_for="An output column has empty cells, which only an empty answer matches.",
+        look=_empty_expected,
+    ),
+    Rule(
+        name="one-label",
+        severity=Severity.ERROR,
+        looks_for="Every row expects the same value of an output field.",
+        look=_one_label,
+    ),
+)
