@@ -16,7 +16,13 @@ from pytest_sopbench._audit.model.audit import Audit
 from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
 from pytest_sopbench._audit.reading.folder import content_hash, read_folder
 from pytest_sopbench._audit.reading.material import Folder
-from pytest_sopbench._audit.rules.catalogue import ACCEPTANCES, FOLDER_RULES, rule_names
+from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._audit.rules.catalogue import (
+    ACCEPTANCES,
+    DOMAIN_RULES,
+    FOLDER_RULES,
+    rule_names,
+)
 
 _ORDER: Final = tuple(Severity)
 
@@ -50,6 +56,11 @@ def audit(folder: Path) -> Audit:
 def _findings(seen: Folder) -> Iterable[Finding]:
     for rule in FOLDER_RULES:
         yield from rule.findings(seen)
+    if seen.domain is None:
+        return
+    subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
+    for one in DOMAIN_RULES:
+        yield from one.findings(subject)
 
 
 def _about_acceptance(fault: Fault) -> Finding:

@@ -34,7 +34,7 @@ def audit_lines(audit: Audit, *, verbosity: int = 0) -> Iterator[str]:
 def _group_lines(rule: str, findings: Sequence[Finding], *, every: bool) -> Iterator[str]:
     shown = findings if every else findings[:SHOWN]
     for finding in shown:
-        yield cut(f"{finding.severity:<8}{rule}: {one_line(str(finding.place))}", WIDTH)
+        yield from _head(f"{finding.severity:<8}{rule}: ", finding)
         yield from _wrapped(finding.what)
         if finding.do:
             yield from _wrapped(f"-> {finding.do}")
@@ -46,8 +46,13 @@ def _accepted_lines(audit: Audit, *, every: bool) -> Iterator[str]:
     if not every and audit.accepted:
         yield f"accepted {len(audit.accepted)}, with reasons in the metadata"
     for finding, reason in audit.accepted if every else ():
-        yield cut(f"accepted {finding.rule}: {one_line(str(finding.place))}", WIDTH)
+        yield from _head(f"accepted {finding.rule}: ", finding)
         yield from _wrapped(reason)
+
+
+def _head(first: str, finding: Finding) -> Iterator[str]:
+    place = one_line(str(finding.place))[: WIDTH * _LINES]
+    yield from wrap(f"{first}{place}", WIDTH, subsequent_indent=" " * 8, break_on_hyphens=False)
 
 
 def _wrapped(text: str) -> Iterator[str]:

@@ -7,10 +7,13 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.rules import files, rows
+from pytest_sopbench._audit.rules import files, judging, leakage, rows
 
 FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
 """The rules that hold of each folder, also of one that cannot be loaded."""
+
+DOMAIN_RULES: Final = (*judging.RULES, *leakage.RULES)
+"""The rules that hold of domains that can be loaded."""
 
 ACCEPTANCES: Final = "unused-acceptance"
 """The name of the rule that looks at what `metadata.json` accepts."""
@@ -25,6 +28,8 @@ _ACCEPTANCE: Final[Rule[Any]] = Rule(
 GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "files": files.RULES,
     "keys and rows": rows.RULES,
+    "judging": judging.RULES,
+    "leakage": leakage.RULES,
     "acceptances": (_ACCEPTANCE,),
 }
 """All rules, in the order in which they are documented."""

@@ -1,0 +1,209 @@
+"""Rules about labels: can the judge, and can a reader, tell them apart?"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.reading.subject import SHOWN, Subject
+from pytest_sopbench._core.fields.types import colliding_labels, known_labels
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.normalise import fold
+from pytest_sopbench._loading.files.cells import ColumnType, infer_type
+
+CHANCE: Final = 0.6
+"""Share of the most frequent answer above which numbers say little."""
+
+MOSTLY: Final = 0.9
+"""Share of numbers from which on a column of text was meant to be one of numbers."""
+
+_FEWEST: Final = 10
+_NULLS: Final = frozenset({"none", "null", "nan", "nil", "na", "n/a", "undefined", "-", "?"})
+_SCRIPTS: Final = ("LATIN", "CYRILLIC", "GREEK", "FULLWIDTH", "MATHEMATICAL", "CHEROKEE")
+_NUMBERED: Final = re.compile(r"[0-9]+")
+
+
+def _equal_labels(subject: Subject) -> Iterator[Fault]:
+    for field in subject.compared:
+        for one, other in colliding_labels(field, _cells(subject, field)):
+            yield Fault(
+                place=Place(file=subject.data_file, column=field.name),
+                what=f"the labels {one!r} and {other!r} count as the same answer",
+                do="write them in one way, or give them names that differ by a word",
+            )
+
+
+def _look_alikes(subject: Subject) -> Iterator[Fault]:
+    for field in subject.compared:
+        for label in _labels(subject, field):
+            scripts = {script for sign in label if (script := _script(sign))}
+            if len(scripts) > 1:
+                yield Fault(
+                    place=Place(file=subject.data_file, column=field.name),
+                    what=f"the label {label!r} mixes letters of {' and '.join(sorted(scripts))}",
+                    do="type it anew: nobody sees the difference, and the judge does",
+                )
+
+
+def _script(sign: str) -> str:
+    if not sign.isalpha() or sign.isascii():
+        return "LATIN" if sign.isalpha() else ""
+    first = unicodedata.name(sign, "").split(" ")[0]
+    return first if first in _SCRIPTS else ""
+
+
+def _contained(subject: Subject) -> Iterator[Fault]:
+    for field in subject.compared:
+        labels = [fold(label) for label in _labels(subject, field)]
+        pairs = [
+            (one, other)
+            for short, long in combinations(sorted(set(labels), key=len), 2)
+            for one, other in [(short, long)]
+            if one and one in other and not _NUMBERED.fullmatch(one)
+        ]
+        if pairs and field.type in (FieldType.ENUM, FieldType.BOOLEAN):
+            shown = ", ".join(f"{one!r} in {other!r}" for one, other in pairs[:SHOWN])
+            yield Fault(
+                place=Place(file=subject.data_file, column=field.name),
+                what=f"a label stands inside of another: {shown}",
+                do="comparison is exact here; scorers that look for a part of a text confuse them",
+            )
+
+
+def _chance(subject: Subject) -> Iterator[Fault]:
+    if not subject.compared or len(subject.tasks) < 2:  # noqa: PLR2004 - one row has one answer
+        return
+    answer, rows = Counter(subject.answers).most_common(1)[0]
+    share = rows / len(subject.tasks)
+    if CHANCE < share < 1:
+        yield Fault(
+            place=Place(file=subject.data_file),
+            what=f"{answer!r} is right for {rows} of {len(subject.tasks)} rows ({share:.0%})",
+            do="an agent that always says so has this TSR; add rows with other answers",
+        )
+
+
+def _null_labels(subject: Subject) -> Iterator[Fault]:
+    for field in subject.compared:
+        declared = {fold(value) for value in field.values} if field.declared else set[str]()
+        cells = _cells(subject, field)
+        found = Counter(
+            cell
+            for cell in cells
+            if isinstance(cell, str)
+            and cell.strip().lower() in _NULLS
+            and fold(cell) not in declared
+        )
+        for label, rows in found.items():
+            yield Fault(
+                place=Place(file=subject.data_file, column=field.name),
+                what=f"{label!r} is expected on {rows} rows, and reads as a missing value",
+                do=f'declare it: "outputs": {{"{field.name}": {{"values": [...]}}}}',
+            )
+
+
+def _inferred(subject: Subject) -> Iterator[Fault]:
+    for field in subject.compared:
+        if not field.declared:
+            values = f": {', '.join(map(repr, field.values[:SHOWN]))}" if field.values else ""
+            more = " ..." if len(field.values) > SHOWN else ""
+            yield Fault(
+                place=Place(file=subject.metadata_file, column=f"outputs.{field.name}"),
+                what=f"the type is not declared, and taken for {field.type.value}{values}{more}",
+                do=f'"outputs": {{"{field.name}": {{"type": "{field.type.value}"}}}}',
+            )
+
+
+def _mixed_columns(subject: Subject) -> Iterator[Fault]:
+    table = subject.folder.table
+    declared = subject.folder.metadata.get("types")
+    known = declared if isinstance(declared, dict) else {}
+    if table is None or subject.data_file.endswith(".jsonl"):
+        return
+    read = {*subject.domain.input_columns, *(subject.tasks[0].results if subject.tasks else ())}
+    for name in table.columns:
+        if name not in read or name in known or name == subject.id_column:
+            continue
+        odd = _odd_ones(table.cells(name))
+        if odd:
+            yield Fault(
+                place=Place(file=subject.data_file, column=name),
+                what=f"most cells are numbers, and {_listed(odd)} make it a column of text",
+                do=f'correct them, or declare it: "types": {{"{name}": "text"}}',
+            )
+
+
+def _odd_ones(cells: Sequence[JsonValue]) -> list[str]:
+    texts = [cell for cell in cells if isinstance(cell, str) and cell.strip()]
+    odd = [text for text in texts if infer_type([text]) is not ColumnType.NUMBER]
+    numbers = len(texts) - len(odd)
+    # Codes such as 02134 are text on purpose.
+    codes = any(_NUMBERED.fullmatch(text) for text in odd)
+    enough = numbers >= _FEWEST and numbers >= MOSTLY * len(texts)
+    return sorted(set(odd)) if odd and enough and not codes else []
+
+
+def _labels(subject: Subject, field: OutputField) -> tuple[str, ...]:
+    return known_labels([*field.values, *_cells(subject, field)])
+
+
+def _cells(subject: Subject, field: OutputField) -> list[JsonValue]:
+    return [task.expected_as_written[field.name] for task in subject.tasks]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(repr, names[:SHOWN])) + more
+
+
+RULES: Final = (
+    Rule(
+        name="equal-labels",
+        severity=Severity.ERROR,
+        looks_for="Two labels of a field are written differently and count as the same answer.",
+        look=_equal_labels,
+    ),
+    Rule(
+        name="mixed-script-label",
+        severity=Severity.ERROR,
+        looks_for="A label mixes the letters of two scripts that look alike.",
+        look=_look_alikes,
+    ),
+    Rule(
+        name="contained-label",
+        severity=Severity.NOTE,
+        looks_for="A label stands inside of another, as `valid` in `invalid`.",
+        look=_contained,
+    ),
+    Rule(
+        name="chance",
+        severity=Severity.WARNING,
+        looks_for="The most frequent answer is right for more than 60 % of the rows.",
+        look=_chance,
+    ),
+    Rule(
+        name="null-label",
+        severity=Severity.WARNING,
+        looks_for="A label reads as a missing value, as `None` does, and is not declared.",
+        look=_null_labels,
+    ),
+    Rule(
+        name="mixed-column",
+        severity=Severity.WARNING,
+        looks_for="A few cells make text of a column whose other cells are numbers.",
+        look=_mixed_columns,
+    ),
+    Rule(
+        name="inferred-type",
+        severity=Severity.NOTE,
+        looks_for="The type of an output field is not declared; says what was assumed.",
+        look=_inferred,
+    ),
+)

@@ -1,0 +1,131 @@
+"""Rules about answers that an agent is handed, or that one column gives away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pytest_sopbench._audit.measures.stump import (
+    frozen,
+    right_by_category,
+    right_by_one_question,
+)
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._core.values.json import JsonValue
+
+GIVEN_AWAY: Final = 0.9
+"""Share of rows from which on one column gives an answer away."""
+
+_FEWEST: Final = 20
+_GAIN: Final = 0.1
+_REPEATED: Final = 3
+
+Columns = Mapping[str, Sequence[JsonValue]]
+
+
+def _inputs_with_answers(subject: Subject) -> Iterator[Fault]:
+    for column, name, how in _leaks(subject, subject.inputs):
+        yield Fault(
+            place=Place(file=subject.data_file, column=column),
+            what=f"this input {how} {name!r}",
+            do="the agent is given the answer: take the column off 'input_columns'",
+        )
+
+
+def _tools_with_answers(subject: Subject) -> Iterator[Fault]:
+    for column, name, how in _leaks(subject, subject.served):
+        tool = _tool_of(subject, column)
+        yield Fault(
+            place=Place(file=subject.metadata_file, column=column, tool=tool),
+            what=f"what this tool serves {how} {name!r}",
+            do="the tool decides, and the procedure tests nothing: serve what it is decided by",
+        )
+
+
+def _tool_of(subject: Subject, column: str) -> str:
+    name = column.split(".", maxsplit=1)[0]
+    tools = subject.domain.lookups.values()
+    return next((tool.name for tool in tools if name in tool.returns), "")
+
+
+def _leaks(subject: Subject, columns: Columns) -> Iterator[tuple[str, str, str]]:
+    if len(subject.tasks) < _FEWEST:
+        return
+    for name, labels in subject.labels.items():
+        if len(set(labels)) < 2:  # noqa: PLR2004 - one label is told by nothing
+            continue
+        for column, cells in columns.items():
+            if all(cell is not None for cell in cells) and _is_equal(subject, name, cells, labels):
+                yield column, name, "is equal to the output"
+            elif _is_one_to_one(cells, labels):
+                yield column, name, "tells one to one the output"
+
+
+def _is_equal(
+    subject: Subject, name: str, cells: Sequence[JsonValue], labels: Sequence[str]
+) -> bool:
+    pairs = zip(cells, labels, strict=True)
+    return all(subject.label(name, cell) == label for cell, label in pairs)
+
+
+def _is_one_to_one(cells: Sequence[JsonValue], labels: Sequence[str]) -> bool:
+    """Whether each value has one label and each label one value, and values come again."""
+    pairs = set(zip(map(frozen, cells), labels, strict=True))
+    distinct = len({label for _, label in pairs})
+    again = distinct * _REPEATED <= len(labels)
+    return again and len(pairs) == distinct == len({cell for cell, _ in pairs})
+
+
+def _one_column_tells(subject: Subject) -> Iterator[Fault]:
+    rows = len(subject.tasks)
+    columns = {**subject.inputs, **subject.served} if rows >= _FEWEST else {}
+    for name, labels in subject.labels.items():
+        usual = max(Counter(labels).values(), default=0)
+        told = Counter(
+            {
+                column: right
+                for column, cells in columns.items()
+                if (right := _right(cells, labels)) > GIVEN_AWAY * rows
+                and right - usual > _GAIN * rows
+            }
+        )
+        for column, right in told.most_common(1):
+            others = f" (others that do: {len(told) - 1})" if len(told) > 1 else ""
+            yield Fault(
+                place=Place(file=subject.data_file, column=column),
+                what=f"one question about it gives {name!r} on {right} of {rows} rows{others}",
+                do="few rows test the rest of the procedure; add rows where it decides",
+            )
+
+
+def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
+    if _is_one_to_one(cells, labels):
+        return 0
+    # Where texts are cut in two by their letters, nobody asks a question.
+    texts = any(isinstance(cell, str) for cell in cells)
+    return right_by_category(cells, labels) if texts else right_by_one_question(cells, labels)
+
+
+RULES: Final = (
+    Rule(
+        name="answer-in-input",
+        severity=Severity.ERROR,
+        looks_for="An input is equal to an output, or tells it one to one.",
+        look=_inputs_with_answers,
+    ),
+    Rule(
+        name="answer-from-tool",
+        severity=Severity.ERROR,
+        looks_for="What a tool serves is equal to an output, or tells it one to one.",
+        look=_tools_with_answers,
+    ),
+    Rule(
+        name="one-column-tells",
+        severity=Severity.WARNING,
+        looks_for="One question about one column gives an output on more than 90 % of the rows.",
+        look=_one_column_tells,
+    ),
+)

@@ -1,0 +1,148 @@
+"""Rules about labels, and about answers that are given away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._audit.model.finding import Severity
+
+
+def relabelled(lab: Any, old: str, *new: str) -> Any:
+    """Write a label in other ways, in turn."""
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        found = [row for row in rows if row["outcome"] == old]
+        for number, row in enumerate(found):
+            row["outcome"] = new[number % len(new)]
+
+    lab.metadata(outputs=None)
+    return lab.rows(change)
+
+
+def test_labels_that_differ_by_case_alone_are_told(lab: Any) -> None:
+    relabelled(lab, "SHIP", "SHIP", "Ship")
+
+    assert "'SHIP' and 'Ship'" in lab.only("equal-labels").what
+
+
+def test_a_letter_of_another_script_is_told(lab: Any) -> None:
+    relabelled(lab, "SHIP", "SH\u0406P")
+
+    assert "CYRILLIC and LATIN" in lab.only("mixed-script-label").what
+
+
+def test_a_label_in_another_script_is_fine(lab: Any) -> None:
+    relabelled(lab, "SHIP", "\u043e\u0442\u043f\u0440\u0430\u0432\u0438\u0442\u044c")
+
+    assert [] == lab.findings("mixed-script-label")
+
+
+def test_a_label_inside_of_another_is_noted(lab: Any) -> None:
+    relabelled(lab, "INSURE", "RESHIP")
+
+    found = lab.only("contained-label")
+
+    assert Severity.NOTE == found.severity
+    assert "'ship' in 'reship'" in found.what
+
+
+def test_an_answer_that_is_usually_right_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(outcome="SHIP") for row in rows[:90]])
+
+    assert "'SHIP' is right for" in lab.only("chance").what
+
+
+@pytest.mark.parametrize("label", ["None", "n/a", "NULL"])
+def test_a_label_that_reads_as_nothing_is_told(lab: Any, label: str) -> None:
+    relabelled(lab, "SHIP", label)
+
+    assert repr(label) in lab.only("null-label").what
+
+
+def test_a_declared_label_may_read_as_nothing(lab: Any) -> None:
+    relabelled(lab, "SHIP", "None")
+    values = ["INSPECT", "INSURE", "REFUSE", "None"]
+    lab.metadata(outputs={"outcome": {"type": "enum", "values": values}})
+
+    assert [] == lab.findings("null-label")
+
+
+def test_one_cell_that_makes_text_of_numbers_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: rows[3].update(weight_kg="20 kg"))
+
+    assert "'20 kg'" in lab.only("mixed-column").what
+
+
+def test_codes_with_leading_zeros_are_text(lab: Any) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for number, row in enumerate(rows):
+            row["zip"] = f"{number * 997 + 2134:05}"
+
+    lab.rows(change)
+
+    assert [] == lab.findings("mixed-column")
+
+
+def test_what_was_assumed_of_a_type_is_noted(lab: Any) -> None:
+    lab.metadata(outputs=None)
+
+    found = lab.only("inferred-type")
+
+    assert "taken for enum: 'INSPECT'" in found.what
+
+
+def test_an_input_that_is_the_answer_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(hint=row["outcome"].lower()) for row in rows])
+    lab.metadata(input_columns=["parcel_id", "destination", "declared_value", "hint"])
+
+    assert ("hint", "this input is equal to the output 'outcome'") == (
+        lab.only("answer-in-input").place.column,
+        lab.only("answer-in-input").what,
+    )
+
+
+CODES = {"INSPECT": 4, "INSURE": 2, "REFUSE": 9, "SHIP": 1}
+
+
+def test_a_tool_that_serves_a_code_of_the_answer_is_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(code=CODES[row["outcome"]]) for row in rows])
+    tools = {
+        "weigh": {"key": ["parcel_id"], "returns": ["weight_kg", "code"]},
+        "screen": {"key": ["parcel_id"], "returns": ["risk"]},
+    }
+    lab.metadata(tools=tools)
+
+    found = lab.only("answer-from-tool")
+
+    assert "weigh" == found.place.tool
+    assert "one to one" in found.what
+
+
+def test_a_column_that_nearly_tells_is_told(lab: Any) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for number, row in enumerate(rows):
+            row["hint"] = "REFUSE" if number % 25 == 0 else row["outcome"]
+
+    lab.rows(change)
+    lab.metadata(input_columns=["parcel_id", "destination", "declared_value", "hint"])
+
+    assert "hint" == lab.only("one-column-tells").place.column
+
+
+def test_ids_of_unique_texts_tell_nothing(lab: Any) -> None:
+    """Each answer of its own is no leak: the id of a row determines everything of it."""
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            row["label_file"] = f"{row['parcel_id']}.pdf"
+            row["note"] = f"seen at {row['parcel_id']}"
+
+    lab.rows(change)
+    lab.metadata(
+        input_columns=["parcel_id", "destination", "declared_value", "note"],
+        output_columns=["outcome", "label_file"],
+    )
+
+    assert [] == lab.findings("answer-in-input")
