@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -129,9 +129,13 @@ def as_csv(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = COLUMNS) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
-    """The folder of the small domain, and ways to change it."""
+    """The folder of the small domain, and ways to change it.
+
+    A process for code takes most of a second, so that it is asked for by name.
+    """
 
     folder: Path
+    run_code: bool = False
 
     def write(self, **files: str | None) -> Lab:
         """Write files; `metadata_json` is `metadata.json`, and `None` removes one."""
@@ -163,7 +167,7 @@ class Lab:
 
     def findings(self, rule: str | None = None) -> list[Finding]:
         """What the audit finds, of one rule or of all."""
-        found = audit(self.folder).findings
+        found = audit(self.folder, run_code=self.run_code).findings
         return [one for one in found if rule is None or one.rule == rule]
 
     def only(self, rule: str) -> Finding:
@@ -181,3 +185,9 @@ def lab(tmp_path: Path) -> Lab:
     lab.write(sop_md=SOP, policy_py=POLICY, metadata_json=json.dumps(METADATA, indent=1))
     lab.write(data_csv=as_csv(sound_rows()))
     return lab.specs(spec("weigh"), spec("screen"))
+
+
+@pytest.fixture
+def run_lab(lab: Lab) -> Lab:
+    """The same folder, whose code is run."""
+    return replace(lab, run_code=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from pytest_sopbench.cli import main
 
 Audit = Callable[..., Result]
 
+CODE = ["--no-code"]
+"""A process for code takes most of a second."""
+
 
 @pytest.fixture
 def sopbench_audit(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Audit:
@@ -21,7 +25,8 @@ def sopbench_audit(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Audit:
     monkeypatch.chdir(lab.folder.parent)
 
     def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, ["audit", *arguments], catch_exceptions=False)
+        chosen = ["audit", *CODE, *arguments]
+        return CliRunner().invoke(main, chosen, catch_exceptions=False)
 
     return run
 
@@ -47,6 +52,19 @@ def test_a_warning_costs_only_where_asked(lab: Any, sopbench_audit: Audit) -> No
 
     assert 0 == sopbench_audit("./parcels").exit_code
     assert 1 == sopbench_audit("--strict", "./parcels").exit_code
+
+
+def test_code_is_run_unless_that_is_refused(
+    lab: Any, sopbench_audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.write(policy_py="raise LookupError('on purpose')")
+
+    refused = sopbench_audit("./parcels")
+    monkeypatch.setattr(sys.modules[__name__], "CODE", [])
+    run = sopbench_audit("./parcels")
+
+    assert (0, 1) == (refused.exit_code, run.exit_code)
+    assert "on purpose" in run.output
 
 
 def test_no_domain_and_an_unknown_one_are_wrong_usage(sopbench_audit: Audit) -> None:

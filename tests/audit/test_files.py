@@ -10,8 +10,8 @@ from pytest_sopbench._audit.audit import audit_domain
 from pytest_sopbench._audit.model.finding import Place, Severity
 
 
-def test_a_sound_domain_has_no_finding(lab: Any) -> None:
-    assert [] == lab.findings()
+def test_a_sound_domain_has_no_finding(run_lab: Any) -> None:
+    assert [] == run_lab.findings()
 
 
 def test_every_file_that_is_missing_is_named_at_once(lab: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from pytest_sopbench._audit.model.acceptance import (
 )
 from pytest_sopbench._audit.model.audit import Audit
 from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
+from pytest_sopbench._audit.observing.sandbox import Limits, observe
 from pytest_sopbench._audit.reading.folder import content_hash, read_folder
 from pytest_sopbench._audit.reading.material import Folder
 from pytest_sopbench._audit.reading.subject import Subject
@@ -36,11 +38,17 @@ def audit_domain(folder: Path) -> tuple[Finding, ...]:
     return audit(folder).findings
 
 
-def audit(folder: Path) -> Audit:
-    """Audit a folder, and return with the findings what was accepted."""
+def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) -> Audit:
+    """Audit a folder, and return with the findings what was accepted.
+
+    Args:
+        folder: the folder of the domain.
+        run_code: whether `tools.py` and `policy.py` may be run, in a process of their own.
+        limits: how long they may take.
+    """
     seen = read_folder(folder)
     acceptances, wrong = read_acceptances(seen.metadata, rule_names())
-    left, accepted, unused = sorted_out(_findings(seen), acceptances)
+    left, accepted, unused = sorted_out(_findings(seen, run_code, limits), acceptances)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
     odd = [*said, *unused_faults(unused, seen.metadata_file)]
@@ -53,12 +61,14 @@ def audit(folder: Path) -> Audit:
     )
 
 
-def _findings(seen: Folder) -> Iterable[Finding]:
+def _findings(seen: Folder, run_code: bool, limits: Limits | None) -> Iterable[Finding]:
     for rule in FOLDER_RULES:
         yield from rule.findings(seen)
     if seen.domain is None:
         return
     subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
+    if run_code:
+        subject = replace(subject, observed=observe(seen.domain, subject.id_column, limits))
     for one in DOMAIN_RULES:
         yield from one.findings(subject)
 

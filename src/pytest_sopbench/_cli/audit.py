@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,18 +28,27 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the findings as SARIF 2.1.0 as well.",
 )
-def audit(
-    domains: tuple[str, ...], verbose: int, strict: bool, as_json: bool, sarif: Path | None
-) -> None:
+@click.option("--no-code", is_flag=True, help="Do not run tools.py and policy.py.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    metavar="S",
+    help="Seconds for the code of a domain (300).",
+)
+def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options: Any) -> None:
     """Say what is not sound in a domain.
 
     DOMAIN is what --sop-domain takes, or any folder; it may be one that loading refuses. The
     status is 1 where there is an error, or with --strict a warning, and 2 for wrong usage.
     """
-    audits = [_audited(folder) for folder in dict.fromkeys(_folders(domains))]
+    audits = [
+        _audited(folder, run_code=trusted and not options["no_code"], limit=options["time_limit"])
+        for folder, trusted in dict(_folders(domains)).items()
+    ]
     if sarif is not None:
         _write_sarif(sarif, audits)
-    if as_json:
+    if options["as_json"]:
         from pytest_sopbench._audit.report.json import audit_json
 
         echo_json([audit_json(one) for one in audits])
@@ -49,23 +58,26 @@ def audit(
         for one in audits:
             for line in audit_lines(one, verbosity=verbose):
                 say(line)
-    sys.exit(_status(audits, strict=strict))
+    sys.exit(_status(audits, strict=options["strict"]))
 
 
-def _folders(values: Sequence[str]) -> Iterator[Path]:
+def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
+    """Yield each folder, and whether its code may be run."""
     from pytest_sopbench._loading.finding.resolve import find_domains
 
     for value in values:
         if Path(value).is_dir() and any(mark in value for mark in ("/", "\\", ".")):
-            yield Path(value)
+            yield Path(value), True
         else:
-            yield from (one.folder for one in find_domains([value], search_paths()))
+            for one in find_domains([value], search_paths()):
+                yield one.folder, one.trusted
 
 
-def _audited(folder: Path) -> Audit:
+def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
     from pytest_sopbench._audit.audit import audit as audited
+    from pytest_sopbench._audit.observing.sandbox import Limits
 
-    return audited(folder)
+    return audited(folder, run_code=run_code, limits=Limits(total=limit))
 
 
 def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final
 
 from pytest_sopbench._audit.measures.stump import flat_columns
+from pytest_sopbench._audit.observing.observed import Observed
 from pytest_sopbench._audit.reading.material import Folder
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.labels import FieldLabels, answer_label, field_labels
@@ -26,11 +27,13 @@ class Subject:
         folder: what was read of its files.
         domain: the domain.
         tasks: its tasks, all of them at hand.
+        observed: what its own code did; nothing where it has none, or was not run.
     """
 
     folder: Folder
     domain: Domain
     tasks: Sequence[Task] = field(default=())
+    observed: Observed = field(default_factory=Observed)
 
     @property
     def data_file(self) -> str:
@@ -99,3 +102,15 @@ class Subject:
             for task in self.tasks
         ]
         return flat_columns(rows)
+
+    def rows(self, positions: Sequence[int]) -> str:
+        """Such as `3 rows (2, 7, 9)`, by the lines of the data file."""
+        shown = ", ".join(str(self.tasks[one].line) for one in positions[:SHOWN])
+        if len(positions) == 1:
+            return f"row {shown}"
+        more = f" and {len(positions) - SHOWN} more" if len(positions) > SHOWN else ""
+        return f"{len(positions)} rows ({shown}{more})"
+
+    def line(self, position: int) -> int:
+        """The line on which a row starts."""
+        return self.tasks[position].line

@@ -7,12 +7,17 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.rules import files, judging, leakage, rows
+from pytest_sopbench._audit.rules import files, judging, leakage, rows, specs, tools
 
 FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
 """The rules that hold of each folder, also of one that cannot be loaded."""
 
-DOMAIN_RULES: Final = (*judging.RULES, *leakage.RULES)
+DOMAIN_RULES: Final = (
+    *judging.RULES,
+    *leakage.RULES,
+    *specs.RULES,
+    *tools.RULES,
+)
 """The rules that hold of domains that can be loaded."""
 
 ACCEPTANCES: Final = "unused-acceptance"
@@ -30,6 +35,8 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "keys and rows": rows.RULES,
     "judging": judging.RULES,
     "leakage": leakage.RULES,
+    "specs": specs.RULES,
+    "tools": tools.RULES,
     "acceptances": (_ACCEPTANCE,),
 }
 """All rules, in the order in which they are documented."""

@@ -1,0 +1,138 @@
+"""The program of the child process: run policy and tools, and write down what they did.
+
+Each thing that is done is announced by a line before, so that whoever reads the file knows what
+the process was about when it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from pytest_sopbench._audit.observing.probing import Loaded, probe_tools
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import ToolCall
+from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
+from pytest_sopbench._running.tools.manager import ManagerFactory
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
+from pytest_sopbench.errors import SopbenchError
+
+MEMORY: Final = 8 << 30
+"""Bytes that the code of a domain may take."""
+
+MOST_CALLS: Final = 200
+"""Tool calls of one run of a policy."""
+
+
+class Book:
+    """The file of lines; a process that was forked writes one last line, and ends."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._owner = os.getpid()
+        self._doing: Mapping[str, Any] = {}
+
+    def doing(self, **what: Any) -> None:
+        """Announce what is done next."""
+        self._doing = what
+        self.say(doing=what)
+
+    def say(self, **line: Any) -> None:
+        """Write a line."""
+        if os.getpid() != self._owner:
+            self._write({"forked": self._doing})
+            os._exit(0)
+        self._write(line)
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        data = json.dumps(line, default=repr).encode("utf-8", "replace") + b"\n"
+        while data:
+            data = data[os.write(self._file, data) :]
+
+
+def main(job_file: str) -> None:
+    """Do the job that a file describes; never returns."""
+    _limit_memory()
+    job = json.loads(Path(job_file).read_text(encoding="utf-8"))
+    book = Book(job["lines"])
+    book.say(ready=True)
+    try:
+        _work(job, book)
+    except SopbenchError as fault:
+        book.say(refused=str(fault))
+    book.say(done=True)
+    with suppress(Exception):
+        sys.stdout.flush()
+    # Whatever threads the code has left running are not waited for.
+    os._exit(0)
+
+
+def _work(job: Mapping[str, Any], book: Book) -> None:
+    domain = load_domain(Path(job["folder"]), name=job["name"])
+    factory: ManagerFactory | None = None
+    if domain.tools_file is not None:
+        book.doing(step="import", tool="tools.py")
+        factory = load_manager_factory(domain)
+        own = Loaded(domain=domain, factory=factory)
+        probe_tools(own, _exchanged(job), book, skip=frozenset(job["skip"]))
+    # Not with a tool that ends the process.
+    if domain.policy_file is not None and not job["skip"]:
+        _run_policy(domain, factory, book)
+
+
+def _exchanged(job: Mapping[str, Any]) -> Loaded | None:
+    if not job["others"]:
+        return None
+    try:
+        domain = load_domain(Path(job["others"]), name=job["name"])
+    except SopbenchError:
+        # Rows that only fit their own ids: nothing can be exchanged.
+        return None
+    return Loaded(domain=domain, factory=load_manager_factory(domain))
+
+
+def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> None:
+    book.doing(step="import", tool="policy.py")
+    decide = load_policy(domain)
+    boxes = ToolboxFactory(domain, factory)
+    for position, task in enumerate(domain.tasks):
+        book.doing(step="policy", row=position)
+        box = boxes.open(task, max_calls=MOST_CALLS, clock=monotonic)
+        try:
+            answer, error = plain(decide(_inputs(task), box.tools.call)), ""
+        except BaseException as fault:  # noqa: BLE001 - a policy may raise anything
+            answer, error = None, f"{type(fault).__name__}: {fault}"
+        calls = [_call(one) for one in box.calls]
+        book.say(policy=position, answer=answer, error=error, calls=calls)
+        box.close()
+
+
+def _inputs(task: Task) -> Any:
+    return plain(task.inputs)
+
+
+def _call(call: ToolCall) -> Mapping[str, Any]:
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "result": call.result,
+        "error": call.error,
+        "bad": [one.message for one in call.findings],
+    }
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not on every system
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))

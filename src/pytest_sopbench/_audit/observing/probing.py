@@ -1,0 +1,254 @@
+"""Call the tools of a domain's own code, on many rows and in several ways."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from pytest_sopbench._audit.observing.copies import shifted
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Task, ToolSpec
+from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._running.tools.manager import ManagerFactory, process
+
+ROWS: Final = 400
+"""Rows on which a tool is called once."""
+
+FEW: Final = 30
+"""Rows on which other arguments and other contents are tried."""
+
+AGAIN: Final = 10
+"""Rows on which it is called twice more."""
+
+NOBODY: Final = "__no_tool_has_this_name__"
+_ENOUGH: Final = 5
+
+
+class Book(Protocol):
+    """Where lines are written."""
+
+    def doing(self, **what: Any) -> None: ...
+    def say(self, **line: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer: what it was as a text, so that two can be compared."""
+
+    text: str
+    result: Any = None
+    error: str = ""
+    not_json: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A copy of the domain, with what makes the managers of its own code."""
+
+    domain: Domain
+    factory: ManagerFactory
+
+
+def probe_tools(own: Loaded, others: Loaded | None, book: Book, *, skip: frozenset[str]) -> None:
+    """Look at every tool that is no look-up; in `others` each id has the row of another."""
+    domain, factory = own.domain, own.factory
+    specs = [one for one in domain.tool_specs if one.name not in domain.lookups]
+    book.doing(step="look", tool="")
+    kind = type(factory(domain.tasks[0]))
+    book.say(methods=_public_methods(kind, {one.name for one in domain.tool_specs}))
+    for spec in specs:
+        if spec.name not in skip:
+            book.doing(step="tool", tool=spec.name)
+            book.say(tool=spec.name, signature=_signature(kind, spec.name))
+            _Probe(domain, factory, spec, book).run(others)
+
+
+class _Probe:
+    """One tool, and everything that is tried with it."""
+
+    def __init__(self, domain: Domain, factory: ManagerFactory, spec: ToolSpec, book: Book) -> None:
+        self._domain = domain
+        self._factory = factory
+        self._spec = spec
+        self._book = book
+        self._first: dict[int, Answer] = {}
+
+    def run(self, others: Loaded | None) -> None:
+        """Write down the answers, and what they depend on."""
+        rows = list(_spread(len(self._domain.tasks), ROWS))
+        lacking = ""
+        for number, position in enumerate(rows):
+            task = self._domain.tasks[position]
+            arguments = arguments_of(self._spec, task)
+            if isinstance(arguments, str):
+                lacking = lacking or arguments
+                continue
+            self._answer(position, task, arguments, again=number < AGAIN)
+        if not self._first:
+            self._book.say(tool=self._spec.name, uncallable=lacking)
+            return
+        few = [position for position in rows if position in self._first][:FEW]
+        self._book.say(
+            tool=self._spec.name,
+            unknown=self._is_unknown(few[0]),
+            ignored=list(self._ignored(few)),
+        )
+        if others is not None:
+            self._exchange(few, others)
+
+    def _answer(self, position: int, task: Task, arguments: dict[str, Any], *, again: bool) -> None:
+        self._book.doing(step="tool", tool=self._spec.name, row=position)
+        found = self._called(task, arguments)
+        self._first[position] = found
+        more = [self._called(task, arguments).text for _ in range(2)] if again else []
+        self._book.say(
+            tool=self._spec.name,
+            row=position,
+            result=found.result,
+            error=found.error,
+            not_json=found.not_json,
+            again=[found.text, *more] if again else [],
+        )
+
+    def _called(self, task: Task, arguments: Mapping[str, Any], name: str = "") -> Answer:
+        return _called(self._factory, task, arguments, name or self._spec.name)
+
+    def _is_unknown(self, position: int) -> bool:
+        task = self._domain.tasks[position]
+        arguments = arguments_of(self._spec, task)
+        nobody = self._called(task, arguments if isinstance(arguments, dict) else {}, NOBODY)
+        said = self._first[position].text.replace(self._spec.name, NOBODY)
+        return bool(self._first[position].error or nobody.result is not None) and (
+            nobody.text == said
+        )
+
+    def _ignored(self, few: Sequence[int]) -> Iterator[str]:
+        if len({self._first[position].text for position in few}) == 1:
+            return
+        required = self._spec.parameters.get("required")
+        for name in required if isinstance(required, list) else ():
+            same = [self._same_with_another(str(name), position, few) for position in few]
+            told = [one for one in same if one is not None]
+            if len(told) >= _ENOUGH and all(told):
+                yield str(name)
+
+    def _same_with_another(self, name: str, position: int, few: Sequence[int]) -> bool | None:
+        """Whether the answer stays where one argument is that of another row."""
+        task = self._domain.tasks[position]
+        arguments = arguments_of(self._spec, task)
+        if isinstance(arguments, str) or name not in arguments:
+            return None
+        for other in (*few[few.index(position) + 1 :], *few):
+            given = arguments_of(self._spec, self._domain.tasks[other])
+            if isinstance(given, dict) and given.get(name) != arguments[name]:
+                changed = {**arguments, name: given.get(name)}
+                return self._called(task, changed).text == self._first[position].text
+        return None
+
+    def _exchange(self, few: Sequence[int], others: Loaded) -> None:
+        blind = followed = 0
+        rows = len(self._domain.tasks)
+        for position in few:
+            origin = self._first.get(shifted(position, rows))
+            here = self._first[position]
+            task = others.domain.tasks[position]
+            arguments = arguments_of(self._spec, task)
+            if origin is None or origin.text == here.text or isinstance(arguments, str):
+                continue
+            self._book.doing(step="tool", tool=self._spec.name, row=position)
+            with chdir(others.domain.folder):
+                text = _called(others.factory, task, arguments, self._spec.name).text
+            blind += text == here.text
+            followed += text == origin.text
+        self._book.say(tool=self._spec.name, blind=blind, followed=followed)
+
+
+def arguments_of(spec: ToolSpec, task: Task) -> dict[str, Any] | str:
+    """Arguments for a call, from the row's own columns; or the name of one that it lacks."""
+    row = {**task.results, **task.inputs}
+    properties = spec.parameters.get("properties")
+    required = spec.parameters.get("required")
+    needed = set(required) if isinstance(required, list) else set[Any]()
+    arguments: dict[str, Any] = {}
+    for name, shape in properties.items() if isinstance(properties, Mapping) else ():
+        value = row.get(name)
+        if value is None and name in needed:
+            value = _any_value(shape)
+        if value is not None:
+            arguments[name] = value
+        elif name in needed:
+            return name
+    return arguments
+
+
+def answer_of(value: object) -> Answer:
+    """A returned value as a text that JSON would write, and what it has no word for."""
+    try:
+        text = json.dumps(value, allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as fault:
+        kept = plain(value)
+        return Answer(
+            text=f"no JSON {kept!r}", result=kept, not_json=str(fault) or type(fault).__name__
+        )
+    return Answer(text=text, result=json.loads(text))
+
+
+def _called(factory: ManagerFactory, task: Task, arguments: Mapping[str, Any], name: str) -> Answer:
+    given = json.loads(json.dumps(arguments))
+    try:
+        value = process(factory(task), name, given)
+    except Exception as fault:  # noqa: BLE001 - a tool may raise anything
+        return Answer(text=f"raised {fault}", error=str(fault) or type(fault).__name__)
+    return answer_of(value)
+
+
+def _any_value(shape: object) -> Any:
+    if not isinstance(shape, Mapping):
+        return None
+    if shape.get("default") is not None:
+        return shape["default"]
+    if shape.get("const") is not None:
+        return shape["const"]
+    values = shape.get("enum")
+    return values[0] if isinstance(values, list) and values else None
+
+
+def _spread(rows: int, most: int) -> Iterator[int]:
+    """Positions, evenly over all rows; of few rows each."""
+    step = max(1, rows / most)
+    last = -1
+    for number in range(min(rows, most)):
+        position = int(number * step)
+        if position != last:
+            yield position
+        last = position
+
+
+def _public_methods(kind: type, names: set[str]) -> list[str]:
+    methods = [
+        name
+        for name, value in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_") and name != "process_tool_call"
+    ]
+    # Only where tools are methods of their names is another method a tool.
+    return methods if names and names <= set(methods) else []
+
+
+def _signature(kind: type, name: str) -> Mapping[str, Any] | None:
+    function = inspect.getattr_static(kind, name, None)
+    if not inspect.isfunction(function):
+        return None
+    every = list(inspect.signature(function).parameters.values())[1:]
+    plain_ones = [one for one in every if one.kind in _NAMED]
+    return {
+        "accepts": [one.name for one in plain_ones],
+        "required": [one.name for one in plain_ones if one.default is inspect.Parameter.empty],
+        "anything": any(one.kind is inspect.Parameter.VAR_KEYWORD for one in every),
+    }
+
+
+_NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -1,0 +1,246 @@
+"""Start the child process, watch it, and read what it wrote down.
+
+The process has no environment, works in a copy of the folder, and has a time limit. It guards
+against accidents of a domain's own code, and is no prison for hostile code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any, Final
+
+from pytest_sopbench._core.domain import Domain
+
+from .copies import copied, with_other_contents
+from .observed import Incident, IncidentKind, Observed
+from .reading import observed
+
+CHATTY: Final = 1_000_000
+"""Bytes of output from which on printing is an incident."""
+
+_PROGRAM: Final = (
+    "import sys; sys.path.extend({paths!r}); sys.dont_write_bytecode = True;"
+    " from pytest_sopbench._audit.observing.child import main; main({job!r})"
+)
+_KEPT: Final = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
+_TICK: Final = 0.02
+_STARTS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds: for one call or one row, for the start, and for all of a domain's code."""
+
+    stall: float = 15.0
+    start: float = 120.0
+    total: float = 300.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Ended:
+    """How one process ended: the lines that it wrote, and what ended it."""
+
+    lines: Sequence[Mapping[str, Any]]
+    kind: IncidentKind | None
+    detail: str = ""
+    printed: int = 0
+
+
+def observe(domain: Domain, id_column: str | None, limits: Limits | None = None) -> Observed:
+    """Run what a domain has of code, and return what it did."""
+    if domain.tools_file is None and domain.policy_file is None:
+        return Observed()
+    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
+        room = Path(name)
+        try:
+            job = _job(domain, room, id_column)
+        except (OSError, ValueError, RecursionError) as fault:
+            detail = f"its folder cannot be copied: {fault}"
+            return Observed(incidents=(Incident(kind=IncidentKind.REFUSED, detail=detail),))
+        lines, incidents = _tried(job, room, limits or Limits())
+    return observed(lines, incidents)
+
+
+def _job(domain: Domain, room: Path, id_column: str | None) -> dict[str, Any]:
+    others = ""
+    if domain.tools_file is not None and id_column is not None and len(domain.tasks) > 1:
+        copy = copied(domain.folder, room / "others")
+        changed = with_other_contents(copy, domain.data_file.name, id_column)
+        others = str(copy) if changed else ""
+    return {
+        "folder": str(copied(domain.folder, room / "own")),
+        "others": others,
+        "name": domain.name,
+        "lines": str(room / "lines"),
+    }
+
+
+def _tried(
+    job: Mapping[str, Any], room: Path, limits: Limits
+) -> tuple[list[Mapping[str, Any]], list[Incident]]:
+    """Run the job until nothing is left that has not ended a process."""
+    lines: list[Mapping[str, Any]] = []
+    incidents: list[Incident] = []
+    skipped: list[str] = []
+    until = monotonic() + limits.total
+    for _ in range(_STARTS):
+        ended = _process(job, room, skipped, limits, until)
+        lines += ended.lines
+        incidents += _disturbances(ended)
+        if ended.kind is None:
+            break
+        doing: Mapping[str, Any] = next(
+            (one["doing"] for one in reversed(ended.lines) if "doing" in one), {}
+        )
+        incidents.append(_incident(ended, doing))
+        if ended.kind is IncidentKind.SLOW or not _skip(skipped, doing):
+            break
+    return lines, incidents
+
+
+def _last_doing(lines: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    doing: Mapping[str, Any] = {}
+    return next((one["doing"] for one in reversed(lines) if "doing" in one), doing)
+
+
+def _incident(ended: _Ended, doing: Mapping[str, Any]) -> Incident:
+    tool = doing.get("tool", "")
+    step = doing.get("step", "")
+    named = tool or ("policy.py" if step == "policy" else "tools.py" if step else "")
+    return Incident(
+        kind=ended.kind or IncidentKind.CRASHES,
+        tool=named,
+        position=doing.get("row"),
+        detail=ended.detail,
+    )
+
+
+def _skip(skipped: list[str], doing: Mapping[str, Any]) -> bool:
+    """Leave out next time the tool that ended the process; false where it was none."""
+    tool = doing.get("tool", "")
+    if doing.get("step") != "tool" or tool in skipped:
+        return False
+    skipped.append(tool)
+    return True
+
+
+def _disturbances(ended: _Ended) -> Iterator[Incident]:
+    for line in ended.lines:
+        if "forked" in line:
+            doing = line["forked"]
+            yield Incident(
+                kind=IncidentKind.FORKS, tool=doing.get("tool", ""), position=doing.get("row")
+            )
+        if "refused" in line:
+            yield Incident(kind=IncidentKind.REFUSED, detail=line["refused"])
+    if ended.printed > CHATTY:
+        yield Incident(kind=IncidentKind.PRINTS, detail=f"{ended.printed:,} bytes")
+
+
+def _process(
+    job: Mapping[str, Any], room: Path, skipped: Sequence[str], limits: Limits, until: float
+) -> _Ended:
+    lines = Path(job["lines"])
+    lines.unlink(missing_ok=True)
+    whole = {**job, "skip": list(skipped)}
+    (room / "job.json").write_text(json.dumps(whole), encoding="utf-8")
+    home = str(Path(__file__).parents[3])
+    program = _PROGRAM.format(paths=[home, *sys.path], job=str(room / "job.json"))
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-I", "-c", program],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=job["folder"],
+        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        start_new_session=True,
+    )
+    output = _Output()
+    reader = Thread(target=output.read, args=(process.stdout,), daemon=True)
+    reader.start()
+    kind = _watched(process, lines, limits, until)
+    _end(process)
+    reader.join(timeout=2)
+    read = list(_read(lines))
+    return _judged(process.returncode, kind, read, output)
+
+
+class _Output:
+    """What a process printed: how much, and the end of it."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.end = b""
+
+    def read(self, stream: Any) -> None:
+        """Read until it is closed; nothing of it is kept but the end."""
+        with stream:
+            while data := stream.read1(65_536):
+                self.size += len(data)
+                self.end = (self.end + data)[-2_000:]
+
+
+def _watched(
+    process: subprocess.Popen[bytes], lines: Path, limits: Limits, until: float
+) -> IncidentKind | None:
+    """Wait for the end; say which limit was passed."""
+    size, changed = 0, monotonic()
+    while process.poll() is None:
+        now = monotonic()
+        grown = lines.stat().st_size if lines.exists() else 0
+        if grown != size:
+            size, changed = grown, now
+        if now - changed > (limits.stall if size else limits.start):
+            return IncidentKind.HANGS
+        if now > until:
+            return IncidentKind.SLOW
+        sleep(_TICK)
+    return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and whatever it has started."""
+    with suppress(OSError, AttributeError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):
+        process.kill()
+    process.wait()
+
+
+def _read(path: Path) -> Iterator[Mapping[str, Any]]:
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            # The last one may have been cut off.
+            with suppress(ValueError, RecursionError):
+                read = json.loads(line)
+                if isinstance(read, dict):
+                    yield read
+
+
+def _judged(
+    status: int, kind: IncidentKind | None, lines: Sequence[Mapping[str, Any]], output: _Output
+) -> _Ended:
+    if kind is not None:
+        return _Ended(lines=lines, kind=kind, printed=output.size)
+    if any("done" in one for one in lines):
+        return _Ended(lines=lines, kind=None, printed=output.size)
+    end = output.end.decode("utf-8", "replace").strip().splitlines()[-1:]
+    said = f": {end[0][:200]}" if end else ""
+    if status < 0:
+        detail = f"signal {signal.Signals(-status).name}{said}"
+        return _Ended(lines=lines, kind=IncidentKind.CRASHES, detail=detail, printed=output.size)
+    detail = f"status {status}{said}"
+    return _Ended(lines=lines, kind=IncidentKind.EXITS, detail=detail, printed=output.size)

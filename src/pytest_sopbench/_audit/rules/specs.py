@@ -1,0 +1,219 @@
+"""Rules about tool specs: do rows and implementations fit them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import jsonschema_rs
+
+from pytest_sopbench._audit.measures.stump import frozen
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._core.model.task import LookupTool, ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
+from pytest_sopbench._loading.domain.tool_specs import parameter_names
+from pytest_sopbench._loading.files.suggestions import listed, shown
+from pytest_sopbench._loading.load import TOOLS_FILE
+
+
+def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
+    """One fault for each column and the rows of it, whatever number of tools they break."""
+    tools: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for spec in subject.domain.tool_specs:
+        for name in parameter_names(spec):
+            broken = _broken_rows(subject, spec, name) if _is_given(subject, spec, name) else []
+            if broken:
+                tools.setdefault((name, tuple(broken)), []).append(spec.name)
+    for (name, rows), names in tools.items():
+        first = subject.tasks[rows[0]]
+        yield Fault(
+            place=Place(file=subject.data_file, line=first.line, column=name, tool=names[0]),
+            what=f"{subject.rows(rows)} break the spec of {listed(names)}, such as"
+            f" {shown({**first.results, **first.inputs}[name])}",
+            do="correct the cells, or the spec: a call with what the row says counts as bad",
+        )
+
+
+def _is_given(subject: Subject, spec: ToolSpec, name: str) -> bool:
+    """Whether a call would be made with what stands in the row's column of this name."""
+    if not subject.tasks:
+        return False
+    if name in subject.tasks[0].inputs:
+        return True
+    lookup = subject.domain.lookups.get(spec.name)
+    if lookup is None:
+        return name in subject.tasks[0].results
+    asked = name in (*lookup.key, *lookup.check) and lookup.column_of(name) == name
+    return asked and name in subject.tasks[0].results
+
+
+def _broken_rows(subject: Subject, spec: ToolSpec, name: str) -> list[int]:
+    validator = _validator(spec, name)
+    if validator is None:
+        return []
+    known: dict[str, bool] = {}
+    broken: list[int] = []
+    for position, task in enumerate(subject.tasks):
+        value = task.inputs[name] if name in task.inputs else task.results.get(name)
+        # A blank is nothing that a call could be made with.
+        if value in (None, "", [], {}):
+            continue
+        key = frozen(value)
+        if key not in known:
+            known[key] = validator.is_valid(value)
+        if not known[key] and _may_be_called(subject, spec, position):
+            broken.append(position)
+    return broken
+
+
+def _may_be_called(subject: Subject, spec: ToolSpec, position: int) -> bool:
+    """Whether somebody who follows the procedure calls the tool on this row, if that is known."""
+    run = subject.observed.policy.get(position)
+    return run is None or bool(run.error) or any(one.name == spec.name for one in run.calls)
+
+
+def _validator(spec: ToolSpec, name: str) -> Any:
+    properties = spec.parameters.get("properties")
+    shape = properties.get(name) if isinstance(properties, Mapping) else None
+    if not isinstance(shape, Mapping):
+        return None
+    kept = {key: spec.parameters[key] for key in ("$defs", "definitions") if key in spec.parameters}
+    try:
+        return jsonschema_rs.validator_for({**kept, **shape})
+    except ValueError:
+        # It refers to a part of the schema that is not here.
+        return None
+
+
+def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
+    domain = subject.domain
+    sights = subject.observed.tools
+    idle = [one.name for one in domain.tool_specs if one.name not in domain.lookups]
+    if domain.tools_file is None and idle:
+        yield Fault(
+            place=Place(file=SPECS_FILE),
+            what=f"nothing serves {listed(idle)}",
+            do=f"add a {TOOLS_FILE}, or name them under 'tools' in the metadata",
+        )
+    for name in idle if domain.tools_file is not None else ():
+        if name in sights and sights[name].unknown:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=name),
+                what="the manager answers as it answers to a tool that there is not",
+                do="implement it, or take its spec away",
+            )
+
+
+def _tools_without_specs(subject: Subject) -> Iterator[Fault]:
+    named = {spec.name for spec in subject.domain.tool_specs}
+    for name in subject.observed.extra_tools:
+        if name not in named:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=name),
+                what="the manager has a method of this name, and there is no spec of it",
+                do="write its spec, or let its name begin with an underscore",
+            )
+
+
+def _unaccepted(subject: Subject) -> Iterator[Fault]:
+    for spec in subject.domain.tool_specs:
+        sight = subject.observed.tools.get(spec.name)
+        signature = sight.signature if sight is not None else None
+        names = parameter_names(spec)
+        # A method that takes the whole mapping names no parameter of the spec.
+        if signature is None or not set(names) & set(signature.accepts):
+            continue
+        refused = [one for one in names if one not in signature.accepts]
+        if refused and not signature.anything:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=spec.name),
+                what=f"its method does not accept {listed(map(repr, refused))}, which its spec has",
+                do="accept it, or take it out of the spec",
+            )
+        lacking = [one for one in signature.required if one not in names]
+        if lacking:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=spec.name),
+                what=f"its method needs {listed(map(repr, lacking))}, which its spec does not have",
+                do="add it to the spec, or give it a default",
+            )
+
+
+def _optional_keys(subject: Subject) -> Iterator[Fault]:
+    for spec in subject.domain.tool_specs:
+        lookup = subject.domain.lookups.get(spec.name)
+        if lookup is None:
+            continue
+        required = spec.parameters.get("required")
+        needed = required if isinstance(required, list) else []
+        for name in (*lookup.key, *lookup.check, *lookup.record_key):
+            if name not in needed:
+                yield Fault(
+                    place=Place(file=SPECS_FILE, column=name, tool=spec.name),
+                    what="the tool looks it up, and the spec does not require it",
+                    do="add it to 'required': a call without it fails",
+                )
+
+
+def _unread(subject: Subject) -> Iterator[Fault]:
+    for spec in subject.domain.tool_specs:
+        lookup = subject.domain.lookups.get(spec.name)
+        unread = _not_looked_at(subject, spec, lookup) if lookup is not None else []
+        if unread:
+            yield Fault(
+                place=Place(file=subject.metadata_file, tool=spec.name),
+                what=f"it requires {listed(map(repr, unread))} and does not look at it",
+                do="name it in 'key' or 'check', or a call for another row is served",
+            )
+
+
+def _not_looked_at(subject: Subject, spec: ToolSpec, lookup: LookupTool) -> list[str]:
+    """Required parameters that a column says the value of; of a constant nothing is asked."""
+    required = spec.parameters.get("required")
+    looked_at = {*lookup.key, *lookup.check, *lookup.record_key}
+    names: list[JsonValue] = required if isinstance(required, list) and lookup.returns else []
+    row = {**subject.tasks[0].inputs, **subject.tasks[0].results} if subject.tasks else {}
+    return [str(name) for name in names if name in row and name not in looked_at]
+
+
+RULES: Final = (
+    Rule(
+        name="row-breaks-spec",
+        severity=Severity.WARNING,
+        looks_for="What a row says of a parameter is not what the spec of a tool allows.",
+        look=_rows_break_spec,
+    ),
+    Rule(
+        name="spec-without-tool",
+        severity=Severity.ERROR,
+        looks_for="A tool has a spec, and nothing serves it.",
+        look=_specs_without_tools,
+    ),
+    Rule(
+        name="tool-without-spec",
+        severity=Severity.WARNING,
+        looks_for="The manager has the method of a tool that no spec names.",
+        look=_tools_without_specs,
+    ),
+    Rule(
+        name="parameter-not-accepted",
+        severity=Severity.ERROR,
+        looks_for="Spec and implementation of a tool have different parameters.",
+        look=_unaccepted,
+    ),
+    Rule(
+        name="optional-key",
+        severity=Severity.WARNING,
+        looks_for="A look-up tool needs a parameter that its spec does not require.",
+        look=_optional_keys,
+    ),
+    Rule(
+        name="unread-argument",
+        severity=Severity.WARNING,
+        looks_for="A look-up tool requires an argument that a column tells, and never looks at it.",
+        look=_unread,
+    ),
+)

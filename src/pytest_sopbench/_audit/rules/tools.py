@@ -1,0 +1,244 @@
+"""Rules about a domain's own tools, which were called on its rows in a process of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pytest_sopbench._audit.measures.random_source import changing_calls
+from pytest_sopbench._audit.measures.stump import frozen
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.observing.observed import (
+    Incident,
+    IncidentKind,
+    ToolAnswer,
+    ToolSight,
+)
+from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._core.contract.conditions import reads_same
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.suggestions import listed, shown
+from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
+
+_FEW: Final = 5
+_MOSTLY: Final = 0.9
+_SAID: Final[Mapping[IncidentKind, str]] = {
+    IncidentKind.HANGS: "hangs: nothing came of it for many seconds",
+    IncidentKind.SLOW: "is too slow: not all rows were looked at within the time limit",
+    IncidentKind.EXITS: "ends the process",
+    IncidentKind.CRASHES: "kills the process",
+    IncidentKind.FORKS: "forks the process, and comes back twice",
+    IncidentKind.PRINTS: "prints megabytes",
+    IncidentKind.REFUSED: "cannot be used",
+}
+
+
+def _code_fails(subject: Subject) -> Iterator[Fault]:
+    for one in subject.observed.incidents:
+        detail = f" ({one.detail})" if one.detail else ""
+        yield Fault(
+            place=_place(subject, one),
+            what=f"the code {_SAID[one.kind]}{detail}",
+            do="correct it; the findings about what came after it are missing",
+        )
+
+
+def _place(subject: Subject, incident: Incident) -> Place:
+    tool = incident.tool if incident.tool not in (TOOLS_FILE, POLICY_FILE) else ""
+    file = incident.tool if not tool and incident.tool else TOOLS_FILE
+    if incident.position is None:
+        return Place(file=file, tool=tool)
+    line = subject.line(incident.position)
+    return Place(file=f"{file} (row {line} of {subject.data_file})", tool=tool)
+
+
+def _stubs(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        if all(not one.error and one.result in (None, "", {}, []) for one in sight.answers):
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it returns nothing on all {len(sight.answers)} rows",
+                do="serve what the row holds, or take the tool away",
+            )
+
+
+def _constants(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        texts = {frozen(one.result) for one in sight.answers}
+        empty = sight.answers[0].result in (None, "", {}, [])
+        if len(texts) == 1 and not empty and not any(one.error for one in sight.answers):
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it returns {shown(sight.answers[0].result)} on every row",
+                do="serve what the row holds; of a tool that only records, accept this",
+            )
+
+
+def _always_fails(subject: Subject) -> Iterator[Fault]:
+    for sight in subject.observed.tools.values():
+        if sight.uncallable and not sight.answers:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it requires {sight.uncallable!r}, and no row has a column of that name",
+                do="it was not called, so nothing is known of it",
+            )
+    for sight in _called(subject):
+        if all(one.error for one in sight.answers) and not sight.unknown:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it fails on all {len(sight.answers)} rows: {sight.answers[0].error[:200]}",
+                do="call it by hand with what a row holds",
+            )
+
+
+def _random(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        odd = [one.position for one in sight.answers if len(set(one.again)) > 1]
+        if odd:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"the same call has different answers on {subject.rows(odd)}",
+                do="compute the answer from the row alone",
+            )
+
+
+def _random_source(subject: Subject) -> Iterator[Fault]:
+    for line, name in changing_calls(subject.text(TOOLS_FILE)):
+        yield Fault(
+            place=Place(file=TOOLS_FILE, line=line),
+            what=f"{name}() gives another value each time",
+            do="take it from the row, or use random.Random with a seed",
+        )
+
+
+def _blind(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        tried = sight.blind + sight.followed
+        if tried >= _FEW and sight.blind >= _MOSTLY * tried:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"its answer stays on {sight.blind} of {tried} rows where all columns but the"
+                " id are exchanged",
+                do="it is made of the id: read the data instead",
+            )
+
+
+def _ignored(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        if sight.ignored:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"it requires {listed(map(repr, sight.ignored))}, and answers the same"
+                " whatever is given",
+                do="refuse what does not fit the row, or take it out of the spec",
+            )
+
+
+def _differs(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        for name, odd in _differing(subject, sight.answers).items():
+            first = subject.tasks[odd[0]]
+            stored = {**first.results, **first.inputs}[name]
+            yield Fault(
+                place=Place(file=subject.data_file, line=first.line, column=name, tool=sight.name),
+                what=f"on {subject.rows(odd)} the tool answers something else than the column,"
+                f" which says {shown(stored)}",
+                do="one of the two is wrong; labels may rest on either",
+            )
+
+
+def _differing(subject: Subject, answers: Sequence[ToolAnswer]) -> Mapping[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for one in answers:
+        task = subject.tasks[one.position]
+        result = one.result if isinstance(one.result, dict) and not one.error else {}
+        for name, value in result.items():
+            if name in task.results and not _same(task.results[name], value):
+                found.setdefault(name, []).append(one.position)
+    return found
+
+
+def _same(stored: JsonValue, answered: JsonValue) -> bool:
+    empties: tuple[JsonValue, ...] = (None, "", [], {})
+    return reads_same(stored, answered) or (stored in empties and answered in empties)
+
+
+def _not_json(subject: Subject) -> Iterator[Fault]:
+    for sight in _called(subject):
+        odd = [one for one in sight.answers if one.not_json]
+        if odd:
+            rows = subject.rows([one.position for one in odd])
+            yield Fault(
+                place=Place(file=TOOLS_FILE, tool=sight.name),
+                what=f"its answer is not JSON on {rows}: {odd[0].not_json[:200]}",
+                do="return text, numbers, true, false, null, lists and objects only",
+            )
+
+
+def _called(subject: Subject) -> Iterator[ToolSight]:
+    return (one for one in subject.observed.tools.values() if len(one.answers) > 1)
+
+
+RULES: Final = (
+    Rule(
+        name="code-fails",
+        severity=Severity.ERROR,
+        looks_for="Own code hangs, exits, forks, crashes, prints megabytes or cannot be imported.",
+        look=_code_fails,
+    ),
+    Rule(
+        name="stub",
+        severity=Severity.ERROR,
+        looks_for="A tool of the domain's own code returns nothing on every row.",
+        look=_stubs,
+    ),
+    Rule(
+        name="constant-tool",
+        severity=Severity.WARNING,
+        looks_for="A tool of the domain's own code returns the same on every row.",
+        look=_constants,
+    ),
+    Rule(
+        name="tool-fails",
+        severity=Severity.ERROR,
+        looks_for="A tool fails on every row, or requires what no row has.",
+        look=_always_fails,
+    ),
+    Rule(
+        name="random-tool",
+        severity=Severity.ERROR,
+        looks_for="Three equal calls of a tool, by fresh instances, have different answers.",
+        look=_random,
+    ),
+    Rule(
+        name="random-source",
+        severity=Severity.WARNING,
+        looks_for="`tools.py` calls what differs each time, such as `random`, `uuid4` or `now`.",
+        look=_random_source,
+    ),
+    Rule(
+        name="blind-tool",
+        severity=Severity.ERROR,
+        looks_for="A tool answers by the id, and not by the columns of the row.",
+        look=_blind,
+    ),
+    Rule(
+        name="ignored-argument",
+        severity=Severity.WARNING,
+        looks_for="A tool requires an argument, and answers the same whatever it is.",
+        look=_ignored,
+    ),
+    Rule(
+        name="answer-differs",
+        severity=Severity.WARNING,
+        looks_for="The answer of a tool differs from the column of the same name.",
+        look=_differs,
+    ),
+    Rule(
+        name="not-json",
+        severity=Severity.ERROR,
+        looks_for="The answer of a tool is not JSON: NaN, a set, an object.",
+        look=_not_json,
+    ),
+)

@@ -1,0 +1,250 @@
+"""Rules about a domain's own tools: their code is run in a process of its own."""
+
+from __future__ import annotations
+
+import os
+from textwrap import indent
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.measures.random_source import changing_calls
+from pytest_sopbench._audit.observing.sandbox import Limits
+
+MANAGER = """
+import csv, json, os, sys, time
+from pathlib import Path
+
+ROWS = {{
+    row["parcel_id"]: row
+    for row in csv.DictReader((Path(__file__).parent / "data.csv").open(encoding="utf-8"))
+}}
+{top}
+
+class ParcelManager:
+    def process_tool_call(self, name, arguments):
+        if name == "weigh":
+            return self.weigh(**arguments)
+        if name == "screen":
+            return self.screen(**arguments)
+        raise ValueError(f"unknown tool {{name}}")
+
+    def weigh(self, parcel_id{more}):
+{weigh}
+
+    def screen(self, parcel_id):
+        return {{"risk": int(ROWS[parcel_id]["risk"])}}
+{rest}
+"""
+SOUND = 'return {"weight_kg": int(ROWS[parcel_id]["weight_kg"])}'
+
+
+def with_code(
+    lab: Any, weigh: str = SOUND, *, top: str = "", rest: str = "", more: str = ""
+) -> Any:
+    """Give the small domain tools of its own; `weigh` is the body of one of them."""
+    code = MANAGER.format(
+        top=top, weigh=indent(weigh, " " * 8), rest=indent(rest, " " * 4), more=more
+    )
+    return lab.metadata(tools=None).write(tools_py=code)
+
+
+def test_sound_tools_have_no_finding(run_lab: Any) -> None:
+    with_code(run_lab)
+
+    assert [] == run_lab.findings()
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        pytest.param("return None", "stub", id="nothing"),
+        pytest.param("return {}", "stub", id="an empty object"),
+        pytest.param('return {"weight_kg": 20}', "constant-tool", id="a constant"),
+        pytest.param('raise NotImplementedError("later")', "tool-fails", id="a failure"),
+        pytest.param('sys.exit("bye")', "tool-fails", id="an exit that is an exception"),
+        pytest.param(
+            'return {"weight_kg": int(ROWS[parcel_id]["weight_kg"]) + 1}',
+            "answer-differs",
+            id="other",
+        ),
+        pytest.param('return {"kilograms": float("nan")}', "not-json", id="NaN"),
+        pytest.param('return {"weights": {1, 2}}', "not-json", id="a set"),
+        pytest.param('return {"weight_kg": time.perf_counter_ns()}', "random-tool", id="a clock"),
+        pytest.param('return {"weight_kg": hash(parcel_id) % 40}', "blind-tool", id="the id"),
+        pytest.param("os._exit(3)", "code-fails", id="the end of the process"),
+    ],
+)
+def test_a_tool_that_is_unsound_is_told(run_lab: Any, body: str, rule: str) -> None:
+    with_code(run_lab, body)
+
+    found = run_lab.findings(rule)
+
+    assert {"weigh"} == {one.place.tool for one in found}
+
+
+def test_rows_where_a_tool_differs_from_the_column_are_named(run_lab: Any) -> None:
+    with_code(run_lab, f'if parcel_id == "L003":\n    return {{"weight_kg": 7}}\n{SOUND}')
+
+    found = run_lab.only("answer-differs")
+
+    assert ("weight_kg", 4) == (found.place.column, found.place.line)
+
+
+def test_an_argument_that_changes_nothing_is_told(run_lab: Any) -> None:
+    with_code(run_lab, more=", destination")
+    run_lab.specs(
+        {
+            "name": "weigh",
+            "description": "",
+            "parameters": {
+                "type": "object",
+                "properties": {"parcel_id": {"type": "string"}, "destination": {"type": "string"}},
+                "required": ["parcel_id", "destination"],
+            },
+        },
+        {
+            "name": "screen",
+            "description": "",
+            "parameters": {
+                "type": "object",
+                "properties": {"parcel_id": {"type": "string"}},
+                "required": ["parcel_id"],
+            },
+        },
+    )
+
+    assert "'destination'" in run_lab.only("ignored-argument").what
+
+
+def test_a_tool_that_computes_from_its_arguments_is_not_blind(run_lab: Any) -> None:
+    """It reads no data, and is right all the same: exchanged rows change its arguments."""
+    body = 'return {"doubled": 2 * len(destination)}'
+    with_code(run_lab, body, more=', destination="island"')
+    properties = {"parcel_id": {"type": "string"}, "destination": {"type": "string"}}
+    weigh = {
+        "name": "weigh",
+        "description": "",
+        "parameters": {"type": "object", "properties": properties},
+    }
+    run_lab.specs(weigh, {**weigh, "name": "screen"}).write(policy_py=None)
+
+    assert [] == run_lab.findings("blind-tool")
+
+
+def test_parameters_of_spec_and_method_are_compared(run_lab: Any) -> None:
+    with_code(run_lab, more=", office")
+
+    found = run_lab.only("parameter-not-accepted")
+
+    assert "needs 'office'" in found.what
+
+
+def test_a_tool_that_the_manager_does_not_know_is_told(run_lab: Any) -> None:
+    with_code(run_lab)
+    code = (run_lab.folder / "tools.py").read_text("utf-8")
+    run_lab.write(tools_py=code.replace('if name == "screen"', 'if name == "sceen"'))
+
+    assert "screen" == run_lab.only("spec-without-tool").place.tool
+
+
+def test_a_method_that_no_spec_names_is_told(run_lab: Any) -> None:
+    with_code(run_lab, rest="def stamp(self, parcel_id):\n    return {}")
+
+    assert "stamp" == run_lab.only("tool-without-spec").place.tool
+
+
+def test_the_source_of_chance_is_told_with_its_line(run_lab: Any) -> None:
+    with_code(run_lab, top="import random\nLOT = random.randint(1, 6)")
+
+    found = run_lab.only("random-source")
+
+    assert "random.randint()" in found.what
+    assert (
+        "LOT" in (run_lab.folder / "tools.py").read_text().splitlines()[(found.place.line or 1) - 1]
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "calls"),
+    [
+        ("import uuid\nx = uuid.uuid4()", ["uuid.uuid4"]),
+        ("from uuid import uuid4 as new\nx = new()", ["uuid.uuid4"]),
+        ("from datetime import datetime\nx = datetime.now()", ["datetime.now"]),
+        ("import datetime as d\nx = d.date.today()", ["date.today"]),
+        ("import random\nrandom.seed(1)\nx = random.random()", []),
+        ("import random\nx = random.Random(4).random()", []),
+        ("import uuid\nx = uuid.uuid5(uuid.NAMESPACE_DNS, 'a')", []),
+        ("def f(:", []),
+    ],
+)
+def test_what_differs_each_time_is_found_in_the_source(source: str, calls: list[str]) -> None:
+    assert calls == [name for _, name in changing_calls(source)]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        pytest.param("time.sleep(1_000)", "hangs", id="sleeps"),
+        pytest.param(
+            f"if parcel_id == 'L003':\n    os.fork()\n{SOUND}",
+            "forks",
+            id="forks",
+            marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
+        ),
+        pytest.param(
+            f"print('x' * 100_000)\n{SOUND}",
+            "prints megabytes",
+            id="prints",
+        ),
+        pytest.param("os.abort()", "kills the process (signal SIGABRT", id="crashes"),
+    ],
+)
+def test_code_that_disturbs_its_process_is_a_finding(run_lab: Any, body: str, said: str) -> None:
+    with_code(run_lab, body)
+
+    found = audit(run_lab.folder, limits=Limits(stall=4)).findings
+
+    assert any(one.rule == "code-fails" and said in one.what for one in found)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        pytest.param("raise LookupError('no table')", "LookupError: no table", id="raises"),
+        pytest.param("import os\nos._exit(5)", "ends the process (status 5)", id="exits"),
+        pytest.param("x = 1", "process_tool_call", id="no manager"),
+    ],
+)
+def test_tools_that_cannot_be_imported_are_a_finding(run_lab: Any, code: str, said: str) -> None:
+    run_lab.metadata(tools=None).write(tools_py=code)
+
+    assert said in run_lab.only("code-fails").what
+
+
+def test_the_code_has_no_environment_and_leaves_no_trace(
+    run_lab: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PARCELS_KEY", "secret")
+    top = 'Path("left").write_text("x")\nassert "PARCELS_KEY" not in os.environ, "it is there"'
+    with_code(run_lab, top=top)
+
+    assert [] == run_lab.findings()
+    assert not (run_lab.folder / "left").exists()
+    assert not (run_lab.folder / "__pycache__").exists()
+
+
+def test_code_is_not_run_where_that_was_said(run_lab: Any) -> None:
+    run_lab.metadata(tools=None).write(tools_py="raise LookupError")
+
+    assert () == audit(run_lab.folder, run_code=False).findings
+
+
+def test_the_policy_that_hangs_is_a_finding(run_lab: Any) -> None:
+    run_lab.write(policy_py="import time\ndef decide(inputs, call):\n    time.sleep(1_000)\n")
+
+    found = audit(run_lab.folder, limits=Limits(stall=4)).findings
+
+    assert ["code-fails"] == [one.rule for one in found]
+    assert "policy.py" in found[0].place.file
