@@ -165,6 +165,16 @@ class Lab:
     def specs(self, *specs: Mapping[str, Any]) -> Lab:
         return self.write(toolspecs_json=json.dumps(specs, indent=1))
 
+    def expected_calls(self, *changed: list[dict[str, Any]]) -> Lab:
+        """Write the calls that the policy makes; of the first rows those that are given."""
+        lines: list[str] = []
+        for number, row in enumerate(sound_rows()):
+            asked = {"parcel_id": row["parcel_id"]}
+            calls = [{"name": name, "arguments": asked} for name in ("weigh", "screen")]
+            calls = changed[number] if number < len(changed) else calls
+            lines.append(json.dumps({"task": row["parcel_id"], "calls": calls}))
+        return self.write(expected_calls_jsonl="\n".join(lines) + "\n")
+
     def findings(self, rule: str | None = None) -> list[Finding]:
         """What the audit finds, of one rule or of all."""
         found = audit(self.folder, run_code=self.run_code).findings

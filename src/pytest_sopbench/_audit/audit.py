@@ -25,6 +25,7 @@ from pytest_sopbench._audit.rules.catalogue import (
     FOLDER_RULES,
     rule_names,
 )
+from pytest_sopbench._audit.rules.labels import highest_rate
 
 _ORDER: Final = tuple(Severity)
 
@@ -48,7 +49,8 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
     """
     seen = read_folder(folder)
     acceptances, wrong = read_acceptances(seen.metadata, rule_names())
-    left, accepted, unused = sorted_out(_findings(seen, run_code, limits), acceptances)
+    subject = _subject(seen, run_code, limits)
+    left, accepted, unused = sorted_out(_findings(seen, subject), acceptances)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
     odd = [*said, *unused_faults(unused, seen.metadata_file)]
@@ -58,19 +60,31 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
         findings=_sorted((*left, *map(_about_acceptance, odd))),
         accepted=accepted,
         hash=content_hash(folder),
+        facts=tuple(_facts(subject)),
     )
 
 
-def _findings(seen: Folder, run_code: bool, limits: Limits | None) -> Iterable[Finding]:
+def _subject(seen: Folder, run_code: bool, limits: Limits | None) -> Subject | None:
+    if seen.domain is None:
+        return None
+    subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
+    if not run_code:
+        return subject
+    return replace(subject, observed=observe(seen.domain, subject.id_column, limits))
+
+
+def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
     for rule in FOLDER_RULES:
         yield from rule.findings(seen)
-    if seen.domain is None:
-        return
-    subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
-    if run_code:
-        subject = replace(subject, observed=observe(seen.domain, subject.id_column, limits))
-    for one in DOMAIN_RULES:
-        yield from one.findings(subject)
+    for one in DOMAIN_RULES if subject is not None else ():
+        if subject is not None:
+            yield from one.findings(subject)
+
+
+def _facts(subject: Subject | None) -> Iterable[str]:
+    highest = highest_rate(subject) if subject is not None else 1.0
+    if highest < 1:
+        yield f"no agent can have a TSR above {100 * highest:.1f} %"
 
 
 def _about_acceptance(fault: Fault) -> Finding:

@@ -7,7 +7,17 @@ from typing import Any, Final
 
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.rules import files, judging, leakage, rows, specs, tools
+from pytest_sopbench._audit.rules import (
+    contract,
+    files,
+    judging,
+    labels,
+    leakage,
+    rows,
+    sop,
+    specs,
+    tools,
+)
 
 FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
 """The rules that hold of each folder, also of one that cannot be loaded."""
@@ -17,6 +27,9 @@ DOMAIN_RULES: Final = (
     *leakage.RULES,
     *specs.RULES,
     *tools.RULES,
+    *labels.RULES,
+    *sop.RULES,
+    *contract.RULES,
 )
 """The rules that hold of domains that can be loaded."""
 
@@ -37,6 +50,9 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "leakage": leakage.RULES,
     "specs": specs.RULES,
     "tools": tools.RULES,
+    "labels": labels.RULES,
+    "the text of the SOP": sop.RULES,
+    "contract and expected calls": contract.RULES,
     "acceptances": (_ACCEPTANCE,),
 }
 """All rules, in the order in which they are documented."""

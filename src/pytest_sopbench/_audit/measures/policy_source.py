@@ -1,0 +1,166 @@
+"""The numbers that a reference policy decides by, read from its source."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+_CITED: Final = re.compile(
+    r"\bclauses?\s+([0-9.]+(?:(?:\s*,\s*|\s+and\s+)[0-9.]+)*)", re.IGNORECASE
+)
+_TRIVIAL: Final = frozenset({Decimal(0), Decimal(1)})
+_SCALES: Final = tuple(map(Decimal, (100, 1000, 60)))
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_EXACT: Final = frozenset({"Decimal", "Fraction"})
+_CONVERTED: Final = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNumber:
+    """A number of the source: its line, and the clauses that a comment beside it names.
+
+    `near` are the numbers that say the same in another comparison: above 2 is 3 or more.
+    """
+
+    value: Decimal
+    line: int
+    clauses: tuple[str, ...] = ()
+    near: tuple[Decimal, ...] = ()
+
+    def is_in(self, stated: frozenset[Decimal] | set[Decimal]) -> bool:
+        """Whether a text with these numbers states it, in this unit or a usual other one."""
+        return any(one in stated for one in (*same_numbers(self.value), *self.near))
+
+
+def same_numbers(value: Decimal) -> Iterator[Decimal]:
+    """A number as other units write it: cents, thousands, hours, percent."""
+    yield value
+    for scale in _SCALES:
+        yield value * scale
+        yield value / scale
+
+
+def policy_numbers(source: str) -> tuple[PolicyNumber, ...]:
+    """Return the numbers that a policy decides by; what only converts a unit is none."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+    reader = _Reader(_comments(source))
+    with suppress(RecursionError):
+        reader.visit(tree)
+    return tuple(reader.found)
+
+
+def every_number(source: str) -> frozenset[Decimal]:
+    """Return all numbers of a source, also trivial ones, and those that are written as text."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    values = (_decimal(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    texts = (
+        Decimal(match)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for match in re.findall(r"[0-9]+(?:\.[0-9]+)?", node.value)
+    )
+    return frozenset({*(one for one in values if one is not None), *texts})
+
+
+class _Reader(ast.NodeVisitor):
+    """Walks over the source with the statement that it is in."""
+
+    def __init__(self, comments: Mapping[int, str]) -> None:
+        self.found: list[PolicyNumber] = []
+        self._comments = comments
+        self._first = 1
+        self._near: tuple[int, ...] = ()
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.stmt):
+            self._first = node.lineno
+        super().visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        # A text that stands alone is a docstring.
+        if not isinstance(node.value, ast.Constant):
+            self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        # What is counted out of a list is no number of the procedure.
+        self.visit(node.value)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        for part in (node.left, node.right):
+            if not (isinstance(node.op, _CONVERTED) and isinstance(part, ast.Constant)):
+                self.visit(part)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        self.visit(node.left)
+        for operator, part in zip(node.ops, node.comparators, strict=True):
+            self._near = _NEAR.get(type(operator), ())
+            self.visit(part)
+            self._near = ()
+
+    def visit_Call(self, node: ast.Call) -> None:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        attribute = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if name in {"range", "round"} or attribute in {"quantize", "sub", "compile", "replace"}:
+            return
+        if name in _EXACT and node.args and isinstance(node.args[0], ast.Constant):
+            self._add(node.args[0].value, node.lineno)
+            return
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if not isinstance(node.value, str):
+            self._add(node.value, node.lineno)
+
+    def _add(self, written: object, line: int) -> None:
+        value = _decimal(written)
+        if value is None and isinstance(written, str) and _NUMBER.fullmatch(written):
+            value = Decimal(written)
+        if value is None or abs(value) in _TRIVIAL:
+            return
+        near = tuple(abs(value) + one for one in self._near)
+        self.found.append(PolicyNumber(abs(value), line, self._clauses(line), near))
+
+    def _clauses(self, line: int) -> tuple[str, ...]:
+        said = self._comments.get(line) or self._comments.get(self._first) or ""
+        cited = _CITED.search(said)
+        return tuple(re.findall(r"[0-9]+(?:\.[0-9]+)*", cited[1])) if cited else ()
+
+
+_NEAR: Final[Mapping[type[ast.cmpop], tuple[int, ...]]] = {
+    ast.Gt: (1,),
+    ast.Lt: (-1,),
+    ast.GtE: (-1,),
+    ast.LtE: (1,),
+}
+"""More than 2 is 3 or more; fewer than 5 is 4 or fewer."""
+
+
+def _decimal(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return None
+
+
+def _comments(source: str) -> Mapping[int, str]:
+    found: dict[int, str] = {}
+    with suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                found[token.start[0]] = token.string
+    return found

@@ -1,0 +1,192 @@
+"""The text of a procedure: its clauses, its numbers, and the thresholds that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+_BEGINS: Final = re.compile(
+    r"^[\s#>*_-]*(?:(?:clause|section|step)\s+)?([0-9]+(?:\.[0-9]+)*)[.):]?(?=[\s*_]|$)",
+    re.IGNORECASE,
+)
+_REFERENCE: Final = re.compile(
+    r"\b(?:clauses?|sections?|steps?|parts?|paragraphs?|chapters?|lines?|rules?|tables?|revisions?)"
+    r"\s+[0-9]+(?:\.[0-9]+)*(?:(?:\s*,\s*|\s+(?:and|or|to)\s+)[0-9]+(?:\.[0-9]+)*)*",
+    re.IGNORECASE,
+)
+_DIGITS: Final = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
+_NUMBER: Final = re.compile(
+    rf"(?<![\w.])(?:{_DIGITS})(?![\w]|\.[0-9])"
+    rf"|(?<=[A-Za-z_$\u20ac\u00a3(-])(?:{_DIGITS})|(?:{_DIGITS})(?=[A-Za-z%\u00b0])"
+)
+_SMALL: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+)
+_LARGE: Final = "sixteen seventeen eighteen nineteen twenty"
+_TENS: Final = "thirty forty fifty sixty seventy eighty ninety"
+_ORDER: Final = "first second third fourth fifth sixth seventh"
+_OTHER: Final = {"once": 1, "twice": 2, "double": 2, "dozen": 12, "hundred": 100, "thousand": 1000}
+_SPELLED: Final[Mapping[str, Decimal]] = {
+    **{word: Decimal(at) for at, word in enumerate(f"{_SMALL} {_LARGE}".split())},
+    **{word: Decimal(10 * at) for at, word in enumerate(_TENS.split(), 3)},
+    **{word: Decimal(at) for at, word in enumerate(_ORDER.split(), 1)},
+    **{word: Decimal(number) for word, number in _OTHER.items()},
+    "half": Decimal("0.5"),
+    "quarter": Decimal("0.25"),
+}
+_WORD: Final = re.compile(r"[a-z]+", re.IGNORECASE)
+_COMPARED: Final = re.compile(
+    r"(?:at least|at most|(?:more|less|fewer|older|later|longer|higher|lower|greater) than"
+    r"|over|under|above|below|up to(?: and including)?|exceed(?:s|ing)?|from)\s+"
+    rf"[$\u20ac\u00a3]?(?P<one>-?(?:{_DIGITS}))(?![\w:]|\.[0-9])"
+    rf"|(?<![\w.])(?P<two>(?:{_DIGITS}))(?:\s?[A-Za-z%\u00b0/]+){{0,3}}?\s+(?:or|and)\s+"
+    r"(?:more|less|fewer|above|below|over|under|higher|lower|longer|older|later|earlier)\b",
+    re.IGNORECASE,
+)
+_RANGE: Final = re.compile(rf"^\D{{0,12}}?({_DIGITS})\s*(?:to|-|\u2013)\s*({_DIGITS})\D{{0,12}}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A numbered part of the procedure; `line` is the line on which it begins."""
+
+    number: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number that the procedure compares with, in its own words."""
+
+    value: Decimal
+    line: int
+    words: str
+
+
+class SopText:
+    """A procedure, looked at as text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        """Its parts, each up to the next number; what stands before the first has no number."""
+        found: list[Clause] = []
+        number, begun, lines = "", 1, list[str]()
+        for at, line in enumerate(self.text.splitlines(), 1):
+            match = _BEGINS.match(line)
+            if match is None:
+                lines.append(line)
+                continue
+            found.append(Clause(number, begun, "\n".join(lines)))
+            number, begun, lines = match[1], at, [line[match.end() :]]
+        found.append(Clause(number, begun, "\n".join(lines)))
+        return tuple(one for one in found if one.text.strip())
+
+    @cached_property
+    def numbering(self) -> frozenset[str]:
+        """The numbers of its clauses, and of the parts that hold them."""
+        own = {one.number for one in self.clauses if one.number}
+        return frozenset(own | {one.rpartition(".")[0] for one in own if "." in one})
+
+    def text_of(self, number: str) -> str:
+        """The text of a clause, and of the clauses inside of it; empty where there is none."""
+        inside = f"{number}."
+        return "\n".join(
+            one.text
+            for one in self.clauses
+            if one.number == number or one.number.startswith(inside)
+        )
+
+    @cached_property
+    def numbers(self) -> frozenset[Decimal]:
+        """Every number of its clauses, however it is meant."""
+        return frozenset(value for one in self.clauses for value in numbers_in(one.text))
+
+    @cached_property
+    def stated(self) -> frozenset[Decimal]:
+        """The numbers of its clauses without those that refer to a clause."""
+        return frozenset(
+            value for one in self.clauses for value in numbers_in(self._plain(one.text))
+        )
+
+    @cached_property
+    def thresholds(self) -> tuple[Threshold, ...]:
+        """The numbers that it compares with, as `20 kg or more` and `at least 7`."""
+        return tuple(self._thresholds())
+
+    @cached_property
+    def broken_ranges(self) -> tuple[tuple[int, str], ...]:
+        """Line and words of each step in a table of ranges that leaves a gap or goes twice."""
+        return tuple(_broken_ranges(self.text.splitlines()))
+
+    def _thresholds(self) -> Iterator[Threshold]:
+        for clause in self.clauses:
+            text = self._plain(clause.text)
+            for match in _COMPARED.finditer(text):
+                written = (match["one"] or match["two"]).replace(",", "").lstrip("-")
+                line = clause.line + text.count("\n", 0, match.start())
+                yield Threshold(Decimal(written), line, " ".join(match[0].split()))
+
+    def _plain(self, text: str) -> str:
+        """The text without what refers to clauses; lines stay where they are."""
+        text = _REFERENCE.sub(lambda match: " " * 3 + "\n" * match[0].count("\n"), text)
+        dotted = sorted((one for one in self.numbering if "." in one), key=len, reverse=True)
+        for number in dotted:
+            text = re.sub(
+                rf"(?<![\w.]){re.escape(number)}(?![\w%]|\.[0-9]|\s*[A-Za-z%]*/)", "", text
+            )
+        return text
+
+
+def numbers_in(text: str) -> Iterator[Decimal]:
+    """Every number of a text, in digits or as a word."""
+    for match in _NUMBER.finditer(text):
+        yield Decimal(match[0].replace(",", ""))
+    for match in _WORD.finditer(text):
+        if match[0].lower() in _SPELLED:
+            yield _SPELLED[match[0].lower()]
+
+
+def _broken_ranges(lines: list[str]) -> Iterator[tuple[int, str]]:
+    for start, rows in _tables(lines):
+        for column in range(max((len(row) for row in rows), default=0)):
+            ranges = [
+                (start + at, Decimal(match[1].replace(",", "")), Decimal(match[2].replace(",", "")))
+                for at, row in enumerate(rows)
+                if column < len(row) and (match := _RANGE.match(row[column].strip()))
+            ]
+            yield from _broken_steps(ranges)
+
+
+def _broken_steps(ranges: list[tuple[int, Decimal, Decimal]]) -> Iterator[tuple[int, str]]:
+    ordered = sorted(ranges, key=lambda one: one[1])
+    for line, low, high in ordered:
+        if low > high:
+            yield line, f"the range {low} to {high} is empty"
+    steps = [(after, after[1] - before[2], before) for before, after in pairwise(ordered)]
+    usual = [step for _, step, _ in steps if step in (0, 1, Decimal("0.1"), Decimal("0.01"))]
+    if not usual or 2 * len(usual) <= len(steps):
+        return
+    wanted = max(set(usual), key=usual.count)
+    for (line, low, high), step, before in steps:
+        if step != wanted:
+            kind = "leaves a gap after" if step > wanted else "overlaps"
+            yield line, f"the range {low} to {high} {kind} {before[1]} to {before[2]}"
+
+
+def _tables(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
+    rows: list[list[str]] = []
+    for at, line in enumerate([*lines, ""], 1):
+        if line.lstrip().startswith("|"):
+            rows.append(line.strip().strip("|").split("|"))
+        elif rows:
+            yield at - len(rows), rows
+            rows = []

@@ -1,0 +1,179 @@
+"""Rules about labels: do they follow from the procedure, as the policy or the rows say?"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pytest_sopbench._audit.measures.stump import frozen
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.observing.observed import PolicyRun
+from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._core.fields.comparison import compare
+from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.suggestions import cut, shown
+from pytest_sopbench._loading.load import POLICY_FILE
+
+_TELLING: Final = ("id", "token", "ticket", "uuid", "reference", "timestamp")
+
+
+def mismatches(subject: Subject, run: PolicyRun) -> tuple[Mismatch, ...]:
+    """Where the policy's answer is not what the row expects; none where it is acceptable."""
+    task = subject.tasks[run.position]
+    answer = run.answer or {}
+    every = [task.expected_as_written]
+    every += [{**task.expected_as_written, **other} for other in task.acceptable]
+    found = [_against(subject, expected, answer) for expected in every]
+    return () if any(not one for one in found) else found[0]
+
+
+def _against(
+    subject: Subject, expected: Mapping[str, JsonValue], answer: Mapping[str, JsonValue]
+) -> tuple[Mismatch, ...]:
+    pairs = (
+        compare(field, expected[field.name], answer.get(field.name)) for field in subject.compared
+    )
+    return tuple(one for one in pairs if one is not None)
+
+
+def disagreement(subject: Subject, run: PolicyRun) -> str:
+    """What the policy says instead of the expected answer; empty where it says the same."""
+    return "; ".join(
+        f"the SOP gives {_told(subject, one.field, one.actual)} for {one.field}, expected is"
+        f" {_told(subject, one.field, one.expected)}"
+        for one in mismatches(subject, run)
+    )
+
+
+def _told(subject: Subject, name: str, value: JsonValue) -> str:
+    field = next(one for one in subject.compared if one.name == name)
+    return "a private value" if field.private else shown(value)
+
+
+def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
+    for run in subject.observed.policy.values():
+        task = subject.tasks[run.position]
+        why = "" if run.error or task.disagreement else disagreement(subject, run)
+        if why:
+            yield Fault(
+                place=Place(file=subject.data_file, line=task.line),
+                what=f"{task.id}: {cut(why)}",
+                do="correct the label, the text or the policy, or --write-disagreements",
+            )
+
+
+def _policy_fails(subject: Subject) -> Iterator[Fault]:
+    """One fault for each error, with the rows that it has."""
+    failed: dict[str, list[int]] = {}
+    for run in subject.observed.policy.values():
+        if run.error:
+            failed.setdefault(run.error, []).append(run.position)
+    for error, rows in failed.items():
+        yield Fault(
+            place=Place(file=POLICY_FILE),
+            what=f"it fails on {subject.rows(rows)}: {cut(error)}",
+            do="a policy answers every row; what a tool refuses is a ToolError that it may catch",
+        )
+
+
+def _settled(subject: Subject) -> Iterator[Fault]:
+    for run in subject.observed.policy.values():
+        task = subject.tasks[run.position]
+        if task.disagreement and not run.error and not mismatches(subject, run):
+            yield Fault(
+                place=Place(file=subject.data_file, line=task.line),
+                what=f"{task.id} is said to disagree with the SOP, and the policy gives its label",
+                do="empty the cell: the row counts again",
+            )
+
+
+def _contradicting(subject: Subject) -> Iterator[Fault]:
+    for rows in equal_cases(subject):
+        labels = [subject.answers[one] for one in rows]
+        if len(set(labels)) > 1:
+            said = ", ".join(f"{label!r} {count}" for label, count in Counter(labels).most_common())
+            yield Fault(
+                place=Place(file=subject.data_file, line=subject.line(rows[0])),
+                what=f"{subject.rows(rows)} are equal for every agent, and expect {cut(said)}",
+                do="correct a label, or add the column that makes the difference",
+            )
+
+
+def equal_cases(subject: Subject) -> list[list[int]]:
+    """Groups of rows that no agent can tell apart: equal inputs and equal tool results."""
+    rows = [{**task.results, **task.inputs} for task in subject.tasks]
+    skipped = _telling_columns(rows)
+    answered = _answered(subject)
+    groups: dict[str, list[int]] = {}
+    for position, (row, task) in enumerate(zip(rows, subject.tasks, strict=True)):
+        kept = {name: value for name, value in row.items() if name not in skipped}
+        records = {name: [dict(one) for one in table] for name, table in task.tables.items()}
+        seen: list[JsonValue] = [kept, _plain(records), list(answered.get(position, ()))]
+        groups.setdefault(frozen(seen), []).append(position)
+    return [rows for rows in groups.values() if len(rows) > 1]
+
+
+def highest_rate(subject: Subject) -> float:
+    """The TSR that no agent can exceed, because of rows that are equal and expect different."""
+    lost = sum(
+        len(rows) - max(Counter(subject.answers[one] for one in rows).values())
+        for rows in equal_cases(subject)
+    )
+    return 1 - lost / len(subject.tasks) if subject.tasks else 1.0
+
+
+def _plain(value: object) -> JsonValue:
+    return json.loads(json.dumps(value, default=str))  # type: ignore[no-any-return]
+
+
+def _answered(subject: Subject) -> Mapping[int, list[str]]:
+    """What the tools of the domain's own code answered, by the row."""
+    found: dict[int, list[str]] = {}
+    for sight in subject.observed.tools.values():
+        for one in sight.answers:
+            text = "" if one.error else frozen(one.result)
+            found.setdefault(one.position, []).append(text)
+    return found
+
+
+def _telling_columns(rows: Sequence[Mapping[str, JsonValue]]) -> set[str]:
+    """Columns that only name the row: another value in each, and called as such."""
+    found: set[str] = set()
+    for name in rows[0] if rows else ():
+        parts = name.lower().replace("-", "_").split("_")
+        if any(part in _TELLING for part in parts):
+            cells = {frozen(row[name]) for row in rows}
+            found.update({name} if len(cells) == len(rows) else ())
+    return found
+
+
+RULES: Final = (
+    Rule(
+        name="policy-disagrees",
+        severity=Severity.ERROR,
+        looks_for="The reference policy gives another answer than the row expects.",
+        look=_policy_disagrees,
+    ),
+    Rule(
+        name="policy-fails",
+        severity=Severity.ERROR,
+        looks_for="The reference policy fails on a row.",
+        look=_policy_fails,
+    ),
+    Rule(
+        name="settled-disagreement",
+        severity=Severity.WARNING,
+        looks_for="A row is said to disagree with the SOP, and the policy gives its label.",
+        look=_settled,
+    ),
+    Rule(
+        name="contradicting-rows",
+        severity=Severity.ERROR,
+        looks_for="Rows are equal in inputs and tool results, and expect different answers.",
+        look=_contradicting,
+    ),
+)
