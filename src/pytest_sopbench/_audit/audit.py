@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._audit.disagreements import write_disagreements
 from pytest_sopbench._audit.model.acceptance import (
     KEY,
     read_acceptances,
@@ -16,7 +17,8 @@ from pytest_sopbench._audit.model.acceptance import (
 from pytest_sopbench._audit.model.audit import Audit
 from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
-from pytest_sopbench._audit.reading.folder import content_hash, read_folder
+from pytest_sopbench._audit.reading.content import content_hash
+from pytest_sopbench._audit.reading.folder import read_folder
 from pytest_sopbench._audit.reading.material import Folder
 from pytest_sopbench._audit.reading.subject import Subject
 from pytest_sopbench._audit.rules.catalogue import (
@@ -25,7 +27,7 @@ from pytest_sopbench._audit.rules.catalogue import (
     FOLDER_RULES,
     rule_names,
 )
-from pytest_sopbench._audit.rules.labels import highest_rate
+from pytest_sopbench._audit.rules.labels import agreement, highest_rate
 
 _ORDER: Final = tuple(Severity)
 
@@ -39,6 +41,19 @@ def audit_domain(folder: Path) -> tuple[Finding, ...]:
     return audit(folder).findings
 
 
+def disagreements_written(folder: Path, *, limits: Limits | None = None) -> int:
+    """Write where the policy of a domain disagrees with its rows; return the number of rows.
+
+    Raises:
+        LoadingError: the domain cannot be loaded, or a file cannot be written.
+    """
+    seen = read_folder(folder)
+    if seen.refused is not None:
+        raise seen.refused
+    subject = _subject(seen, run_code=True, limits=limits)
+    return write_disagreements(subject) if subject is not None else 0
+
+
 def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) -> Audit:
     """Audit a folder, and return with the findings what was accepted.
 
@@ -49,7 +64,7 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
     """
     seen = read_folder(folder)
     acceptances, wrong = read_acceptances(seen.metadata, rule_names())
-    subject = _subject(seen, run_code, limits)
+    subject = _subject(seen, run_code=run_code, limits=limits)
     left, accepted, unused = sorted_out(_findings(seen, subject), acceptances)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
@@ -60,11 +75,12 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
         findings=_sorted((*left, *map(_about_acceptance, odd))),
         accepted=accepted,
         hash=content_hash(folder),
+        is_whole=subject is not None and run_code,
         facts=tuple(_facts(subject)),
     )
 
 
-def _subject(seen: Folder, run_code: bool, limits: Limits | None) -> Subject | None:
+def _subject(seen: Folder, *, run_code: bool, limits: Limits | None) -> Subject | None:
     if seen.domain is None:
         return None
     subject = Subject(folder=seen, domain=seen.domain, tasks=tuple(seen.domain.tasks))
@@ -82,9 +98,14 @@ def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
 
 
 def _facts(subject: Subject | None) -> Iterable[str]:
-    highest = highest_rate(subject) if subject is not None else 1.0
-    if highest < 1:
+    if subject is None:
+        return
+    if (highest := highest_rate(subject)) < 1:
         yield f"no agent can have a TSR above {100 * highest:.1f} %"
+    agreeing, asked = agreement(subject)
+    if agreeing < asked:
+        share = f"{100 * agreeing / asked:.1f} %"
+        yield f"the policy agrees with the labels on {agreeing} of {asked} rows ({share})"
 
 
 def _about_acceptance(fault: Fault) -> Finding:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .app import FAILS, HOLDS, echo_json, refuse, say
+from .app import FAILS, HOLDS, echo_json, project, refuse, say, tell
 from .list import search_paths
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the findings as SARIF 2.1.0 as well.",
 )
+@click.option(
+    "--write-disagreements",
+    is_flag=True,
+    help="Write where the policy disagrees with a row into the domain's files.",
+)
 @click.option("--no-code", is_flag=True, help="Do not run tools.py and policy.py.")
 @click.option(
     "--time-limit",
@@ -42,10 +47,16 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     DOMAIN is what --sop-domain takes, or any folder; it may be one that loading refuses. The
     status is 1 where there is an error, or with --strict a warning, and 2 for wrong usage.
     """
+    folders = dict(_folders(domains))
+    if options["write_disagreements"]:
+        _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
     audits = [
         _audited(folder, run_code=trusted and not options["no_code"], limit=options["time_limit"])
-        for folder, trusted in dict(_folders(domains)).items()
+        for folder, trusted in folders.items()
     ]
+    for one in audits:
+        if one.is_whole:
+            _save(one)
     if sarif is not None:
         _write_sarif(sarif, audits)
     if options["as_json"]:
@@ -78,6 +89,24 @@ def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
     from pytest_sopbench._audit.observing.sandbox import Limits
 
     return audited(folder, run_code=run_code, limits=Limits(total=limit))
+
+
+def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code: bool) -> None:
+    from pytest_sopbench._audit.audit import disagreements_written
+    from pytest_sopbench._audit.observing.sandbox import Limits
+
+    for folder, trusted in folders.items():
+        if no_code or not trusted:
+            refuse(f"{folder}: its policy must not be run", "name the domain by its folder")
+        rows = disagreements_written(folder, limits=Limits(total=limit))
+        tell(f"{folder}: {rows} {'row was' if rows == 1 else 'rows were'} given a reason")
+
+
+def _save(audit: Audit) -> None:
+    """Save what was found, which `pytest --sop-list -v` and the header of a session show."""
+    from pytest_sopbench._audit.saved import save_audit
+
+    save_audit(audit, project().folder)
 
 
 def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:

@@ -41,6 +41,7 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
     Without NAME: those that are found here. NAME is what --sop-domain takes: a name, a folder
     (./lab), a glob, all or bundled.
     """
+    from pytest_sopbench._audit.saved import saved_summary
     from pytest_sopbench._loading.finding.catalogue import load_catalogue
     from pytest_sopbench._reports.notices.domains import listing_lines
 
@@ -49,7 +50,9 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
         problems = [{"name": name, "problem": problem} for name, problem in broken.items()]
         echo_json([*map(_as_json, domains), *problems])
     else:
-        for line in listing_lines(domains, broken=broken, verbosity=verbose - quiet):
+        audits = {one.name: saved_summary(one, project().folder) for one in domains}
+        verbosity = verbose - quiet
+        for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
             say(line)
     if names and broken:
         sys.exit(WRONG_USAGE)

@@ -7,19 +7,26 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Final
+from typing import Final, TypeAlias
 
 _CITED: Final = re.compile(
     r"\bclauses?\s+([0-9.]+(?:(?:\s*,\s*|\s+and\s+)[0-9.]+)*)", re.IGNORECASE
 )
-_TRIVIAL: Final = frozenset({Decimal(0), Decimal(1)})
+_TRIVIAL: Final = frozenset({Decimal(0), Decimal(1), Decimal(100)})
+"""Nothing, one, and all of it in percent."""
+
+_NOTHING: Final = frozenset({Decimal(0)})
 _SCALES: Final = tuple(map(Decimal, (100, 1000, 60)))
 _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _EXACT: Final = frozenset({"Decimal", "Fraction"})
 _CONVERTED: Final = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+
+
+Numbers: TypeAlias = AbstractSet[Decimal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +41,14 @@ class PolicyNumber:
     clauses: tuple[str, ...] = ()
     near: tuple[Decimal, ...] = ()
 
-    def is_in(self, stated: frozenset[Decimal] | set[Decimal]) -> bool:
-        """Whether a text with these numbers states it, in this unit or a usual other one."""
-        return any(one in stated for one in (*same_numbers(self.value), *self.near))
+    def is_in(self, stated: Numbers, claimed: Numbers = frozenset()) -> bool:
+        """Whether a text with these numbers states it, in this unit or a usual other one.
+
+        A number of another unit that is `claimed` stands for another number of the policy.
+        """
+        if self.value in stated or not stated.isdisjoint(self.near):
+            return True
+        return not stated.isdisjoint(set(same_numbers(self.value)) - claimed)
 
 
 def same_numbers(value: Decimal) -> Iterator[Decimal]:
@@ -65,14 +77,25 @@ def every_number(source: str) -> frozenset[Decimal]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
-    values = (_decimal(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    told = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    written = [
+        node.value
+        for node in ast.walk(tree)
+        # A text that stands alone is a docstring, which names clauses.
+        if isinstance(node, ast.Constant) and id(node) not in told
+    ]
+    numbers = (_decimal(value) for value in written)
     texts = (
         Decimal(match)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for match in re.findall(r"[0-9]+(?:\.[0-9]+)?", node.value)
+        for value in written
+        if isinstance(value, str)
+        for match in re.findall(r"[0-9]+(?:\.[0-9]+)?", value)
     )
-    return frozenset({*(one for one in values if one is not None), *texts})
+    return frozenset({*(one for one in numbers if one is not None), *texts})
 
 
 class _Reader(ast.NodeVisitor):
@@ -128,10 +151,11 @@ class _Reader(ast.NodeVisitor):
         value = _decimal(written)
         if value is None and isinstance(written, str) and _NUMBER.fullmatch(written):
             value = Decimal(written)
-        if value is None or abs(value) in _TRIVIAL:
+        clauses = self._clauses(line)
+        if value is None or abs(value) in (_NOTHING if clauses else _TRIVIAL):
             return
         near = tuple(abs(value) + one for one in self._near)
-        self.found.append(PolicyNumber(abs(value), line, self._clauses(line), near))
+        self.found.append(PolicyNumber(abs(value), line, clauses, near))
 
     def _clauses(self, line: int) -> tuple[str, ...]:
         said = self._comments.get(line) or self._comments.get(self._first) or ""

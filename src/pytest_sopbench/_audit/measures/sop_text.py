@@ -49,6 +49,7 @@ _COMPARED: Final = re.compile(
     re.IGNORECASE,
 )
 _RANGE: Final = re.compile(rf"^\D{{0,12}}?({_DIGITS})\s*(?:to|-|\u2013)\s*({_DIGITS})\D{{0,12}}$")
+_UPPER_END: Final = re.compile(rf"((?:{_DIGITS})\s*(?:to|-|\u2013)\s*|up to\s+)(?:{_DIGITS})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +124,49 @@ class SopText:
         return tuple(self._thresholds())
 
     @cached_property
+    def cells(self) -> tuple[Threshold, ...]:
+        """The numbers in the tables of its clauses, but for the upper ends of ranges."""
+        return tuple(self._cells())
+
+    @cached_property
     def broken_ranges(self) -> tuple[tuple[int, str], ...]:
         """Line and words of each step in a table of ranges that leaves a gap or goes twice."""
         return tuple(_broken_ranges(self.text.splitlines()))
 
+    def _cells(self) -> Iterator[Threshold]:
+        for clause in self.clauses:
+            # What stands before the first clause describes the document.
+            lines = self._plain(clause.text).splitlines() if clause.number else []
+            for start, rows in _tables(lines):
+                for at, row in enumerate(rows):
+                    for cell in row:
+                        words = cell.strip()
+                        for value in numbers_in(_UPPER_END.sub(r"\1", words)):
+                            yield Threshold(value, clause.line + start - 1 + at, words)
+
     def _thresholds(self) -> Iterator[Threshold]:
         for clause in self.clauses:
-            text = self._plain(clause.text)
+            text = _REFERENCE.sub(_blanked, clause.text)
             for match in _COMPARED.finditer(text):
+                if match["one"] in self.numbering and "." in match["one"]:
+                    continue
                 written = (match["one"] or match["two"]).replace(",", "").lstrip("-")
                 line = clause.line + text.count("\n", 0, match.start())
                 yield Threshold(Decimal(written), line, " ".join(match[0].split()))
 
     def _plain(self, text: str) -> str:
         """The text without what refers to clauses; lines stay where they are."""
-        text = _REFERENCE.sub(lambda match: " " * 3 + "\n" * match[0].count("\n"), text)
+        text = _REFERENCE.sub(_blanked, text)
         dotted = sorted((one for one in self.numbering if "." in one), key=len, reverse=True)
         for number in dotted:
             text = re.sub(
                 rf"(?<![\w.]){re.escape(number)}(?![\w%]|\.[0-9]|\s*[A-Za-z%]*/)", "", text
             )
         return text
+
+
+def _blanked(match: re.Match[str]) -> str:
+    return " " * 3 + "\n" * match[0].count("\n")
 
 
 def numbers_in(text: str) -> Iterator[Decimal]:

@@ -20,6 +20,7 @@ class Audit:
         findings: what does not hold, errors first.
         accepted: findings that `metadata.json` accepts, each with its reason.
         hash: of the content of the folder's files.
+        is_whole: whether the domain was loaded, and its code was run.
         facts: lines that say what was measured, such as the highest TSR.
     """
 
@@ -28,6 +29,7 @@ class Audit:
     findings: tuple[Finding, ...] = ()
     accepted: tuple[tuple[Finding, str], ...] = ()
     hash: str = ""
+    is_whole: bool = False
     facts: tuple[str, ...] = field(default=())
 
     @property

@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
-from collections.abc import Iterator, Mapping
-from hashlib import sha256
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.expected_calls import FILE_NAME as CALLS_FILE
-from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
 from pytest_sopbench._loading.files.document import read_text
 from pytest_sopbench._loading.load import (
     DATA_FILES,
-    POLICY_FILE,
-    SOP_FILES,
-    TOOLS_FILE,
     load_domain,
 )
 from pytest_sopbench._loading.metadata.read import FILE_NAMES as METADATA_FILES
 from pytest_sopbench.errors import LoadingError
 
+from .content import KNOWN, bytes_of, is_there, metadata_in, tables_of
 from .material import File, Folder
 from .rough_table import RoughTable, rough_csv, rough_jsonl
-
-KNOWN: Final = (
-    *METADATA_FILES,
-    *SOP_FILES,
-    SPECS_FILE,
-    *DATA_FILES,
-    TOOLS_FILE,
-    POLICY_FILE,
-    CALLS_FILE,
-)
-"""The files that make a domain; its tables are known by its metadata alone."""
-
-LARGEST: Final = 200_000_000
-"""Bytes of a file from which on it is not looked into."""
 
 
 def read_folder(path: Path) -> Folder:
     """Read a folder; it need not be there."""
-    files = {name: _file(path / name) for name in KNOWN if _is_there(path / name)}
+    files = {name: _file(path / name) for name in KNOWN if is_there(path / name)}
     metadata_file = next((name for name in METADATA_FILES if name in files), METADATA_FILES[0])
-    metadata = _metadata(files.get(metadata_file))
-    for name in _tables(metadata):
-        if name not in files and _is_there(path / name):
+    described = files.get(metadata_file)
+    metadata = metadata_in(metadata_file, described.text if described is not None else "")
+    for name in tables_of(metadata):
+        if name not in files and is_there(path / name):
             files[name] = _file(path / name)
     data_file = next((name for name in DATA_FILES if name in files), "")
     domain, refused = _loaded(path)
@@ -64,59 +43,12 @@ def read_folder(path: Path) -> Folder:
     )
 
 
-def content_hash(path: Path) -> str:
-    """The hash of the files that make a domain, which a saved audit is known by."""
-    content = sha256()
-    metadata: Mapping[str, JsonValue] = {}
-    for name in METADATA_FILES:
-        if _is_there(path / name):
-            metadata = metadata or _metadata(_file(path / name))
-    for name in (*KNOWN, *sorted(_tables(metadata))):
-        if _is_there(path / name):
-            content.update(f"{name}\n".encode())
-            content.update(sha256(_bytes(path / name)).digest())
-    return content.hexdigest()[:16]
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.is_file() and path.stat().st_size <= LARGEST
-    except OSError:
-        return False
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 def _file(path: Path) -> File:
     try:
         return File(name=path.name, text=read_text(path))
     except LoadingError as fault:
-        data = _bytes(path)
+        data = bytes_of(path)
         return File(name=path.name, text=data.decode("utf-8", "replace"), unreadable=fault)
-
-
-def _metadata(file: File | None) -> Mapping[str, JsonValue]:
-    if file is None:
-        return {}
-    try:
-        read = tomllib.loads(file.text) if file.name.endswith(".toml") else json.loads(file.text)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("Mapping[str, JsonValue]", read) if isinstance(read, dict) else {}
-
-
-def _tables(metadata: Mapping[str, JsonValue]) -> Iterator[str]:
-    """The files of records that the metadata names and that lie in the folder itself."""
-    tables = metadata.get("tables")
-    for shape in tables.values() if isinstance(tables, Mapping) else ():
-        name = shape.get("file") if isinstance(shape, Mapping) else None
-        if isinstance(name, str) and name and "\0" not in name and ".." not in name:
-            yield name
 
 
 def _table(file: File | None, metadata: Mapping[str, JsonValue]) -> RoughTable | None:

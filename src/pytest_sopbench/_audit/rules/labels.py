@@ -54,6 +54,12 @@ def _told(subject: Subject, name: str, value: JsonValue) -> str:
     return "a private value" if field.private else shown(value)
 
 
+def agreement(subject: Subject) -> tuple[int, int]:
+    """On how many rows the policy gives the label, and how many rows it answers."""
+    answered = [run for run in subject.observed.policy.values() if not run.error]
+    return sum(not mismatches(subject, run) for run in answered), len(answered)
+
+
 def _policy_disagrees(subject: Subject) -> Iterator[Fault]:
     for run in subject.observed.policy.values():
         task = subject.tasks[run.position]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
@@ -136,15 +137,22 @@ def _is_like(name: str, labels: Sequence[str]) -> bool:
 
 def _policy_numbers(subject: Subject) -> Iterator[Fault]:
     sop = _sop(subject)
-    for one in policy_numbers(subject.text(POLICY_FILE)):
+    every = policy_numbers(subject.text(POLICY_FILE))
+    claimed = {one.value for one in every}
+    on_line = Counter(one.line for one in every)
+    for one in every:
         cited = [number for number in one.clauses if sop.text_of(number)]
-        if cited:
-            stated = {value for number in cited for value in numbers_in(sop.text_of(number))}
-            where = f"clause {' and '.join(cited)} does not state it"
+        stated = [set(numbers_in(sop.text_of(number))) for number in cited]
+        if not cited:
+            where, found = "no clause states it", one.is_in(sop.numbers, claimed)
+        elif on_line[one.line] == 1:
+            # A number alone beside several clauses stands in each of them.
+            found = all(one.is_in(each, claimed) for each in stated)
+            where = f"it does not stand in clause {' and in clause '.join(cited)}"
         else:
-            stated = set(sop.numbers)
-            where = "no clause states it"
-        if not one.is_in(stated):
+            found = one.is_in(set().union(*stated), claimed)
+            where = f"it stands in none of the clauses {', '.join(cited)}"
+        if not found:
             yield _unstated(one, where)
 
 
@@ -162,9 +170,10 @@ def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
         return
     known = set(every_number(source))
     for one in policy_numbers(source):
-        known |= {*same_numbers(one.value), *one.near}
+        known |= {one.value, *one.near}
     every = {other for value in known for other in same_numbers(value)}
-    for threshold in _sop(subject).thresholds:
+    sop = _sop(subject)
+    for threshold in (*sop.thresholds, *sop.cells):
         if threshold.value not in every:
             yield Fault(
                 place=Place(file=_sop_file(subject), line=threshold.line),

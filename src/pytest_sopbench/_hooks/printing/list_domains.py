@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from pytest_sopbench._audit.saved import saved_summary
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
@@ -51,7 +52,9 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     )
     domains, broken = load_catalogue(asked, where)
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
-    for line in listing_lines(domains, broken=broken, verbosity=config.option.verbose):
+    audits = {one.name: saved_summary(one, config.rootpath) for one in domains}
+    verbosity = config.option.verbose
+    for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
         sys.stdout.write(f"{harmless(line)}\n")
     return pytest.ExitCode.USAGE_ERROR if broken and asked else pytest.ExitCode.OK
 

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 
 import pytest
 
+from pytest_sopbench._audit.saved import has_faults, saved_summary
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
@@ -214,6 +215,9 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         if active.domain.warnings:
             told = counted(len(active.domain.warnings), "warning")
             yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
+        found = saved_summary(active.domain, sop.config.rootpath)
+        if has_faults(found):
+            yield f"sop: {active.domain.name}: audit: {found}"
     if has_workers(sop.config) and sop.makes_runs:
         # The controller of xdist collects nothing.
         yield from forecast_of_options(sop)

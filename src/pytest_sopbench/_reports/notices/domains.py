@@ -10,13 +10,18 @@ from pytest_sopbench._reports.text.layout import LABEL_WIDTH, WIDTH, cut, labell
 from pytest_sopbench._reports.text.numbers import counted
 
 NOTHING_BROKEN: Mapping[str, str] = {}
+NEVER_AUDITED: Mapping[str, str] = {}
 
 _INDENT = "  "
 _VALUES_LINES = 6
 
 
 def listing_lines(
-    domains: Sequence[Domain], *, broken: Mapping[str, str] = NOTHING_BROKEN, verbosity: int = 0
+    domains: Sequence[Domain],
+    *,
+    broken: Mapping[str, str] = NOTHING_BROKEN,
+    audits: Mapping[str, str] = NEVER_AUDITED,
+    verbosity: int = 0,
 ) -> Iterator[str]:
     """Yield some lines for each domain, in the order given.
 
@@ -26,6 +31,7 @@ def listing_lines(
     Args:
         domains: those that can be used.
         broken: name and problem of those that cannot.
+        audits: name and result of those whose audit was saved.
         verbosity: pytest's.
     """
     if not domains and not broken:
@@ -34,6 +40,8 @@ def listing_lines(
         if number and verbosity >= 0:
             yield ""
         yield from _domain_lines(domain, verbosity)
+        if verbosity > 0 and (found := audits.get(domain.name)):
+            yield from _said("audit", found)
     for name, problem in broken.items():
         if domains and verbosity >= 0:
             yield ""
