@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -15,6 +16,9 @@ import pytest
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.model.finding import Finding
+
+# The campaign is a program beside the tests; its broken folders and mutations serve here as well.
+sys.path.append(str(Path(__file__).parents[1]))
 
 SOP = """# PD-3 Parcels at the counter
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import audit_domain
-from pytest_sopbench._audit.model.finding import Place, Severity
+from pytest_sopbench._audit.model.finding import Fault, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.rules.catalogue import FOLDER_RULES
 
 
 def test_a_sound_domain_has_no_finding(run_lab: Any) -> None:
@@ -189,3 +191,15 @@ def test_a_row_with_a_cell_too_many_is_told(lab: Any) -> None:
     lab.write(data_csv="\n".join(text))
 
     assert 4 == lab.only("uneven-row").place.line
+
+
+def test_a_rule_that_cannot_look_hides_no_other(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(seen: Any) -> list[Fault]:
+        return [seen.nobody_thought_of_this]
+
+    broken = Rule(name="broken", severity=Severity.NOTE, looks_for="", look=fails)
+    monkeypatch.setattr("pytest_sopbench._audit.audit.FOLDER_RULES", (broken, *FOLDER_RULES))
+    lab.metadata(licens="x")
+
+    assert {"audit-fails", "unknown-key"} == {one.rule for one in lab.findings()}
+    assert "'broken'" in lab.only("audit-fails").what

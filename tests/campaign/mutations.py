@@ -88,7 +88,7 @@ def copy_of(domain: str, folder: Path) -> Copy:
 _COMPARED = re.compile(
     r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?=(?: [\w/%]+){0,2} or (?:more|less))"
     r"|(?:(?<=at least )|(?<=at most )|(?<=more than )|(?<=fewer than )|(?<=less than )"
-    r"|(?<=below -)|(?<=including )|(?<= to )|(?<=\| ))[0-9]+(?:\.[0-9]+)?(?=[ .,|])"
+    r"|(?<=below -)|(?<=including )|(?<=[0-9] to )|(?<=\| ))[0-9]+(?:\.[0-9]+)?(?=[ .,|])"
 )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pytest_sopbench._audit.disagreements import write_disagreements
 from pytest_sopbench._audit.model.acceptance import (
@@ -16,6 +16,7 @@ from pytest_sopbench._audit.model.acceptance import (
 )
 from pytest_sopbench._audit.model.audit import Audit
 from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
+from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
 from pytest_sopbench._audit.reading.content import content_hash
 from pytest_sopbench._audit.reading.folder import read_folder
@@ -24,6 +25,7 @@ from pytest_sopbench._audit.reading.subject import Subject
 from pytest_sopbench._audit.rules.catalogue import (
     ACCEPTANCES,
     DOMAIN_RULES,
+    FAILED,
     FOLDER_RULES,
     rule_names,
 )
@@ -91,10 +93,21 @@ def _subject(seen: Folder, *, run_code: bool, limits: Limits | None) -> Subject 
 
 def _findings(seen: Folder, subject: Subject | None) -> Iterable[Finding]:
     for rule in FOLDER_RULES:
-        yield from rule.findings(seen)
+        yield from _asked(rule, seen)
     for one in DOMAIN_RULES if subject is not None else ():
-        if subject is not None:
-            yield from one.findings(subject)
+        yield from _asked(one, subject)
+
+
+def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
+    """Ask a rule; where it fails, the others are asked all the same, and this is told."""
+    try:
+        return tuple(rule.findings(seen))
+    except Exception as fault:  # noqa: BLE001 - a folder may hold what nobody has thought of
+        what = f"the rule {rule.name!r} cannot look at this folder: {type(fault).__name__}: {fault}"
+        do = "whether it holds is not known; please report what the folder holds"
+        return (
+            Finding(rule=FAILED, severity=Severity.ERROR, place=Place(), what=what[:500], do=do),
+        )
 
 
 def _facts(subject: Subject | None) -> Iterable[str]:

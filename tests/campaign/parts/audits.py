@@ -16,6 +16,7 @@ from campaign.mutations import Change, drawn, found_in, rewritten
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.observing.sandbox import Limits
+from pytest_sopbench._audit.rules.catalogue import FAILED
 
 MUTATIONS = 300
 REWRITINGS = 50
@@ -70,6 +71,9 @@ def is_audited(breakage: Breakage, seed: int, folder: Path) -> str | None:
     broken = write_lab(folder)
     breakage.apply(broken, random.Random(f"{seed}/{breakage.name}"))  # noqa: S311 - repeated
     found = audit(broken, limits=Limits(stall=10, total=60)).findings
+    failed = [one.what for one in found if one.rule == FAILED]
+    if failed:
+        return failed[0]
     errors = [one for one in found if one.severity is Severity.ERROR]
     if breakage.verdict == "refused" and breakage.listed == "broken" and not errors:
         return "loading refuses it, and the audit finds no error"

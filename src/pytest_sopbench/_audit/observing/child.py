@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from pytest_sopbench._audit.observing.probing import Loaded, probe_tools
+from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tools
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import ToolCall
@@ -124,10 +124,14 @@ def _call(call: ToolCall) -> Mapping[str, Any]:
     return {
         "name": call.name,
         "arguments": call.arguments,
-        "result": call.result,
+        "result": call.result if _is_short(call.result) else "a result of megabytes",
         "error": call.error,
         "bad": [one.message for one in call.findings],
     }
+
+
+def _is_short(result: Any) -> bool:
+    return len(str(result)) <= LARGEST
 
 
 def _limit_memory() -> None:

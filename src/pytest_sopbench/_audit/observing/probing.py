@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Final, Protocol
 
 from pytest_sopbench._audit.observing.copies import shifted
@@ -23,6 +24,9 @@ FEW: Final = 30
 
 AGAIN: Final = 10
 """Rows on which it is called twice more."""
+
+LARGEST: Final = 100_000
+"""Characters of an answer that is kept."""
 
 NOBODY: Final = "__no_tool_has_this_name__"
 _ENOUGH: Final = 5
@@ -194,7 +198,11 @@ def answer_of(value: object) -> Answer:
         return Answer(
             text=f"no JSON {kept!r}", result=kept, not_json=str(fault) or type(fault).__name__
         )
-    return Answer(text=text, result=json.loads(text))
+    if len(text) <= LARGEST:
+        return Answer(text=text, result=json.loads(text))
+    # To be compared is enough: nobody reads megabytes.
+    digest = sha256(text.encode()).hexdigest()
+    return Answer(text=digest, result=f"{len(text):,} characters, {digest[:16]}")
 
 
 def _called(factory: ManagerFactory, task: Task, arguments: Mapping[str, Any], name: str) -> Answer:

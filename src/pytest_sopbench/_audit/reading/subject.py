@@ -19,9 +19,9 @@ SHOWN: Final = 5
 """Rows, values or names that a finding shows."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
-    """A domain with all of its tasks.
+    """A domain with all of its tasks; equal only to itself, so that what is known of it is kept.
 
     Attributes:
         folder: what was read of its files.

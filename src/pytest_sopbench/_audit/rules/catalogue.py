@@ -43,6 +43,16 @@ _ACCEPTANCE: Final[Rule[Any]] = Rule(
     look=lambda _: (),
 )
 
+FAILED: Final = "audit-fails"
+"""The name of the rule that says that another rule could not be asked."""
+
+_FAILED: Final[Rule[Any]] = Rule(
+    name=FAILED,
+    severity=Severity.ERROR,
+    looks_for="A rule of the audit could not look at the folder, so that nothing is known of it.",
+    look=lambda _: (),
+)
+
 GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "files": files.RULES,
     "keys and rows": rows.RULES,
@@ -53,7 +63,7 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "labels": labels.RULES,
     "the text of the SOP": sop.RULES,
     "contract and expected calls": contract.RULES,
-    "acceptances": (_ACCEPTANCE,),
+    "the audit itself": (_ACCEPTANCE, _FAILED),
 }
 """All rules, in the order in which they are documented."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._audit.model.finding import Fault, Place, Severity
@@ -155,6 +156,7 @@ def _broken(results: Results) -> Iterator[tuple[str, list[int], str]]:
     yield from ((rule, rows, why) for rule, (rows, why) in found.items())
 
 
+@lru_cache(maxsize=1)
 def _policy_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:
@@ -168,6 +170,7 @@ def _policy_results(subject: Subject) -> Results:
     }
 
 
+@lru_cache(maxsize=1)
 def _expected_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:

@@ -116,7 +116,7 @@ def _equal_rows(folder: Folder) -> Iterator[Fault]:
     table = folder.table
     if table is None:
         return
-    skipped = {_id_column(folder), folder.metadata.get("tags_column")}
+    skipped = (_id_column(folder), folder.metadata.get("tags_column"))
     places = [place for place, name in enumerate(table.columns) if name not in skipped]
     groups: dict[str, list[int]] = {}
     for row, line in zip(table.rows, table.lines, strict=True):
