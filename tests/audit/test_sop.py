@@ -91,6 +91,12 @@ def test_a_number_that_policy_and_procedure_do_not_share_is_told(
     assert {one.rule for one in lab.findings()} & {"policy-number", "sop-number"}
 
 
+def test_a_policy_that_has_none_of_the_numbers_keeps_them_elsewhere(lab: Any) -> None:
+    lab.write(policy_py="from limits import decide\n")
+
+    assert [] == lab.findings()
+
+
 def test_a_rule_that_cites_no_clause_is_told_with_the_nearest(lab: Any) -> None:
     metadata = json.loads((lab.folder / "metadata.json").read_text("utf-8"))
     metadata["contract"]["rules"][0]["clause"] = "2.9"

@@ -22,7 +22,7 @@ from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.reading.subject import SHOWN, Subject
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.normalise import fold
-from pytest_sopbench._loading.files.suggestions import listed, nearest
+from pytest_sopbench._loading.files.suggestions import cut, listed, nearest
 from pytest_sopbench._loading.load import POLICY_FILE, SOP_FILES
 
 _QUOTED: Final = re.compile(r"`([^`\n]{2,40})`|\"([^\"\n]{2,40})\"")
@@ -173,13 +173,15 @@ def _sop_thresholds(subject: Subject) -> Iterator[Fault]:
         known |= {one.value, *one.near}
     every = {other for value in known for other in same_numbers(value)}
     sop = _sop(subject)
-    for threshold in (*sop.thresholds, *sop.cells):
-        if threshold.value not in every:
-            yield Fault(
-                place=Place(file=_sop_file(subject), line=threshold.line),
-                what=f"the procedure says {threshold.words!r}, and the policy has no such number",
-                do="one of the two is wrong, or the policy leaves this out",
-            )
+    stated = (*sop.thresholds, *sop.cells)
+    unknown = [one for one in stated if one.value not in every]
+    # A policy that has few of them keeps its numbers elsewhere, or decides by something else.
+    for threshold in unknown if 2 * len(unknown) <= len(stated) else ():
+        yield Fault(
+            place=Place(file=_sop_file(subject), line=threshold.line),
+            what=f"the procedure says {cut(threshold.words)!r}, and the policy has no such number",
+            do="one of the two is wrong, or the policy leaves this out",
+        )
 
 
 def _broken_ranges(subject: Subject) -> Iterator[Fault]:
