@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from pytest_sopbench._audit.observing.copies import shifted
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import plain
 from pytest_sopbench._running.tools.manager import ManagerFactory, process
 
@@ -214,13 +215,13 @@ def _called(factory: ManagerFactory, task: Task, arguments: Mapping[str, Any], n
     return answer_of(value)
 
 
-def _any_value(shape: object) -> Any:
+def _any_value(shape: JsonValue) -> JsonValue:
+    """A value that the spec itself names for a parameter."""
     if not isinstance(shape, Mapping):
         return None
-    if shape.get("default") is not None:
-        return shape["default"]
-    if shape.get("const") is not None:
-        return shape["const"]
+    for key in ("default", "const"):
+        if shape.get(key) is not None:
+            return shape[key]
     values = shape.get("enum")
     return values[0] if isinstance(values, list) and values else None
 
@@ -239,7 +240,7 @@ def _spread(rows: int, most: int) -> Iterator[int]:
 def _public_methods(kind: type, names: set[str]) -> list[str]:
     methods = [
         name
-        for name, value in inspect.getmembers(kind, inspect.isfunction)
+        for name, _ in inspect.getmembers(kind, inspect.isfunction)
         if not name.startswith("_") and name != "process_tool_call"
     ]
     # Only where tools are methods of their names is another method a tool.

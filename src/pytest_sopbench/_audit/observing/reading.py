@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pytest_sopbench._core.model.trace import Finding, FindingKind, ToolCall
+from pytest_sopbench._core.values.json import JsonValue
 
 from .observed import Incident, Observed, PolicyRun, Signature, ToolAnswer, ToolSight
 
@@ -39,7 +40,7 @@ def _policy_run(line: Mapping[str, Any]) -> PolicyRun:
     answer = line["answer"]
     return PolicyRun(
         position=line["policy"],
-        answer=answer if isinstance(answer, dict) else None,
+        answer=cast("dict[str, JsonValue]", answer) if isinstance(answer, dict) else None,
         error=line["error"] or ("" if isinstance(answer, dict) else f"it returned {answer!r}"),
         calls=tuple(_call(one) for one in line["calls"]),
     )

@@ -100,9 +100,7 @@ def _tried(
         incidents += _disturbances(ended)
         if ended.kind is None:
             break
-        doing: Mapping[str, Any] = next(
-            (one["doing"] for one in reversed(ended.lines) if "doing" in one), {}
-        )
+        doing = _last_doing(ended.lines)
         incidents.append(_incident(ended, doing))
         if ended.kind is IncidentKind.SLOW or not _skip(skipped, doing):
             break

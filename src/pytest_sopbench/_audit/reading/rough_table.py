@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -60,7 +61,7 @@ def rough_jsonl(text: str) -> RoughTable | None:
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
-            found.append(value)
+            found.append(cast("dict[str, JsonValue]", value))
             lines.append(number)
     columns = tuple(dict.fromkeys(key for one in found for key in one))
     rows = [[one.get(column) for column in columns] for one in found]

@@ -56,7 +56,7 @@ def _keys(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str, Mapping
     for part, shape in _PARTS.items():
         entries = metadata.get(part)
         for name, entry in entries.items() if isinstance(entries, Mapping) else ():
-            keys = entry if isinstance(entry, Mapping) else {}
+            keys = tuple(entry) if isinstance(entry, Mapping) else ()
             yield from ((f"{part}.{name}.", key, shape.model_fields) for key in keys)
 
 

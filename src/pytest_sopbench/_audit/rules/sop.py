@@ -150,7 +150,7 @@ def _policy_numbers(subject: Subject) -> Iterator[Fault]:
             found = all(one.is_in(each, claimed) for each in stated)
             where = f"it does not stand in clause {' and in clause '.join(cited)}"
         else:
-            found = one.is_in(set().union(*stated), claimed)
+            found = one.is_in(set[Decimal]().union(*stated), claimed)
             where = f"it stands in none of the clauses {', '.join(cited)}"
         if not found:
             yield _unstated(one, where)
