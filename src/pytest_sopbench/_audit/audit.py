@@ -18,6 +18,7 @@ from pytest_sopbench._audit.model.audit import Audit
 from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
+from pytest_sopbench._audit.private import masked
 from pytest_sopbench._audit.reading.content import content_hash
 from pytest_sopbench._audit.reading.folder import read_folder
 from pytest_sopbench._audit.reading.material import Folder
@@ -67,7 +68,7 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
     seen = read_folder(folder)
     acceptances, wrong = read_acceptances(seen.metadata, rule_names())
     subject = _subject(seen, run_code=run_code, limits=limits)
-    left, accepted, unused = sorted_out(_findings(seen, subject), acceptances)
+    left, accepted, unused = sorted_out(masked(_findings(seen, subject), subject), acceptances)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
     odd = [*said, *unused_faults(unused, seen.metadata_file)]
@@ -78,7 +79,7 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
         accepted=accepted,
         hash=content_hash(folder),
         is_whole=subject is not None and run_code,
-        facts=tuple(_facts(subject)),
+        facts=tuple(_facts(subject, run_code=run_code)),
     )
 
 
@@ -110,9 +111,12 @@ def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
         )
 
 
-def _facts(subject: Subject | None) -> Iterable[str]:
+def _facts(subject: Subject | None, *, run_code: bool) -> Iterable[str]:
     if subject is None:
         return
+    domain = subject.domain
+    if not run_code and (domain.tools_file or domain.policy_file):
+        yield "its own code was not run, so nothing is known of what it does"
     if (highest := highest_rate(subject)) < 1:
         yield f"no agent can have a TSR above {100 * highest:.1f} %"
     agreeing, asked = agreement(subject)
