@@ -15,6 +15,7 @@ from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
 from pytest_sopbench._cli.list import list_domains
 from pytest_sopbench._cli.merge import merge
+from pytest_sopbench._cli.new import new
 from pytest_sopbench._cli.report import report
 from pytest_sopbench._cli.rescore import rescore
 from pytest_sopbench._cli.show import show
@@ -38,6 +39,7 @@ for _command in (
     gate,
     list_domains,
     merge,
+    new,
     report,
     rescore,
     show,
