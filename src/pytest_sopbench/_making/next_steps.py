@@ -22,6 +22,16 @@ def example_commands(place: Place) -> tuple[str, ...]:
     )
 
 
+def table_commands(place: Place) -> tuple[str, ...]:
+    """Return the commands for a domain that has rows, and an agent that knows nothing yet."""
+    domain = shlex.quote(place.domain)
+    return (
+        f"sopbench list {domain} -v",
+        f"pytest --sop-domain={domain} --agent={place.agent} --sop-sample=20",
+        f"pytest --sop-domain={domain} --agent={place.agent} --sop-fail-under=0.9",
+    )
+
+
 def to_do_lines(folder: Path) -> Iterator[str]:
     """Yield what is still open in a domain's folder, a line each; none where nothing is.
 

@@ -1,0 +1,104 @@
+"""A table, a document and what a user says of them become a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_sopbench.errors import LoadingError
+
+from .new_options import Wishes
+
+if TYPE_CHECKING:
+    from pytest_sopbench._making.imported.plan import Plan, Procedure
+    from pytest_sopbench._making.imported.roles import Roles
+    from pytest_sopbench._making.place import Place
+    from pytest_sopbench._making.sheet.columns import Sheet
+
+
+def plan_of(place: Place, wishes: Wishes, *, asks: bool, yes: bool) -> Plan:
+    """Read the table and the document, and decide; questions are asked where that is allowed.
+
+    Raises:
+        LoadingError: a file cannot be used, or something is missing that nobody can be asked.
+    """
+    from pytest_sopbench._making.imported.plan import make_plan
+
+    path = Path(str(wishes.source)).expanduser()
+    sheet = _sheet(path, wishes, asks=asks)
+    if asks:
+        from .new_questions import ask_roles
+
+        wishes = ask_roles(sheet, wishes)
+    elif not yes:
+        _refuse_gaps(sheet, wishes)
+    elif wishes.sop is None:
+        raise LoadingError(path, "--sop FILE is missing: the document of the procedure")
+    roles, notes = _roles(sheet, wishes)
+    sheet = replace(sheet, notes=(*sheet.notes, *notes))
+    return make_plan(place, sheet, roles, _procedure(str(wishes.sop)))
+
+
+def _sheet(path: Path, wishes: Wishes, *, asks: bool) -> Sheet:
+    from pytest_sopbench._making.sheet.read import WORKBOOKS, read_grid
+    from pytest_sopbench._making.sheet.table import table_of
+
+    name = wishes.sheet
+    if asks and name is None and path.suffix.lower() in WORKBOOKS and path.is_file():
+        from pytest_sopbench._making.sheet.workbook import sheet_names
+
+        from .new_questions import ask_sheet
+
+        name = ask_sheet(sheet_names(path))
+    return table_of(read_grid(path, name), wishes.header)
+
+
+def _refuse_gaps(sheet: Sheet, wishes: Wishes) -> None:
+    """Name everything that is missing at once, and what there is to choose from."""
+    from pytest_sopbench._making.imported.matching import names_of
+
+    gaps = {
+        "--output COLUMN (the expected answer)": wishes.outputs,
+        "--input COLUMN (what the agent is given)": wishes.inputs,
+        "--sop FILE (the procedure)": wishes.sop,
+    }
+    missing = [option for option, value in gaps.items() if not value]
+    if missing:
+        problem = f"also needed: {', '.join(missing)}; or --yes, which takes proposals"
+        hint = f"its columns: {names_of(sheet.columns)}"
+        raise LoadingError(sheet.path, problem, hint=hint)
+
+
+def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
+    """Find the columns that are named, and take the proposals for the others."""
+    from pytest_sopbench._making.imported import roles
+    from pytest_sopbench._making.imported.matching import find_column, find_columns
+
+    notes = list[str]()
+    if wishes.id:
+        key = find_column(sheet, wishes.id, "--id")
+    else:
+        found = roles.proposed_id(sheet)
+        if found is None:
+            hint = "give --id COLUMN, whose values name the cases"
+            raise LoadingError(sheet.path, "no column has another value in each row", hint=hint)
+        key = found
+        notes.append(f"{key.name!r} is taken for the id; --id names another column")
+    outputs = find_columns(sheet, wishes.outputs, "--output") or roles.proposed_outputs(sheet)
+    private = find_columns(sheet, wishes.private, "--private")
+    if not wishes.private and not wishes.inputs:
+        private = roles.proposed_private(sheet, (key, *outputs))
+    taken = (key, *outputs, *private)
+    inputs = find_columns(sheet, wishes.inputs, "--input")
+    inputs = inputs or roles.proposed_inputs(sheet, taken, outputs)
+    return roles.Roles(id=key, inputs=inputs, outputs=outputs, private=private), notes
+
+
+def _procedure(sop: str) -> Procedure:
+    from pytest_sopbench._making.documents.procedure import read_procedure
+    from pytest_sopbench._making.imported.plan import Procedure
+
+    path = Path(sop).expanduser()
+    file, text, notes = read_procedure(path)
+    return Procedure(file=file, text=text, source=str(path), notes=notes)

@@ -1,0 +1,1 @@
+"""A table of cases and a document become a domain."""

@@ -1,0 +1,130 @@
+"""Read a sheet of an Excel workbook, with what its cells look like."""
+
+from __future__ import annotations
+
+import re
+import warnings
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_sopbench._loading.files.suggestions import listed, nearest
+from pytest_sopbench._making.libraries import library, read_by
+from pytest_sopbench.errors import LoadingError
+
+from .grid import EMPTY, Cell, Grid, Kind, Merged, cell_of
+
+_ZEROS: Final = re.compile(r"0{2,}")
+_QUOTED: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+
+
+def sheet_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the sheets that hold cells, in their order."""
+    return tuple(sheet.title for sheet in _opened(path, values=False).worksheets)
+
+
+def read_workbook(path: Path, sheet: str | None) -> Grid:
+    """Read one sheet; without a name the largest of those that are not hidden.
+
+    Raises:
+        LoadingError: it is no workbook, or has no such sheet; the hint lists those it has.
+    """
+    book = _opened(path, values=False)
+    chosen, notes = _sheet(path, book, sheet)
+    cells = [list(row) for row in chosen.iter_rows()]
+    if any(cell.data_type == "f" for row in cells for cell in row):
+        values = _opened(path, values=True)[chosen.title]
+        stored = [list(row) for row in values.iter_rows()]
+    else:
+        stored = cells
+    rows = [
+        [_cell(one, value) for one, value in zip(row, kept, strict=True)]
+        for row, kept in zip(cells, stored, strict=True)
+    ]
+    return Grid(
+        path=path,
+        title=chosen.title,
+        rows=rows,
+        numbers=range(chosen.min_row, chosen.min_row + len(rows)),
+        typed=True,
+        merged=_merged(chosen),
+        notes=(*notes, *_hidden(chosen)),
+    )
+
+
+def _opened(path: Path, *, values: bool) -> Any:
+    openpyxl = library("openpyxl", path=path)
+    if not zipfile.is_zipfile(path):
+        raise LoadingError(
+            path,
+            "is no Excel workbook",
+            hint="save it as .xlsx or .csv; a workbook with a password has to be saved without",
+        )
+    try:
+        with warnings.catch_warnings():
+            # It warns of what only Excel draws: styles, validations, print areas.
+            warnings.simplefilter("ignore")
+            return openpyxl.load_workbook(path, data_only=values)
+    except OSError as fault:
+        raise LoadingError(path, f"cannot be read: {fault.strerror or fault}") from fault
+    except Exception as fault:
+        # A broken file ends in whatever its reader stumbles over, of no common kind.
+        raise read_by(path, "openpyxl", fault) from fault
+
+
+def _sheet(path: Path, book: Any, name: str | None) -> tuple[Any, tuple[str, ...]]:
+    sheets = {sheet.title: sheet for sheet in book.worksheets}
+    if name is None:
+        shown = [one for one in sheets.values() if one.sheet_state == "visible"]
+        if not shown:
+            raise LoadingError(path, "has no sheet that can be seen", hint="give --sheet NAME")
+        chosen = max(shown, key=lambda one: one.max_row * one.max_column)
+        others = [title for title in sheets if title != chosen.title]
+        note = f"sheet {chosen.title!r} is read, the largest; there are also {listed(others)}"
+        return chosen, (note,) if others else ()
+    folded = {title.strip().casefold(): title for title in sheets}
+    title = name if name in sheets else folded.get(name.strip().casefold(), "")
+    if not title:
+        near = nearest(name, sheets)
+        meant = f"did you mean {near!r}? " if near else ""
+        names = ", ".join(map(repr, sheets))
+        raise LoadingError(path, f"has no sheet {name!r}", hint=f"{meant}its sheets: {names}")
+    return sheets[title], ()
+
+
+def _cell(cell: Any, stored: Any) -> Cell:
+    if cell.data_type == "f" and stored.value is None:
+        return Cell("", Kind.FORMULA)
+    if stored.data_type == "e":
+        return Cell("", Kind.FAULT)
+    found = cell_of(stored.value)
+    if found.kind is not Kind.NUMBER:
+        return EMPTY if found.kind is Kind.EMPTY and not found.tidied else found
+    form = _QUOTED.sub("", str(stored.number_format)).split(";")[0]
+    if "%" in form:
+        return found._replace(kind=Kind.PERCENT)
+    if _ZEROS.fullmatch(form) and found.text.isdigit():
+        # What a person sees of such a number has its zeros, and so has it elsewhere.
+        return Cell(found.text.zfill(len(form)), Kind.TEXT)
+    return found
+
+
+def _merged(sheet: Any) -> Sequence[Merged]:
+    return [
+        Merged(
+            top=one.min_row - sheet.min_row,
+            bottom=one.max_row - sheet.min_row,
+            left=one.min_col - sheet.min_column,
+            right=one.max_col - sheet.min_column,
+        )
+        for one in sheet.merged_cells.ranges
+    ]
+
+
+def _hidden(sheet: Any) -> tuple[str, ...]:
+    rows = sum(1 for one in sheet.row_dimensions.values() if one.hidden)
+    columns = [letter for letter, one in sheet.column_dimensions.items() if one.hidden]
+    notes = [f"{rows} hidden rows are read like the others"] if rows else []
+    notes += [f"hidden columns are read like the others: {', '.join(columns)}"] if columns else []
+    return tuple(notes)

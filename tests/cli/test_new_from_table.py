@@ -1,0 +1,284 @@
+"""`sopbench new NAME --from FILE`: old cases and a document become a domain."""
+
+from __future__ import annotations
+
+import csv
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from click.testing import CliRunner, Result
+
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench.cli import main
+
+OLD_CASES = Path(__file__).parents[2] / "docs" / "files" / "old_cases.py"
+TABLE = """\
+Case No,Reason,Customer name,Order value,Order date,Decision,Amount,Decision reason,Checked
+001,late,Ada Abel,10.5,2025-01-02,pay,10.5,because,ja
+002,late,Ben Brandt,20,2025-01-03,refuse,0,because,nein
+003,broken,Carla Conti,30,,pay,30,because,ja
+004,broken,Dirk Dorn,40,2025-01-05,Pay,40,because,nein
+"""
+ROLES = ("--output", "Decision", "--output", "Amount", "--input", "Reason", "--sop", "sop.md")
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sop.md").write_text("# Refunds\n\n1.1 Pay.\n", "utf-8")
+    Path("cases.csv").write_text(TABLE, "utf-8")
+
+
+def sopbench(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+def made(*arguments: str, table: str = TABLE) -> tuple[Result, dict[str, Any]]:
+    """Make a domain of a table, and return its metadata."""
+    Path("cases.csv").write_text(table, "utf-8")
+    result = sopbench("new", "refunds", "--from", "cases.csv", *arguments)
+    path = Path("domains/refunds/metadata.json")
+    assert path.is_file(), result.output
+    return result, json.loads(path.read_text("utf-8"))
+
+
+def rows() -> list[dict[str, str]]:
+    with Path("domains/refunds/data.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_messy_workbook_becomes_a_domain_that_loads() -> None:
+    old_cases = runpy.run_path(str(OLD_CASES))
+    old_cases["make_workbook"]()
+    old_cases["make_document"]()
+
+    result = sopbench(
+        *("new", "refunds", "--from", "cases.xlsx", "--sheet", "Q3", "--id", "Case No"),
+        *("--output", "Decision", "--output", "Amount", "--input", "Case reason"),
+        *("--input", "Customer tier", "--private", "Customer name", "--sop", "procedure.docx"),
+    )
+
+    domain = load_domain(Path("domains/refunds"))
+    assert 0 == result.exit_code
+    assert () == domain.warnings
+    assert 394 == len(domain.task_ids)
+    assert "0004711" == domain.task_ids[0]
+    assert ("case_no", "case_reason", "customer_tier") == domain.input_columns
+    assert ("order_date", "order_value", "order_final_sale") == domain.lookups["get_order"].returns
+    assert "2025-07-12" == domain.tasks[0].results["order_date"]
+    assert domain.tasks[0].results["order_final_sale"] is True
+
+
+def test_the_labels_of_the_workbook_follow_its_procedure() -> None:
+    """The script writes what its policy decides, and reading the workbook changes no label."""
+    old_cases = runpy.run_path(str(OLD_CASES))
+    old_cases["make_workbook"]()
+    sopbench(
+        *("new", "refunds", "--from", "cases.xlsx", "--output", "Decision", "--output", "Amount"),
+        *("--input", "Case reason", "--sop", "sop.md"),
+    )
+
+    for row in rows():
+        case: dict[str, object] = {
+            "reason": row["Case reason"],
+            "tier": row["Customer tier"],
+            "value": row["Order value"],
+            "fee": row["Return fee"],
+            "final sale": row["Order final sale"] == "true",
+            "condition": row["Return condition"],
+            **old_cases["dates_of"](row["Order date"], row["Return received"]),
+        }
+        decision, amount = old_cases["decided"](case)
+        assert (decision, float(amount)) == (row["Decision"], float(row["Amount"]))
+
+
+def test_everything_is_shown() -> None:
+    result, _ = made(*ROLES, "--private", "Customer name")
+
+    lines = result.stdout.splitlines()
+    assert "cases    cases.csv: 4 rows under the header in row 1" in lines
+    assert "Case No                  id       text     001, 002, 003" in lines
+    assert "Customer name            private  text     (hidden)" in lines
+    assert "Order date               tool     date     2025-01-02, 2025-01-03, 2025-01-05" in lines
+    assert "values   Decision (enum): pay 2, refuse 1, Pay 1" in lines
+    assert "tools    get_order(case_no) -> order_value, order_date" in lines
+    assert "dropped  Decision reason: its name begins with 'Decision'" in lines
+    assert "- 'Case No' is taken for the id; --id names another column" in result.stdout
+    assert "- Decision: 'pay' and 'Pay' count as one answer" in result.stdout
+    assert "'Checked', right of the answer: known before the decision?" in result.stdout
+
+
+def test_the_report_in_the_folder_is_what_was_shown() -> None:
+    result, _ = made(*ROLES)
+
+    report = Path("domains/refunds/import.txt").read_text("utf-8")
+
+    assert result.stdout.startswith(report)
+
+
+def test_what_is_private_reaches_neither_the_agent_nor_an_example() -> None:
+    table = TABLE.replace("late,Ada", "late for Ada Abel,Ada", 1)
+
+    result, metadata = made(*ROLES, "--private", "Customer name", table=table)
+
+    domain = load_domain(Path("domains/refunds"))
+    assert ["customer_name"] == metadata["private_columns"]
+    assert frozenset({"customer_name"}) == domain.private_columns
+    assert "customer_name" not in {*domain.input_columns, *domain.lookups}
+    assert "Ada Abel" not in result.stdout
+    assert "Ada Abel" not in Path("domains/refunds/import.txt").read_text("utf-8")
+
+
+def test_values_of_a_private_output_are_not_shown() -> None:
+    result, metadata = made(*ROLES, "--private", "Decision")
+
+    assert "values   Decision (enum): 3 values (hidden)" in result.stdout
+    assert {"type": "enum"} == metadata["outputs"]["decision"]
+    assert "refuse" not in result.stdout
+    assert "refuse" not in Path("domains/refunds/agent.py").read_text("utf-8")
+
+
+def test_rows_without_an_answer_are_left_out_by_name() -> None:
+    table = TABLE.replace("refuse", "").replace("003,", ",")
+
+    result, _ = made(*ROLES, "--id", "Case No", table=table)
+
+    assert ["001", "004"] == [row["Case No"] for row in rows()]
+    assert "left out row 3 (002): Decision is empty" in result.stdout
+    assert "row 4: Case No is empty" in result.stdout
+
+
+def test_of_equal_rows_one_stays_and_of_others_with_one_id_none() -> None:
+    first = TABLE.splitlines()[1]
+    table = f"{TABLE}{first}\n{first.replace('late', 'early').replace('001', '002')}\n"
+
+    result, _ = made(*ROLES, "--id", "Case No", table=table)
+
+    assert ["001", "003", "004"] == [row["Case No"] for row in rows()]
+    assert "row 6 (001): the same as row 2" in result.stdout
+    assert "row 3 (002): rows 3 and 7 have this id and differ, so none is taken" in result.stdout
+
+
+def test_a_dry_run_lists_every_row_and_writes_nothing() -> None:
+    many = "".join(f"{number},late,x,1,,,1,y,ja\n" for number in range(100, 130))
+    Path("cases.csv").write_text(TABLE + many, "utf-8")
+
+    dry = sopbench("new", "refunds", "--from", "cases.csv", *ROLES, "--dry-run").stdout
+    written = Path("domains").exists()
+    listed = sopbench("new", "refunds", "--from", "cases.csv", *ROLES).stdout
+
+    assert 30 == dry.count("Decision is empty")
+    assert 20 == listed.count("Decision is empty")
+    assert "and 10 more rows, all of them in import.txt" in listed
+    assert 30 == Path("domains/refunds/import.txt").read_text("utf-8").count("Decision is empty")
+    assert not written
+
+
+def test_ids_of_a_workbook_stay_text(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (["No", "In", "Decision"], ["12", 1.0, "a"], ["13", 2.0, "b"], ["14", 3.0, "a"]):
+        sheet.append(row)
+    book.save(tmp_path / "cases.xlsx")
+
+    sopbench(
+        *("new", "refunds", "--from", "cases.xlsx", "--output", "Decision", "--input", "In"),
+        *("--sop", "sop.md"),
+    )
+
+    task = load_domain(Path("domains/refunds")).tasks[0]
+    assert {"no": "12", "in": 1} == task.inputs
+
+
+def test_names_become_fields_that_models_can_write() -> None:
+    _, metadata = made(
+        *("--output", "Ergebnis / final", "--input", "Größe", "--input", "2. Grund", "--sop"),
+        *("sop.md", "--id", "编号"),
+        table="编号,Größe,2. Grund,größe,Ergebnis / final\na,1,x,3,pay\nb,2,y,4,no\n",
+    )
+
+    assert ["column_1", "grosse", "n_2_grund"] == metadata["input_columns"]
+    assert ["ergebnis_final"] == metadata["output_columns"]
+    assert "größe" == metadata["columns"]["grosse_2"]
+
+
+def test_without_columns_left_there_are_no_tools() -> None:
+    result, metadata = made(*ROLES, table="No,Reason,Decision,Amount\n1,a,x,1\n2,b,y,2\n")
+
+    assert "tools" not in metadata
+    assert "tools    none: no column is left for them" in result.stdout
+    assert () == load_domain(Path("domains/refunds")).tool_specs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "advice"),
+    [
+        pytest.param((), "also needed: --output", "its columns: 'Case No'", id="nothing said"),
+        pytest.param(("--input", "Reason"), "also needed: --output", "its columns", id="no output"),
+        pytest.param(
+            (*ROLES, "--output", "Decison"), "no column 'Decison'", "mean 'Decision'", id="slip"
+        ),
+        pytest.param((*ROLES, "--id", "zzz"), "no column 'zzz'", "it has 'Case No'", id="unknown"),
+        pytest.param(
+            (*ROLES, "--input", "DECISION"), "by --output and by --input", "keep it", id="both"
+        ),
+        pytest.param((*ROLES, "--private", "Reason"), "by --private and", "keep", id="given"),
+        pytest.param((*ROLES, "--id", "Checked"), "2 values in 4 rows: no id", "--id", id="no id"),
+        pytest.param((*ROLES, "--output", "decision"), "named twice", "", id="twice"),
+        pytest.param((*ROLES, "--input", ""), "is empty", "", id="empty name"),
+        pytest.param((*ROLES, "--sheet", "Q3"), "has no sheets", "--sheet off", id="sheet"),
+        pytest.param((*ROLES, "--header", "9"), "has no row 9", "--header 2", id="header"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line_and_writes_nothing(
+    arguments: tuple[str, ...], problem: str, advice: str
+) -> None:
+    result = sopbench("new", "refunds", "--from", "cases.csv", *arguments)
+
+    assert 2 == result.exit_code
+    assert 2 >= len(result.stderr.splitlines())
+    assert result.stderr.startswith("sopbench: cases.csv: ")
+    assert problem in result.stderr
+    assert advice in result.stderr
+    assert not Path("domains").exists()
+
+
+def test_a_column_that_may_be_two_is_asked_back() -> None:
+    Path("cases.csv").write_text("No,Case Date,case  date,Decision\n1,a,b,x\n2,c,d,y\n", "utf-8")
+
+    result = sopbench(
+        *("new", "refunds", "--from", "cases.csv", "--output", "Decision"),
+        *("--input", "CASE DATE", "--sop", "sop.md"),
+    )
+
+    assert "may mean 'Case Date' (B) or 'case date' (C)" in result.stderr
+
+
+def test_options_of_a_table_need_one() -> None:
+    result = sopbench("new", "refunds", "--sheet", "Q3")
+
+    assert 2 == result.exit_code
+    assert "--sheet is about a table: give --from FILE as well" in result.stderr
+
+
+def test_yes_takes_every_proposal() -> None:
+    result, metadata = made("--yes", "--sop", "sop.md")
+
+    assert 0 == result.exit_code
+    assert "case_no" == metadata["id_column"]
+    assert ["case_no", "reason"] == metadata["input_columns"]
+    assert ["customer_name"] == metadata["private_columns"]
+
+
+def test_an_input_that_repeats_the_answer_is_told() -> None:
+    result, _ = made(
+        *("--output", "Decision", "--input", "Copy", "--sop", "sop.md"),
+        table="No,Copy,Decision\n1,PAY,pay\n2,no,no\n",
+    )
+
+    assert "Copy is an input, and it has the values of 'Decision'" in result.stdout
