@@ -23,6 +23,12 @@ Case No,Reason,Customer name,Order value,Order date,Decision,Amount,Decision rea
 003,broken,Carla Conti,30,,pay,30,because,ja
 004,broken,Dirk Dorn,40,2025-01-05,Pay,40,because,nein
 """
+GIVEN_AWAY = "Case No,Reason,Amount 2,Decision,Amount\n" + "".join(
+    f"{number:03},{reason},{number},{decision},{number}\n"
+    for number, reason, decision in zip(
+        range(20), ["late", "broken", "late", "new"] * 5, ["pay", "no"] * 10, strict=True
+    )
+)
 ROLES = ("--output", "Decision", "--output", "Amount", "--input", "Reason", "--sop", "sop.md")
 
 
@@ -108,8 +114,23 @@ def test_everything_is_shown() -> None:
     assert "tools    get_order(case_no) -> order_value, order_date" in lines
     assert "dropped  Decision reason: its name begins with 'Decision'" in lines
     assert "- 'Case No' is taken for the id; --id names another column" in result.stdout
-    assert "- Decision: 'pay' and 'Pay' count as one answer" in result.stdout
+    assert "- Decision: 'Pay' is written as 'pay' in 1 cell" in result.stdout
     assert "'Checked', right of the answer: known before the decision?" in result.stdout
+
+
+def test_labels_that_count_as_one_are_written_as_the_most_frequent() -> None:
+    _, metadata = made(*ROLES)
+
+    assert ["pay", "refuse", "pay", "pay"] == [row["Decision"] for row in rows()]
+    assert ["pay", "refuse"] == metadata["outputs"]["decision"]["values"]
+
+
+def test_it_ends_with_what_the_audit_finds() -> None:
+    result, _ = made(*ROLES, "--input", "Amount 2", table=GIVEN_AWAY)
+
+    audit = result.stdout.partition("audit: refunds")[2]
+    assert "answer-in-input" in audit
+    assert audit.index("answer-in-input") < audit.index("go on with")
 
 
 def test_the_report_in_the_folder_is_what_was_shown() -> None:

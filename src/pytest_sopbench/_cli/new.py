@@ -137,11 +137,9 @@ def say_to_do(folder: Path, *, dry_run: bool) -> None:
 
     if dry_run:
         return
-    lines = list(to_do_lines(folder))
     say("")
-    say("to do" if lines else "to do    nothing: it loads without a warning")
-    for line in lines:
-        say(f"- {line}")
+    for line in to_do_lines(folder):
+        say(line)
 
 
 def say_commands(commands: Iterable[str], *, dry_run: bool) -> None:

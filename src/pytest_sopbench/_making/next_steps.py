@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench.errors import LoadingError
+from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.report.text import audit_lines
 
 from .place import Place
 
@@ -33,14 +33,8 @@ def table_commands(place: Place) -> tuple[str, ...]:
 
 
 def to_do_lines(folder: Path) -> Iterator[str]:
-    """Yield what is still open in a domain's folder, a line each; none where nothing is.
+    """Yield what is still open in a domain's folder: what its audit finds, notes and all.
 
-    This is the one place that knows what checks a new domain: today it is loading.
+    This is the one place that knows what checks a new domain.
     """
-    try:
-        domain = load_domain(folder)
-    except LoadingError as fault:
-        yield " ".join(str(fault).split())
-        return
-    for warning in domain.warnings:
-        yield " ".join(warning.split())
+    yield from audit_lines(audit(folder), verbosity=1)

@@ -12,6 +12,7 @@ from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._loading.files.cells import infer_type
+from pytest_sopbench._reports.text.numbers import counted
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}(T[0-9:]+)?")
 _LABELS: Final = 20
@@ -37,6 +38,12 @@ class OutputValues:
         for label, _ in self.counts.most_common():
             by_key.setdefault(fold(label), label)
         return tuple(by_key.values())
+
+    def written(self, text: str) -> str:
+        """Return a value as the data file has it: labels that count as one in one spelling."""
+        if self.type is not FieldType.ENUM:
+            return text
+        return next(label for label in self.labels if fold(label) == fold(text))
 
     def declared(self, *, private: bool) -> dict[str, Any]:
         """Return the entry of `outputs` in metadata.json."""
@@ -67,12 +74,10 @@ def output_notes(name: str, values: OutputValues) -> Iterator[str]:
             f"{name}: free text, {len(counts)} values; few answers will equal it"
             ' ("compare": "present" asks only that there is one)'
         )
-    groups: dict[str, list[str]] = {}
-    for label in counts:
-        groups.setdefault(fold(label), []).append(label)
-    for same in groups.values():
-        if len(same) > 1 and values.type is FieldType.ENUM:
-            yield f"{name}: {' and '.join(map(repr, same))} count as one answer"
+    for label, count in counts.items() if values.type is FieldType.ENUM else ():
+        if values.written(label) != label:
+            cells = counted(count, "cell")
+            yield f"{name}: {label!r} is written as {values.written(label)!r} in {cells}"
 
 
 def type_of(texts: Sequence[str], declared: str = "") -> str:

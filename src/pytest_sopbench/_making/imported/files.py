@@ -67,8 +67,14 @@ def _rows(plan: Plan) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([one.name for one in plan.columns])
     for place in plan.kept:
-        writer.writerow([one.cells[place].text for one in plan.columns])
+        writer.writerow([_text(plan, one, place) for one in plan.columns])
     return stream.getvalue()
+
+
+def _text(plan: Plan, column: Column, place: int) -> str:
+    text = column.cells[place].text
+    values = plan.outputs.get(column.name)
+    return text if values is None else values.written(text)
 
 
 def _agent(plan: Plan) -> str:
