@@ -131,14 +131,14 @@ def _say_written(place: Place, files: Iterable[str], *, dry_run: bool) -> None:
         say(f"  {name}")
 
 
-def say_to_do(folder: Path, *, dry_run: bool) -> None:
+def say_to_do(folder: Path, *, dry_run: bool, run_code: bool = True) -> None:
     """Say what is still open in a new domain."""
     from pytest_sopbench._making.next_steps import to_do_lines
 
     if dry_run:
         return
     say("")
-    for line in to_do_lines(folder):
+    for line in to_do_lines(folder, run_code=run_code):
         say(line)
 
 

@@ -32,9 +32,11 @@ def table_commands(place: Place) -> tuple[str, ...]:
     )
 
 
-def to_do_lines(folder: Path) -> Iterator[str]:
-    """Yield what is still open in a domain's folder: what its audit finds, notes and all.
+def to_do_lines(folder: Path, *, run_code: bool = True) -> Iterator[str]:
+    """Yield what is still open in a domain's folder: what its audit finds.
+
+    Code that is known to hang, or to end its process, need not be run once more.
 
     This is the one place that knows what checks a new domain.
     """
-    yield from audit_lines(audit(folder), verbosity=1)
+    yield from audit_lines(audit(folder, run_code=run_code))

@@ -1,0 +1,1 @@
+"""A published SOP-Bench folder becomes a domain of our layout."""
