@@ -16,6 +16,8 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 ROWS = 400
 UNFINISHED = (17, 90, 233, 388)
+KINDNESS = (120, 209)
+"""Cases that somebody decided for the customer, against the procedure."""
 GROUPS = {"A": "Case", "C": "Customer", "E": "Order", "H": "Return"}
 MERGED = ("A1:M1", "A2:B2", "C2:D2", "E2:G2", "H2:J2", "K2:K3", "L2:L3", "M2:M3")
 NAMES = (
@@ -90,6 +92,8 @@ def drawn(dice: random.Random, number: int) -> dict[str, object]:
         "fee": dice.choice((0.0, 0.1, 0.15)),
     }
     decision, amount = decided(case)
+    if number in KINDNESS:
+        decision, amount = "refund", Decimal(str(case["value"]))
     return {**case, "Decision": decision, "Amount ": float(amount), "Handled by": number % 7 + 1}
 
 
@@ -170,3 +174,4 @@ def paragraph(text: str, style: str = "") -> str:
 if __name__ == "__main__":
     make_workbook()
     make_document()
+    print(f"written: cases.xlsx with {ROWS} rows, procedure.docx")

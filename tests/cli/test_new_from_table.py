@@ -80,7 +80,7 @@ def test_a_messy_workbook_becomes_a_domain_that_loads() -> None:
 
 
 def test_the_labels_of_the_workbook_follow_its_procedure() -> None:
-    """The script writes what its policy decides, and reading the workbook changes no label."""
+    """But for two cases that somebody decided otherwise; reading the workbook changes no label."""
     old_cases = runpy.run_path(str(OLD_CASES))
     old_cases["make_workbook"]()
     sopbench(
@@ -88,6 +88,7 @@ def test_the_labels_of_the_workbook_follow_its_procedure() -> None:
         *("--input", "Case reason", "--sop", "sop.md"),
     )
 
+    different = list[str]()
     for row in rows():
         case: dict[str, object] = {
             "reason": row["Case reason"],
@@ -99,7 +100,10 @@ def test_the_labels_of_the_workbook_follow_its_procedure() -> None:
             **old_cases["dates_of"](row["Order date"], row["Return received"]),
         }
         decision, amount = old_cases["decided"](case)
-        assert (decision, float(amount)) == (row["Decision"], float(row["Amount"]))
+        if (decision, float(amount)) != (row["Decision"], float(row["Amount"])):
+            different.append(row["Case No"])
+
+    assert ["0005071", "0005338"] == different
 
 
 def test_everything_is_shown() -> None:

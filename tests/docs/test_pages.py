@@ -33,6 +33,7 @@ FILE_PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+\.\w+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|Users|opt|mnt|var)/")
 COMMANDS = {
+    "python": [sys.executable],
     "pytest": [sys.executable, "-m", "pytest"],
     "sopbench": [sys.executable, "-c", "from pytest_sopbench.cli import main; main()"],
 }
@@ -93,6 +94,7 @@ def assert_shown(shown: str, actual: list[str], command: str) -> None:
     [
         pytest.param("README.md", ("demo/careless_agent.py",), id="readme"),
         pytest.param("docs/tutorial.md", (), id="tutorial"),
+        pytest.param("docs/from-a-spreadsheet.md", ("docs/files/old_cases.py",), id="spreadsheet"),
     ],
 )
 def test_commands_of_the_page_print_what_it_shows(

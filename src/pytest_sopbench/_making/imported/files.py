@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -78,10 +79,10 @@ def _text(plan: Plan, column: Column, place: int) -> str:
 
 
 def _agent(plan: Plan) -> str:
-    frequent = {
-        plan.names[one.name]: plan.outputs[one.name].counts.most_common(1)[0][0]
-        for one in plan.roles.outputs
-        if one not in plan.roles.private
-    }
-    answer = "".join(f"    {name!r}: {value!r},\n" for name, value in frequent.items())
-    return template("agent_from_table.py", plan.place).replace("@ANSWER@", f"{{\n{answer}}}")
+    outputs = [one for one in plan.roles.outputs if one not in plan.roles.private]
+    answers = Counter(tuple(_text(plan, one, place) for one in outputs) for place in plan.kept)
+    most = answers.most_common(1)[0][0]
+    frequent = {plan.names[one.name]: text for one, text in zip(outputs, most, strict=True)}
+    # What JSON writes of texts, Python reads; and its quotes are those of our other files.
+    answer = json.dumps(frequent, indent=4, ensure_ascii=False)
+    return template("agent_from_table.py", plan.place).replace("@ANSWER@", answer)
