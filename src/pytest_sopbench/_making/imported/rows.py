@@ -72,7 +72,7 @@ def _empty_output(roles: Roles, place: int) -> str:
 def _twice(sheet: Sheet, places: list[int]) -> dict[int, str]:
     """Keep the first of rows that are equal; of rows that differ nobody knows which is right."""
     first, *others = places
-    texts = [[column.texts[place] for column in sheet.columns] for place in places]
+    texts = [[column.cells[place].text for column in sheet.columns] for place in places]
     if all(one == texts[0] for one in texts):
         return dict.fromkeys(others, f"the same as row {sheet.numbers[first]}")
     numbers = [str(sheet.numbers[place]) for place in places]

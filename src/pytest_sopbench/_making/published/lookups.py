@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, Task
@@ -12,7 +12,9 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.tools.lookup import look_up
 from pytest_sopbench.errors import ToolError
 
-Seen = Sequence[Mapping[str, Any]]
+from .calls import Answer, RowCall
+
+Seen: TypeAlias = Sequence[RowCall]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +48,16 @@ def _odd(seen: Seen, domain: Domain) -> str:
     if len(seen) < len(domain.tasks):
         return "it was not called on every row"
     for one in seen:
-        if "lacks" in one:
-            return f"its parameter {one['lacks']!r} is no column"
-        if "foreign" in one["answer"]:
-            return f"its answer is not JSON: {one['answer']['foreign']}"
-        if one["answer"] != one["again"]:
+        if one.lacks:
+            return f"its parameter {one.lacks!r} is no column"
+        if "foreign" in one.answer:
+            return f"its answer is not JSON: {one.answer['foreign']}"
+        if one.answer != one.again:
             return "two equal calls have different answers"
-    return _useless([one["answer"] for one in seen])
+    return _useless([one.answer for one in seen])
 
 
-def _useless(answers: Sequence[Mapping[str, Any]]) -> str:
+def _useless(answers: Sequence[Answer]) -> str:
     if all("error" in one for one in answers):
         return f"it fails on every row: {answers[0]['error']}"
     if all(one.get("result", "") is None for one in answers):
@@ -66,17 +68,17 @@ def _useless(answers: Sequence[Mapping[str, Any]]) -> str:
 def _parameters(seen: Seen) -> tuple[list[JsonValue], list[JsonValue], str]:
     """Tell which parameters have to equal a column: exactly, or but for blanks."""
     keys, checks = list[JsonValue](), list[JsonValue]()
-    right = [one for one in seen if "error" not in one["answer"]]
-    for name in dict.fromkeys(name for one in right for name in one["absent"]):
-        probed = [one for one in right if name in one["absent"]]
-        absent = [one["absent"][name] for one in probed]
-        moved = [one for one in probed if one["changed"].get(name, one["answer"]) != one["answer"]]
-        if not moved and all(one["absent"][name] == one["answer"] for one in probed):
+    right = [one for one in seen if "error" not in one.answer]
+    for name in dict.fromkeys(name for one in right for name in one.absent):
+        probed = [one for one in right if name in one.absent]
+        absent = [one.absent[name] for one in probed]
+        moved = [one for one in probed if one.changed.get(name, one.answer) != one.answer]
+        if not moved and all(one.absent[name] == one.answer for one in probed):
             # It is never looked at, so a look-up must not ask for it either.
             continue
         if not all("error" in one for one in absent) or not _fetched(seen, moved, name):
             return [], [], f"with another {name!r} it computes another answer"
-        spaced = [one["spaced"].get(name) == one["answer"] for one in probed]
+        spaced = [one.spaced.get(name) == one.answer for one in probed]
         (checks if all(spaced) else keys).append(name)
     return keys, checks, ""
 
@@ -86,24 +88,24 @@ def _fetched(seen: Seen, moved: Seen, name: str) -> bool:
 
     A look-up tool serves the task's own row, and has no record there.
     """
-    others = [(one["changed"][name], seen[(one["row"] + 1) % len(seen)]) for one in moved]
-    return all("error" in answer or answer == other["answer"] for answer, other in others)
+    others = [(one.changed[name], seen[(one.row + 1) % len(seen)]) for one in moved]
+    return all("error" in answer or answer == other.answer for answer, other in others)
 
 
 def _candidates(seen: Seen, domain: Domain) -> Iterator[Mapping[str, JsonValue]]:
     """Yield what an entry could serve: columns, one bare column, or a constant."""
-    results = [one["answer"]["result"] for one in seen if "result" in one["answer"]]
+    results = [one.answer["result"] for one in seen if "result" in one.answer]
     columns = [name for name in domain.tasks[0].results if name not in domain.private_columns]
     columns += [name for name in domain.input_columns if name not in columns]
     first = results[0]
-    if isinstance(first, dict) and first and set(first) <= set(columns):
+    if isinstance(first, Mapping) and first and set(first) <= set(columns):
         yield {"returns": list(first), "missing": "error"}
         yield {"returns": list(first), "missing": "null"}
     for name in columns:
         if all(
-            _same(_cell(domain.tasks[one["row"]], name), one["answer"]["result"])
+            _same(_cell(domain.tasks[one.row], name), one.answer["result"])
             for one in seen
-            if "result" in one["answer"]
+            if "result" in one.answer
         ):
             yield {"value": name, "missing": "error"}
             yield {"value": name, "missing": "null"}
@@ -128,42 +130,43 @@ def _difference(name: str, entry: Mapping[str, Any], seen: Seen, domain: Domain)
         bare="value" in entry,
     )
     for one in seen:
-        task = domain.tasks[one["row"]]
+        task = domain.tasks[one.row]
         row = {**task.results, **task.inputs}
-        if not _equal(_answer(tool, row, one["arguments"]), one["answer"]):
+        if not _equal(_answer(tool, row, one.arguments), one.answer):
             return f"a look-up answers otherwise on row {task.line} ({task.id})"
-        for parameter, answer in one["changed"].items():
-            changed = {**one["arguments"], parameter: _given(seen, one, parameter)}
+        for parameter, answer in one.changed.items():
+            changed = {**one.arguments, parameter: _given(seen, one, parameter)}
             if "error" in answer and "error" not in _answer(tool, row, changed):
                 return f"it refuses another {parameter!r} on row {task.line} ({task.id})"
     return ""
 
 
-def _given(seen: Seen, one: Mapping[str, Any], parameter: str) -> Any:
+def _given(seen: Seen, one: RowCall, parameter: str) -> JsonValue:
     """Return the argument that was given in place of a row's own."""
-    return seen[(one["row"] + 1) % len(seen)]["arguments"][parameter]
+    return seen[(one.row + 1) % len(seen)].arguments[parameter]
 
 
 def _answer(
-    tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, Any]
-) -> Mapping[str, Any]:
+    tool: LookupTool, row: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]
+) -> Answer:
     try:
         return {"result": look_up(tool, row, arguments)}
     except ToolError as fault:
         return {"error": str(fault)}
 
 
-def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _equal(one: Answer, other: Answer) -> bool:
     """Whether both failed, or answered the same; the text of an error is free."""
     if "error" in one or "error" in other:
         return "error" in one and "error" in other
     return _same(one["result"], other["result"])
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: JsonValue, other: JsonValue) -> bool:
     """Equal as JSON has it: a boolean is no number, and 1.0 is 1."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return set(one) == set(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        same_keys = set(one) == set(other)
+        return same_keys and all(_same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)

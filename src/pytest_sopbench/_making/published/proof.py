@@ -18,6 +18,8 @@ from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
 
+from .calls import RowCall, row_call
+
 _PROGRAM: Final = (
     "import sys; sys.path.extend({paths!r}); sys.dont_write_bytecode = True;"
     " from pytest_sopbench._making.published.child import main; main(*{arguments!r})"
@@ -30,9 +32,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns("__pycache__", ".*")
 class Called:
     """What each tool answered, row by row; `problem` says why that is not all of it."""
 
-    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(
-        default_factory=dict[str, Sequence[Mapping[str, Any]]]
-    )
+    rows: Mapping[str, Sequence[RowCall]] = field(default_factory=dict[str, Sequence[RowCall]])
     problem: str = ""
 
 
@@ -83,19 +83,19 @@ def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
 
 
 def _read(path: Path, problem: str) -> Called:
-    rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    rows: dict[str, list[RowCall]] = defaultdict(list)
     done, refused = False, ""
     text = path.read_text("utf-8", "replace") if path.exists() else ""
     for line in text.splitlines():
         try:
-            said = json.loads(line)
+            said: Mapping[str, Any] = json.loads(line)
         except ValueError:
             # The last one may have been cut off.
             break
         done = done or "done" in said
         refused = refused or said.get("refused", "")
         if "tool" in said:
-            rows[said["tool"]].append(said)
+            rows[said["tool"]].append(row_call(said))
     if not done and not problem:
         problem = "ended its process"
     return Called(rows=rows, problem=refused or problem)

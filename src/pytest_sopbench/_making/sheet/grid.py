@@ -70,6 +70,9 @@ class Grid:
 
 _BLANKS: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _NOTHING: Final = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
+"""No text file can hold these."""
+
 _DIGITS: Final = 15
 """What a spreadsheet keeps of a number; the rest is noise of its arithmetic."""
 
@@ -77,7 +80,7 @@ _DIGITS: Final = 15
 def text_cell(text: str) -> Cell:
     """Return a text without blanks at its ends, and with plain ones inside."""
     tidy = _NOTHING.sub("", _BLANKS.sub(" ", text)).replace("\r\n", "\n").replace("\r", "\n")
-    tidy = tidy.replace("\0", "").strip()
+    tidy = _UNWRITABLE.sub("", tidy).strip()
     return Cell(tidy, Kind.TEXT if tidy else Kind.EMPTY, tidy != text)
 
 
