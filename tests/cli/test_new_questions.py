@@ -40,7 +40,7 @@ def test_it_asks_one_question_at_a_time_and_proposes_each_answer() -> None:
         (r"'my_refunds' can be one.*Name of the domain: ", "refunds"),
         (r"Table of old cases .* \[none\]: ", "case.csv"),
         (r"case.csv: no such file.*Table of old cases", "cases.csv"),
-        (r"  3  Customer name .*Which column names the case \[1\]: ", ""),
+        (r"  3  Customer name  +\(hidden\).*Which column names the case \[1\]: ", ""),
         (r"Which hold the expected answer \[6\]: ", "Decison"),
         (r"did you mean 'Decision'\?.*Which hold the expected answer \[6\]: ", "decision"),
         (r"Which may nobody see .* \[3\]: ", ""),

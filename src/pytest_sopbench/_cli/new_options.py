@@ -76,7 +76,7 @@ def _rows(_context: click.Context, _parameter: click.Parameter, value: str | Non
 
 _OPTIONS = (
     click.option("--from", "source", metavar="FILE", help="A table of old cases."),
-    click.option("--sheet", metavar="NAME", help="The sheet of a workbook (the first)."),
+    click.option("--sheet", metavar="NAME", help="The sheet of a workbook (the largest)."),
     click.option(
         "--header", callback=_rows, metavar="ROW[-ROW]", help="The rows with the names (found)."
     ),

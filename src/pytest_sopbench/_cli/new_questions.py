@@ -61,7 +61,7 @@ def ask_roles(sheet: Sheet, wishes: Wishes) -> Wishes:
     from pytest_sopbench._making.imported.matching import find_column, find_columns
 
     if not (wishes.id and wishes.outputs and wishes.inputs):
-        _say_columns(sheet)
+        _say_columns(sheet, wishes)
     asked_all = not wishes.outputs or not wishes.inputs
     if not wishes.id:
         proposed = roles.proposed_id(sheet)
@@ -85,12 +85,18 @@ def ask_roles(sheet: Sheet, wishes: Wishes) -> Wishes:
     return wishes if wishes.sop else replace(wishes, sop=_ask_procedure())
 
 
-def _say_columns(sheet: Sheet) -> None:
-    from pytest_sopbench._making.imported.fields import examples
+def _say_columns(sheet: Sheet, wishes: Wishes) -> None:
+    """Number the columns, with examples, but for what is private or looks so."""
+    from pytest_sopbench._making.imported.fields import examples, secrets_of
+    from pytest_sopbench._making.imported.matching import find_columns
+    from pytest_sopbench._making.imported.preview import HIDDEN
+    from pytest_sopbench._making.imported.roles import proposed_private
     from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, padded
 
+    private = (*find_columns(sheet, wishes.private, "--private"), *proposed_private(sheet, ()))
+    secrets = secrets_of({one.name: one.texts for one in private})
     for number, column in enumerate(sheet.columns, 1):
-        shown = ", ".join(examples(column.texts, ()))
+        shown = HIDDEN if column in private else ", ".join(examples(column.texts, secrets))
         say(cut(one_line(f"{number:>3}  {padded(column.name, 24)}  {shown}"), WIDTH))
 
 

@@ -69,7 +69,7 @@ def output_notes(name: str, values: OutputValues) -> Iterator[str]:
     counts = values.counts
     if len(counts) == 1:
         yield f"{name}: one value in every row, so that any agent is right"
-    elif values.type is FieldType.TEXT and len(counts) > _CLOSE * counts.total():
+    elif values.type is FieldType.TEXT and len(counts) > max(_LABELS, _CLOSE * counts.total()):
         yield (
             f"{name}: free text, {len(counts)} values; few answers will equal it"
             ' ("compare": "present" asks only that there is one)'

@@ -21,7 +21,8 @@ _OF_MANY: Final = 4
 _NAME: Final = 24
 _ROLE: Final = 9
 _TYPE: Final = 9
-_HIDDEN: Final = "(hidden)"
+HIDDEN: Final = "(hidden)"
+"""Stands for what is private."""
 
 
 def preview_lines(plan: Plan, *, every: bool) -> Iterator[str]:
@@ -63,7 +64,7 @@ def _column_lines(plan: Plan) -> Iterator[str]:
         if column.name in plan.outputs:
             kind = plan.outputs[column.name].type.value
         found = examples(texts, secrets)
-        shown = _HIDDEN if column in plan.roles.private else ", ".join(found) or "(none)"
+        shown = HIDDEN if column in plan.roles.private else ", ".join(found) or "(none)"
         head = (
             f"{padded(one_line(column.name), _NAME)} {_part(plan, column):<{_ROLE}}{kind:<{_TYPE}}"
         )
@@ -85,7 +86,7 @@ def _output_lines(plan: Plan, output: Column) -> Iterator[str]:
     values: OutputValues = plan.outputs[output.name]
     counts = values.counts.most_common()
     if output in plan.roles.private:
-        told = f"{len(counts)} values {_HIDDEN}"
+        told = f"{len(counts)} values {HIDDEN}"
     else:
         shown = _VALUES if values.labels or len(counts) <= _VALUES else _OF_MANY
         told = ", ".join(f"{one_line(value)} {count}" for value, count in counts[:shown])
