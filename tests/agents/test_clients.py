@@ -67,6 +67,7 @@ def test_usage_means_the_same_everywhere(stub: Any, model: str) -> None:
 
     assert (100, 40, 20) == (usage.input_tokens, usage.cached_tokens, usage.output_tokens)
     assert (None if "bedrock" in model else 5) == usage.reasoning_tokens
+    assert (10 if "bedrock" in model else None) == usage.cache_write_tokens
 
 
 @pytest.mark.parametrize(

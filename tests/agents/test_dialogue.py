@@ -236,6 +236,7 @@ def test_usage_is_told_for_each_reply(desk: Any, scripted: Any, goods: Any) -> N
 
     told = ran.trace.usage
     assert (10, 3, 2) == (told.input_tokens, told.output_tokens, told.model_calls)
+    assert (4, None, 1) == (told.cached_tokens, told.cache_write_tokens, told.reasoning_tokens)
 
 
 def test_usage_that_no_reply_tells_stays_unknown(desk: Any, scripted: Any) -> None:

@@ -279,6 +279,14 @@ def test_what_is_known_of_usage_is_told() -> None:
     ]
 
 
+def test_what_tokens_were_of_stands_behind_them() -> None:
+    usage = Usage(input_tokens=5_321, cached_tokens=4_000, output_tokens=812, reasoning_tokens=300)
+
+    (line,) = labelled(lines_of(run(usage=usage)), "took")
+
+    assert line == "1.3 s, 5.3k tokens in (4.0k cached), 812 tokens out (300 reasoning)"
+
+
 def test_a_later_trial_is_named() -> None:
     assert "task     dangerous_goods/P_13307 (trial 3)" in lines_of(run(trial=3), location="")
 

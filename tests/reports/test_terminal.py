@@ -247,6 +247,15 @@ def test_verbose_blocks_say_what_a_run_took() -> None:
     assert "by expected answer    runs  completed  correct     TSR" in lines
 
 
+def test_verbose_blocks_say_what_of_the_tokens_was_cached_or_reasoning() -> None:
+    tokens = {"input_tokens": 100, "cached_tokens": 40, "output_tokens": 20, "reasoning_tokens": 5}
+    usage = {name: Amount(total=one * 274, known=274) for name, one in tokens.items()}
+
+    lines = block(replace(SUMMARY, usage=usage), 1)
+
+    assert any("tokens in 100 (cached 40), out 20 (reasoning 5)" in line for line in lines)
+
+
 @pytest.mark.parametrize(
     ("usage", "said"),
     [

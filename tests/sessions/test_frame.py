@@ -52,9 +52,13 @@ def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
         "calls",
         "duration_s",
         "input_tokens",
+        "cached_tokens",
+        "cache_write_tokens",
         "output_tokens",
+        "reasoning_tokens",
         "model_calls",
         "cost_usd",
+        "model",
     ] == list(frame.columns)
     assert ["correct", "not_run"] == list(frame["outcome"])
     assert [True, False] == list(frame["correct"])

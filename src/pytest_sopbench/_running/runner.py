@@ -15,6 +15,7 @@ from pytest_sopbench._core.answers.returned import read_returned
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.model.usage import filled
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop.blocking import close_coroutine, settled
 from pytest_sopbench._running.observing.capture import Capture, captured
@@ -22,7 +23,6 @@ from pytest_sopbench._running.observing.forked import end_child_of
 from pytest_sopbench._running.observing.interrupt import watched_interrupts
 from pytest_sopbench._running.observing.problem import is_of, problem_of
 from pytest_sopbench._running.threads.clock import Clock
-from pytest_sopbench._running.tools.reported import filled
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench.errors import TurnLimitError
 

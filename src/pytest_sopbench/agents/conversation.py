@@ -66,12 +66,13 @@ class Message:
 class ModelUsage:
     """Tokens of one reply; `None` is unknown.
 
-    Cached tokens are a part of the input, and reasoning tokens are a part of the output, whatever
-    the provider's own counts are.
+    Tokens from and for a cache are a part of the input, and reasoning tokens are a part of the
+    output, whatever the provider's own counts are.
     """
 
     input_tokens: int | None = None
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
 
@@ -80,6 +81,7 @@ class ModelUsage:
         counts = {
             "input_tokens": self.input_tokens,
             "cached_tokens": self.cached_tokens,
+            "cache_write_tokens": self.cache_write_tokens,
             "output_tokens": self.output_tokens,
             "reasoning_tokens": self.reasoning_tokens,
         }

@@ -89,8 +89,9 @@ def reply(move: Move, asked: Seen, body: dict[str, Any], number: int) -> dict[st
         "output": {"message": {"role": "assistant", "content": content}},
         "stopReason": stop,
         "usage": {
-            "inputTokens": 60,
+            "inputTokens": 50,
             "cacheReadInputTokens": 40,
+            "cacheWriteInputTokens": 10,
             "outputTokens": 20,
             "totalTokens": 120,
         },

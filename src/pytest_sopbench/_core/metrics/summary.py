@@ -13,6 +13,7 @@ from math import ceil
 from statistics import median
 from typing import Protocol, Self, TypeVar
 
+from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .confusion import LABELS_LIMIT, Collapse, Confusion
@@ -34,8 +35,8 @@ from .counts import (
 from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
 from .trials import TrialCounts
 
-USAGE_NAMES = ("input_tokens", "output_tokens", "model_calls", "cost_usd")
-"""What a run may have consumed: the fields of `Usage`."""
+USAGE_NAMES = COUNTS
+"""What a run may have consumed: the fields of `Usage` that add up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

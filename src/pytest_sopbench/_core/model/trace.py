@@ -94,16 +94,27 @@ class Usage:
     """What a run consumed, where the agent told it; `None` is unknown, and never 0.
 
     Attributes:
-        input_tokens: tokens that models were given.
-        output_tokens: tokens that models returned.
+        input_tokens: tokens that models were given, those from and for a cache among them.
+        cached_tokens: those of the input that were read from a cache.
+        cache_write_tokens: those of the input that were written to a cache.
+        output_tokens: tokens that models returned, those of reasoning among them.
+        reasoning_tokens: those of the output that are reasoning.
         model_calls: requests to models.
         cost_usd: US dollars.
+        model: the models that were asked, with commas between them.
+        priced_by: the table of prices that the cost was reckoned by; `None` where the agent told
+            it.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     model_calls: int | None = None
     cost_usd: float | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    model: str | None = None
+    priced_by: str | None = None
 
 
 UNKNOWN_USAGE = Usage()

@@ -3,28 +3,122 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.foreign import said
+from pytest_sopbench._core.values.plain import encodable
 
 from .trace import UNKNOWN_USAGE, Usage
 
 INPUT_TOKENS: Final = ("input_tokens", "prompt_tokens", "inputTokens", "request_tokens")
 OUTPUT_TOKENS: Final = ("output_tokens", "completion_tokens", "outputTokens", "response_tokens")
+CACHED_TOKENS: Final = (
+    "cached_tokens",
+    "cache_read_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "input_tokens_details.cached_tokens",
+    "input_token_details.cache_read",
+)
+CACHE_WRITE_TOKENS: Final = ("cache_write_tokens", "input_token_details.cache_creation")
+REASONING_TOKENS: Final = (
+    "reasoning_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "output_tokens_details.reasoning_tokens",
+    "output_token_details.reasoning",
+)
 MODEL_CALLS: Final = ("model_calls", "requests")
 COST_USD: Final = ("cost_usd", "total_cost_usd", "cost")
+MODEL: Final = ("model", "model_name")
+
+BESIDE: Final = {
+    "input_tokens": ("cache_read_input_tokens", "cache_creation_input_tokens"),
+    "inputTokens": ("cacheReadInputTokens", "cacheWriteInputTokens"),
+}
+"""Names of Anthropic and Bedrock: what was read from a cache and written to it, which they do not
+count among the tokens of the input."""
+
+COUNTS: Final = (
+    "input_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "model_calls",
+    "cost_usd",
+)
+"""The fields of `Usage` that add up."""
+
+_ALWAYS: Final = frozenset({"input_tokens", "output_tokens", "model_calls", "cost_usd"})
+_NAMES: Final = tuple(one.name for one in fields(Usage))
+_MODEL_LIMIT: Final = 200
+_MODELS_LIMIT: Final = 8
 
 
 def read_usage(told: object) -> Usage:
     """Read a mapping or an object; what it does not say, or says as nonsense, is unknown."""
     if told is None:
         return UNKNOWN_USAGE
+    tokens, cached, written = _input(told)
     return Usage(
-        input_tokens=_count(told, INPUT_TOKENS),
+        input_tokens=tokens,
+        cached_tokens=cached,
+        cache_write_tokens=written,
         output_tokens=_count(told, OUTPUT_TOKENS),
+        reasoning_tokens=_count(told, REASONING_TOKENS),
         model_calls=_count(told, MODEL_CALLS),
         cost_usd=_amount(told, COST_USD),
+        model=_text(told, MODEL),
     )
+
+
+def usage_to_json(usage: Usage) -> dict[str, Any]:
+    """Return what `Usage(**data)` reads; what younger sessions tell is left out where unknown."""
+    held = {name: getattr(usage, name) for name in _NAMES}
+    return {name: one for name, one in held.items() if one is not None or name in _ALWAYS}
+
+
+def listed(*texts: str | None) -> str | None:
+    """Put names together that stand with commas between them, each once, and not without end."""
+    names = dict.fromkeys(name for text in texts if text for name in text.split(", "))
+    return ", ".join([*names][:_MODELS_LIMIT]) or None
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """Add two usages; what is unknown in both stays unknown."""
+    counts = {name: _sum(getattr(one, name), getattr(other, name)) for name in COUNTS}
+    return Usage(
+        **counts,
+        model=listed(one.model, other.model),
+        priced_by=listed(one.priced_by, other.priced_by),
+    )
+
+
+def filled(known: Usage, further: Usage) -> Usage:
+    """Return `known`, with what it does not know taken from `further`."""
+    return Usage(**{name: _first(getattr(known, name), getattr(further, name)) for name in _NAMES})
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return _first(one, other) if one is None or other is None else one + other
+
+
+def _first(one: Any, other: Any) -> Any:
+    return other if one is None else one
+
+
+def _input(told: object) -> tuple[int | None, int | None, int | None]:
+    """Return the tokens of the whole input, and those of it from and for a cache."""
+    cached, written = _count(told, CACHED_TOKENS), _count(told, CACHE_WRITE_TOKENS)
+    for name in INPUT_TOKENS:
+        tokens = _count(told, (name,))
+        if tokens is None:
+            continue
+        read, wrote = (_count(told, (beside,)) for beside in BESIDE.get(name, ("", "")))
+        whole = tokens + (read or 0) + (wrote or 0)
+        return whole, cached if read is None else read, written if wrote is None else wrote
+    return None, cached, written
 
 
 def _count(told: object, names: tuple[str, ...]) -> int | None:
@@ -34,7 +128,23 @@ def _count(told: object, names: tuple[str, ...]) -> int | None:
 
 def _amount(told: object, names: tuple[str, ...]) -> float | None:
     for name in names:
-        value = said(told, name)
+        value = _said(told, name)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value if math.isfinite(value) and value >= 0 else None
     return None
+
+
+def _text(told: object, names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = _said(told, name)
+        if isinstance(value, str) and value.strip():
+            return ready_to_cut(encodable(" ".join(value.split())))[:_MODEL_LIMIT]
+    return None
+
+
+def _said(told: object, path: str) -> object:
+    for name in path.split("."):
+        told = said(told, name)
+        if told is None:
+            return None
+    return told

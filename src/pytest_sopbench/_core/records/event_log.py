@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Approval, Returned, ToolCall, Trace
+from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
@@ -64,7 +65,7 @@ def _events(
             "message": problem.message,
             "traceback": problem.traceback,
         }
-    yield {"type": "usage", **asdict(trace.usage)}
+    yield {"type": "usage", **usage_to_json(redaction.usage(trace.usage))}
     yield {
         "type": "end",
         "ending": trace.ending.value,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
@@ -28,19 +27,15 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
+from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
+from .cutting import cut
 from .rule_line import kept_rule, rule_from_json, rule_to_json
 
 TEXT_LIMIT = 4_000
 """Characters of the agent's text that a record keeps."""
-
-RESULT_LIMIT = 2_000
-"""Characters of one value that a record keeps; a longer one becomes its hash and size.
-
-It bounds tool results, arguments and answers alike: an agent may return megabytes.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,15 +174,13 @@ def to_line(record: RunRecord) -> str:
 def _plain_part(part: object) -> dict[str, Any]:
     if isinstance(part, RuleResult):
         return rule_to_json(part)
+    if isinstance(part, Usage):
+        return usage_to_json(part)
     parts = _parts(part)
     if isinstance(part, CallRecord) and not part.overlaps:
         del parts["overlaps"]
     return parts
 
-
-# Twelve characters of JSON are the most that one of a text takes: two escapes of six.
-_SURELY_SHORT: Final = RESULT_LIMIT // 12 - 2
-_SORTING: Final = json.JSONEncoder(sort_keys=True)
 
 # Taken at import: an agent may put another function into its place.
 _loads = json.loads
@@ -256,13 +249,13 @@ def _duration(trace: Trace | None) -> float | None:
 def _answer(answer: Answer | None, private: set[str]) -> Mapping[str, JsonValue] | None:
     if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
-    return {name: _cut(value) for name, value in _masked(answer.values, private).items()}
+    return {name: cut(value) for name, value in _masked(answer.values, private).items()}
 
 
 def _mismatch(mismatch: Mismatch, private: set[str]) -> Mismatch:
     if mismatch.field in private:
         return replace(mismatch, expected=MASK, actual=MASK)
-    return replace(mismatch, actual=_cut(mismatch.actual))
+    return replace(mismatch, actual=cut(mismatch.actual))
 
 
 def _masked(values: Mapping[str, JsonValue], private: set[str]) -> Mapping[str, JsonValue]:
@@ -280,8 +273,8 @@ def _text(returned: Returned | None) -> str:
 def _call(call: ToolCall) -> CallRecord:
     return CallRecord(
         name=call.name,
-        arguments=_cut(call.arguments),
-        result=_cut(call.result),
+        arguments=cut(call.arguments),
+        result=cut(call.result),
         error=call.error,
         bad=call.bad,
         findings=tuple(_finding(finding) for finding in call.findings),
@@ -291,12 +284,3 @@ def _call(call: ToolCall) -> CallRecord:
 
 def _finding(finding: Finding) -> str:
     return f"{finding.message} (copied)" if finding.copied else finding.message
-
-
-def _cut(value: JsonValue) -> JsonValue:
-    if type(value) is str and len(value) <= _SURELY_SHORT:
-        return value
-    text = _SORTING.encode(value)
-    if len(text) <= RESULT_LIMIT:
-        return value
-    return {"sha256": sha256(text.encode()).hexdigest(), "characters": len(text)}

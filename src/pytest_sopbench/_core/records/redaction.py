@@ -10,7 +10,15 @@ from dataclasses import dataclass, replace
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.keys import MASK
-from pytest_sopbench._core.model.trace import Approval, Finding, Problem, Returned, ToolCall, Trace
+from pytest_sopbench._core.model.trace import (
+    Approval,
+    Finding,
+    Problem,
+    Returned,
+    ToolCall,
+    Trace,
+    Usage,
+)
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import Pattern
@@ -89,6 +97,7 @@ class Redaction:
             mismatches=tuple(self._mismatch(one) for one in record.mismatches),
             text=self.text(record.text),
             calls=tuple(self._call(one) for one in record.calls),
+            usage=self.usage(record.usage),
             problem=self.problem(record.problem),
             disagreement=self.text(record.disagreement),
             rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
@@ -106,6 +115,7 @@ class Redaction:
             problem=self.problem(trace.problem),
             calls=tuple(self.call(one) for one in trace.calls),
             approvals=tuple(self._approval(one) for one in trace.approvals),
+            usage=self.usage(trace.usage),
             messages=tuple(self.value(one) for one in trace.messages),
             output=self.text(trace.output),
             notes=tuple(self.text(note) for note in trace.notes),
@@ -146,6 +156,12 @@ class Redaction:
             findings=tuple(self._finding(one) for one in call.findings),
         )
 
+    def usage(self, usage: Usage) -> Usage:
+        """Return what was consumed as it may be shown: an agent may name its model as it likes."""
+        if usage.model is None:
+            return usage
+        return replace(usage, model=self.text(usage.model))
+
     def expected_calls(self, calls: Sequence[ExpectedCall]) -> tuple[ExpectedCall, ...]:
         """Return the calls that are expected of a task, as they may be shown."""
         if not self.masks:
@@ -179,6 +195,7 @@ class Redaction:
             text=self.text(returned.text),
             problem=self.text(returned.problem),
             declared_error=None if said is None else self.text(said),
+            usage=self.usage(returned.usage),
             messages=tuple(self.value(one) for one in returned.messages),
             notes=tuple(self.text(note) for note in returned.notes),
         )

@@ -17,7 +17,8 @@ from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, To
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
-from .record import RESULT_LIMIT, CallRecord, RunRecord, record_of
+from .cutting import RESULT_LIMIT
+from .record import CallRecord, RunRecord, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
 CHANGED: Final = "its row has changed since"

@@ -176,18 +176,28 @@ def _note_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("took", took, width=width)
 
 
+def _parts_text(parts: Mapping[str, int | None]) -> str:
+    known = [f"{amount(value)} {word}" for word, value in parts.items() if value is not None]
+    return f" ({', '.join(known)})" if known else ""
+
+
 def usage_text(record: RunRecord) -> str:
     """Return what a run took, as far as it is known; nothing where no clock was kept."""
     usage = record.usage
     parts = [
-        f"{amount(value)} {word}"
-        for word, value in (
-            ("model calls", usage.model_calls),
-            ("tokens in", usage.input_tokens),
-            ("tokens out", usage.output_tokens),
+        f"{amount(value)} {word}{_parts_text(inside)}"
+        for word, value, inside in (
+            ("model calls", usage.model_calls, {}),
+            (
+                "tokens in",
+                usage.input_tokens,
+                {"cached": usage.cached_tokens, "to cache": usage.cache_write_tokens},
+            ),
+            ("tokens out", usage.output_tokens, {"reasoning": usage.reasoning_tokens}),
         )
         if value is not None
     ]
     if usage.cost_usd is not None:
-        parts.append(money(usage.cost_usd))
+        by = f" (prices: {one_line(usage.priced_by)})" if usage.priced_by else ""
+        parts.append(f"{money(usage.cost_usd)}{by}")
     return "" if record.duration_s is None else ", ".join([seconds(record.duration_s), *parts])

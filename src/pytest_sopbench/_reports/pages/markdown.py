@@ -15,7 +15,15 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import headline
 from pytest_sopbench._reports.terminal.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import cut
-from pytest_sopbench._reports.text.numbers import amount, counted, interval, money, percent, seconds
+from pytest_sopbench._reports.text.numbers import (
+    amount,
+    counted,
+    interval,
+    money,
+    percent,
+    seconds,
+    tokens_text,
+)
 
 from .markdown_blocks import escaped, table
 from .markdown_comparison import comparison_block
@@ -180,9 +188,8 @@ def _cost_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     yield "## A run"
     yield ""
     times = f"median {seconds(total.latency_median)}, p95 {seconds(total.latency_p95)}"
-    tokens = f"in {amount(mean.get('input_tokens'))}, out {amount(mean.get('output_tokens'))}"
     yield f"- time: {times}"
-    yield f"- tool calls {amount(total.calls_per_run)}, tokens {tokens}"
+    yield f"- tool calls {amount(total.calls_per_run)}, {tokens_text(mean)}"
     spent = f", {money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
     yield f"- cost: {money(mean.get('cost_usd'))}{spent}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.layout import packed
-from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds
+from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds, tokens_text
 
 from .rates import GAP, LABEL
 
@@ -22,12 +22,11 @@ def known_lines(summary: Summary) -> Iterator[str]:
 def all_lines(summary: Summary) -> Iterator[str]:
     """Yield the same with what is unknown, the slowest runs and the calls."""
     mean = {name: one.mean for name, one in summary.usage.items()}
-    tokens = amount(mean.get("input_tokens")), amount(mean.get("output_tokens"))
     median, slowest = seconds(summary.latency_median), seconds(summary.latency_p95)
     parts = [
         f"tool calls {amount(summary.calls_per_run)}",
         f"model calls {amount(mean.get('model_calls'))}",
-        f"tokens in {tokens[0]}, out {tokens[1]}",
+        tokens_text(mean),
         f"cost {money(mean.get('cost_usd'))}{_whole_cost(summary)}",
     ]
     first = f"{'a run':<{LABEL}}median {median}, p95 {slowest}"

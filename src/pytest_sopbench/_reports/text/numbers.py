@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 NOT_AVAILABLE = "n/a"
 
 _MINUTE = 60
@@ -65,6 +67,29 @@ def money(dollars: float | None) -> str:
     while round(dollars, places - 1) == 0 and places < _MONEY_PLACES:
         places += 1
     return f"${dollars:.{places}f}"
+
+
+def tokens_text(count: Mapping[str, float | None]) -> str:
+    """`tokens in 5.3k (cached 4k), out 812 (reasoning 300)`; parts that are not known are left out.
+
+    Args:
+        count: numbers, or means, by the fields of `Usage`.
+    """
+    inside = {
+        "input_tokens": (("cached", "cached_tokens"), ("to cache", "cache_write_tokens")),
+        "output_tokens": (("reasoning", "reasoning_tokens"),),
+    }
+    words = {
+        whole: ", ".join(
+            f"{word} {amount(count[name])}" for word, name in parts if count.get(name) is not None
+        )
+        for whole, parts in inside.items()
+    }
+    said = (
+        f"{word} {amount(count.get(name))}{f' ({words[name]})' if words[name] else ''}"
+        for word, name in (("in", "input_tokens"), ("out", "output_tokens"))
+    )
+    return f"tokens {', '.join(said)}"
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

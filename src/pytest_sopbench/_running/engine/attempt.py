@@ -8,6 +8,7 @@ from functools import partial
 
 from pytest_sopbench._core.model.run_notes import ATTEMPT, LOOP_LOST
 from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.model.usage import added
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.observing.retry_after import retry_after
@@ -15,7 +16,6 @@ from pytest_sopbench._running.queue.job import K
 from pytest_sopbench._running.queue.pending import Flight, Limits
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.threads.clock import Clock
-from pytest_sopbench._running.tools.reported import added
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
 

@@ -14,6 +14,7 @@ from typing import Generic
 
 from pytest_sopbench._core.model.run_notes import GOES_ON
 from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.model.usage import added
 from pytest_sopbench._running.event_loop.blocking import settled
 from pytest_sopbench._running.event_loop.cancellable import GRACE, Settling
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
@@ -26,7 +27,6 @@ from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
 from pytest_sopbench._running.threads.run_threads import Worker, Workers
 from pytest_sopbench._running.threads.timers import Alarms
-from pytest_sopbench._running.tools.reported import added
 
 from .adaptive import Limit
 from .attempt import Attempt, delay_of, failed_attempt, let_go, make_attempt, not_started

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Final, TypeVar
+from typing import Final
 
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
-from pytest_sopbench._core.model.usage import read_usage
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval
+from pytest_sopbench._core.model.usage import added, read_usage
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 
 from .call_log import Ledger
-
-N = TypeVar("N", int, float)
 
 MESSAGES_LIMIT: Final = 10_000
 """Messages that one run keeps; the rest is left out, and noted."""
@@ -82,33 +80,3 @@ class Consumption:
     def approvals(self) -> tuple[Approval, ...]:
         with self._lock:
             return tuple(self._approvals)
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    """Add two usages; what is unknown in both stays unknown."""
-    return Usage(
-        input_tokens=_sum(one.input_tokens, other.input_tokens),
-        output_tokens=_sum(one.output_tokens, other.output_tokens),
-        model_calls=_sum(one.model_calls, other.model_calls),
-        cost_usd=_sum(one.cost_usd, other.cost_usd),
-    )
-
-
-def filled(known: Usage, further: Usage) -> Usage:
-    """Return `known`, with what it does not know taken from `further`."""
-    return Usage(
-        input_tokens=_first(known.input_tokens, further.input_tokens),
-        output_tokens=_first(known.output_tokens, further.output_tokens),
-        model_calls=_first(known.model_calls, further.model_calls),
-        cost_usd=_first(known.cost_usd, further.cost_usd),
-    )
-
-
-def _sum(one: N | None, other: N | None) -> N | None:
-    if one is None or other is None:
-        return _first(one, other)
-    return one + other
-
-
-def _first(one: N | None, other: N | None) -> N | None:
-    return other if one is None else one

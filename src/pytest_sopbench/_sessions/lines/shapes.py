@@ -12,6 +12,8 @@ from typing import Any, Final
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as cs
 
+from pytest_sopbench._core.model.usage import COUNTS
+
 _MANY: Final = 1_000_000
 """More trials than any session has."""
 
@@ -67,8 +69,9 @@ _KEY: Final[Mapping[str, cs.CoreSchema]] = {
 }
 _CALL: Final = {"name": _TEXT, "error": _maybe(_TEXT), "bad": _FLAG, "findings": _TEXTS}
 _USAGE: Final = {
-    **dict.fromkeys(("input_tokens", "output_tokens", "model_calls"), _maybe(_COUNT)),
+    **dict.fromkeys((one for one in COUNTS if one != "cost_usd"), _maybe(_COUNT)),
     "cost_usd": _maybe(_AMOUNT),
+    **dict.fromkeys(("model", "priced_by"), _maybe(_TEXT)),
 }
 _RULE: Final = {
     **dict.fromkeys(("id", "clause", "severity", "kind", "state", "why"), _TEXT),

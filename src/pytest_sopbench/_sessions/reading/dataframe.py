@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from pytest_sopbench._core.metrics.metric import METRICS, PerRun
+from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import SessionFileError
@@ -14,7 +15,7 @@ from pytest_sopbench.errors import SessionFileError
 RUN = ("domain", "task", "trial", "agent", "outcome")
 """The first columns; those of metrics follow, and the reason."""
 
-BEHIND = ("calls", "duration_s", "input_tokens", "output_tokens", "model_calls", "cost_usd")
+BEHIND = ("calls", "duration_s", *COUNTS, "model")
 """Columns behind them; what a run did not tell is missing, and never 0."""
 
 EXTRA = "pip install pandas"
@@ -63,8 +64,6 @@ def _row(record: RunRecord, metrics: Mapping[str, PerRun]) -> Mapping[str, Any]:
         **{f"answer.{name}": value for name, value in answer.items()},
         "calls": len(record.calls),
         "duration_s": record.duration_s,
-        "input_tokens": record.usage.input_tokens,
-        "output_tokens": record.usage.output_tokens,
-        "model_calls": record.usage.model_calls,
-        "cost_usd": record.usage.cost_usd,
+        **{name: getattr(record.usage, name) for name in COUNTS},
+        "model": record.usage.model,
     }

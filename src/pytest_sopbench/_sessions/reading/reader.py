@@ -99,7 +99,8 @@ class SavedSession:
 
         Its columns are `domain`, `task`, `trial`, `agent`, `outcome`, `correct`, `reason`,
         `answer.FIELD` for each output field, `calls`, `duration_s`, `input_tokens`,
-        `output_tokens`, `model_calls`, `cost_usd`. What is not known is missing, and never 0.
+        `cached_tokens`, `cache_write_tokens`, `output_tokens`, `reasoning_tokens`, `model_calls`,
+        `cost_usd`, `model`. What is not known is missing, and never 0.
 
         Raises:
             SessionFileError: pandas is not installed.

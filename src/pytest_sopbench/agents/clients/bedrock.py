@@ -172,5 +172,6 @@ def _usage(usage: Mapping[str, Any]) -> ModelUsage:
     return ModelUsage(
         input_tokens=None if fresh is None else fresh + (read or 0) + (written or 0),
         cached_tokens=read,
+        cache_write_tokens=written,
         output_tokens=usage.get("outputTokens"),
     )
