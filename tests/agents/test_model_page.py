@@ -33,7 +33,7 @@ def test_a_command_prints_what_the_page_shows(
     monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
     for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
         # The fixture of the last part would stand for the agents of all others.
-        if "test_goods.py" in command:
+        if "test_goods.py" in command or name.endswith(".toml"):
             (pytester.path / name).write_text(code, encoding="utf-8")
     arguments = shlex.split(command.replace("http://localhost:11434", stub.url))
 

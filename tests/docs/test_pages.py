@@ -182,8 +182,8 @@ class Tools:
         self.calls.append((name, arguments))
         return {"status": "recorded"}
 
-    def report(self, *, usage: Any) -> None:
-        self.usage.append(usage)
+    def report(self, *, usage: Any, model: str) -> None:
+        self.usage.append((usage, model))
 
 
 def test_the_agent_with_openai_calls_tools_and_gives_their_results_back() -> None:
@@ -196,7 +196,7 @@ def test_the_agent_with_openai_calls_tools_and_gives_their_results_back() -> Non
 
     assert "<hazard_class>B</hazard_class>" == answer
     assert [("record_class", {"x": 1})] == tools.calls
-    assert 2 == len(tools.usage)
+    assert [({"requests": 1}, "openai/gpt-5")] * 2 == tools.usage
     assert {"role": "tool", "tool_call_id": "1", "content": '{"status": "recorded"}'} == (
         client.asked[1]["messages"][-1]
     )

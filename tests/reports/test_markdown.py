@@ -142,7 +142,7 @@ def test_the_slowest_runs_come_first() -> None:
 def test_a_cost_that_is_unknown_is_not_zero() -> None:
     assert "- cost: n/a" in page_of(run("T1")).splitlines()
     known = page_of(run("T1", usage=Usage(cost_usd=0.5)), run("T2"))
-    assert "- cost: $0.50, $0.50 in 1 run" in known.splitlines()
+    assert "- cost: $0.50, $0.50 in 1 run, n/a per correct run" in known.splitlines()
 
 
 def test_facts_that_are_unknown_are_left_out() -> None:

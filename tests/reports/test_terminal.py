@@ -240,9 +240,10 @@ def test_verbose_blocks_say_what_a_run_took() -> None:
     lines = block(replace(SUMMARY, usage=usage), 1)
 
     place = next(number for number, line in enumerate(lines) if line.startswith("a run"))
-    assert lines[place : place + 2] == [
+    assert lines[place : place + 3] == [
         "a run  median 1.0 s, p95 1.0 s   tool calls 4   model calls n/a",
-        "       tokens in 5.3k, out n/a   cost $0.015 ($3.00 in 200 runs)",
+        "       tokens in 5.3k, out n/a",
+        "       cost $0.015 ($3.00 in 200 runs), n/a per correct run",
     ]
     assert "by expected answer    runs  completed  correct     TSR" in lines
 
@@ -256,6 +257,15 @@ def test_verbose_blocks_say_what_of_the_tokens_was_cached_or_reasoning() -> None
     assert any("tokens in 100 (cached 40), out 20 (reasoning 5)" in line for line in lines)
 
 
+def test_a_cost_has_that_of_a_correct_run_beside_it() -> None:
+    runs = SUMMARY.runs
+    usage = {"cost_usd": Amount(total=SUMMARY.correct * 0.5, known=runs)}
+
+    lines = block(replace(SUMMARY, usage=usage))
+
+    assert any(line.endswith("$0.50 per correct run") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("usage", "said"),
     [
@@ -267,7 +277,7 @@ def test_verbose_blocks_say_what_of_the_tokens_was_cached_or_reasoning() -> None
         ),
         pytest.param(
             {"output_tokens": Amount(total=34 * 9, known=9), "cost_usd": Amount(total=3, known=9)},
-            "a run  median 1.0 s   tokens out 34 (of 9 runs)   cost $0.33 ($3.00 in 9 runs)",
+            "a run  median 1.0 s   tokens out 34 (of 9 runs)",
             id="by some runs",
         ),
     ],

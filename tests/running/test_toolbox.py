@@ -250,6 +250,15 @@ def test_usage_that_cannot_be_read_stays_unknown(bench: Any, told: object) -> No
     assert Usage() == toolbox.usage
 
 
+def test_the_model_of_a_report_may_stand_beside_its_usage(bench: Any) -> None:
+    toolbox = bench.toolbox()
+
+    toolbox.tools.report(usage={"input_tokens": 5, "model": "never"}, model="openai/a")
+    toolbox.tools.report(model="openai/b")
+
+    assert Usage(input_tokens=5, model="openai/a, openai/b") == toolbox.usage
+
+
 def test_endless_messages_are_cut(bench: Any) -> None:
     toolbox = bench.toolbox()
 

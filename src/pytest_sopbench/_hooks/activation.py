@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
+from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
@@ -126,6 +127,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
         register(SnapshotBooks(sop), "sop-snapshot-books")
     if sop.options.junit_misses == "skipped":
         register(JunitMisses(config, gate), "sop-junit")
+    register(PriceBooks(sop), "sop-prices")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
@@ -152,6 +154,8 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     _check_kept(sop)
     check_shares(sop)
     check_budget(sop)
+    # Read here, so that a price that is none is said before anything is paid for.
+    _ = sop.prices
     if not (sop.options.typed_domains or sop.options.named):
         raise_restart_limit(sop.config)
         return

@@ -15,7 +15,6 @@ from pytest_sopbench._core.answers.returned import read_returned
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.model.usage import filled
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.event_loop.blocking import close_coroutine, settled
 from pytest_sopbench._running.observing.capture import Capture, captured
@@ -146,7 +145,7 @@ def _trace(
         problem=problem,
         calls=toolbox.calls,
         approvals=toolbox.approvals,
-        usage=filled(toolbox.usage, told.usage),
+        usage=toolbox.consumed(told.usage),
         messages=toolbox.messages or told.messages,
         output=toolbox.output.text,
         duration=duration,

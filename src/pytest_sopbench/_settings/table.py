@@ -119,6 +119,13 @@ TABLE: Final = (
         help="once so much is spent, start no more runs: money (5usd) or time (90s, 14m, 2h)",
     ),
     OptionSpec(
+        name="sop_prices",
+        metavar="PATH|none",
+        help="reckon costs by this file of prices (TOML), or not at all (default: by genai-prices, "
+        "where it is installed)",
+        ini="by which prices costs are reckoned, as --sop-prices",
+    ),
+    OptionSpec(
         name="sop_concurrency",
         metavar="N|auto",
         help="how many agent runs are in flight at the same time in the whole session; auto: as "

@@ -64,7 +64,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
-    """Tokens of one reply; `None` is unknown.
+    """Tokens of one reply; `None` is unknown. `model` and `server` tell which price they have.
 
     Tokens from and for a cache are a part of the input, and reasoning tokens are a part of the
     output, whatever the provider's own counts are.
@@ -75,8 +75,10 @@ class ModelUsage:
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+    model: str = ""
+    server: str = ""
 
-    def as_report(self) -> dict[str, int]:
+    def as_report(self) -> dict[str, int | str]:
         """Return what `tools.report(usage=...)` takes; unknown counts are left out."""
         counts = {
             "input_tokens": self.input_tokens,
@@ -86,7 +88,8 @@ class ModelUsage:
             "reasoning_tokens": self.reasoning_tokens,
         }
         known = {name: count for name, count in counts.items() if count is not None}
-        return {"model_calls": 1, **known}
+        asked = {"model": self.model, "server": self.server}
+        return {"model_calls": 1, **known, **{name: one for name, one in asked.items() if one}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from pytest_sopbench.errors import AgentSpecError
 
 from .clients import make_client
+from .clients.named import Named, server_of
 from .conversation import Message, ModelClient, Reply, StopReason
 from .dialogue import Dialogue, Finding, Protocolled, Step
 from .driving import RunTools, adrive, drive
@@ -83,7 +84,9 @@ class ModelAgent:
     def _client(self) -> ModelClient:
         if self.client is not None:
             return self.client
-        return make_client(self.model, parameters_of(self._settings()), self._connection())
+        connection = self._connection()
+        client = make_client(self.model, parameters_of(self._settings()), connection)
+        return Named(client, self.model, server_of(self.model, connection))
 
     def _connection(self) -> Connection:
         return connection_of(self._settings())

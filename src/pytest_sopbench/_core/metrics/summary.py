@@ -136,9 +136,16 @@ class Summary:
 
     @property
     def cost_per_correct(self) -> float | None:
-        """Dollars of all runs that told their cost / correct runs; `None` where none told it."""
+        """Dollars of all runs / correct runs.
+
+        `None` where none is correct, or where a cost is missing that a run must have had: fewer
+        are known than runs returned.
+        """
         cost = self.usage.get("cost_usd")
-        return ratio(cost.total, self.correct) if cost else None
+        returned = self.completed + self.outcomes.get(Outcome.NO_ANSWER, 0)
+        if cost is None or cost.known < returned:
+            return None
+        return ratio(cost.total, self.correct)
 
     @property
     def trials(self) -> TrialCounts:

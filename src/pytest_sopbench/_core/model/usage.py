@@ -56,9 +56,14 @@ _MODEL_LIMIT: Final = 200
 _MODELS_LIMIT: Final = 8
 
 
-def read_usage(told: object) -> Usage:
-    """Read a mapping or an object; what it does not say, or says as nonsense, is unknown."""
-    if told is None:
+def read_usage(told: object, model: object = None) -> Usage:
+    """Read a mapping or an object; what it does not say, or says as nonsense, is unknown.
+
+    Args:
+        told: what an agent tells.
+        model: the name of the model, where the agent tells it beside.
+    """
+    if told is None and model is None:
         return UNKNOWN_USAGE
     tokens, cached, written = _input(told)
     return Usage(
@@ -69,8 +74,13 @@ def read_usage(told: object) -> Usage:
         reasoning_tokens=_count(told, REASONING_TOKENS),
         model_calls=_count(told, MODEL_CALLS),
         cost_usd=_amount(told, COST_USD),
-        model=_text(told, MODEL),
+        model=_text({"model": model}, MODEL) or _text(told, MODEL),
     )
+
+
+def server_of(told: object) -> str:
+    """Return the address of the server that was asked, where an agent tells it of a report."""
+    return _text(told, ("server",)) or ""
 
 
 def usage_to_json(usage: Usage) -> dict[str, Any]:

@@ -42,8 +42,8 @@ FLAG: Final = "budget-spent"
 
 NO_COST = (
     "--sop-budget={}usd: the first run that returned told no cost, so nobody can say what is "
-    "spent\nlet the agent tell it with tools.report(usage={{'cost_usd': ...}}), or give a budget "
-    "of time, such as 14m"
+    "spent\nlet the agent tell it with tools.report(usage={{'cost_usd': ...}}), let it name its "
+    "model and give prices (sop_prices), or give a budget of time, such as 14m"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,7 @@ from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_li
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 
 from .forecast import forecast_of_options, forecast_of_plan
 from .report_files import write_reports
@@ -196,6 +198,11 @@ def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
         yield f"note   {runs} never started; the same command with --sop-resume=last makes them"
 
 
+def asks_a_model(sop: SopSession) -> bool:
+    """Whether the session's agent is one of ours that gives a domain to a model."""
+    return any(source.claims(sop.agent_label) for source in MODEL_AGENTS)
+
+
 def selection_lines(sop: SopSession, names: Sequence[str]) -> Iterator[str]:
     """Say of how many tasks the summary speaks, where options left some out."""
     for active in (one for one in sop.actives if one.domain.name in names):
@@ -218,6 +225,9 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         found = saved_summary(active.domain, sop.config.rootpath)
         if has_faults(found):
             yield f"sop: {active.domain.name}: audit: {found}"
+    # A library is loaded only where it is going to be asked.
+    if sop.prices is not None and (isinstance(sop.options.prices, Path) or asks_a_model(sop)):
+        yield f"sop: prices {sop.prices.label}"
     if has_workers(sop.config) and sop.makes_runs:
         # The controller of xdist collects nothing.
         yield from forecast_of_options(sop)

@@ -164,7 +164,8 @@ class Runs:
     def _opening(self, active: ActiveDomain, task: Task) -> Callable[[], Toolbox]:
         """Return what opens toolboxes for the runs of a task, in whichever thread."""
         factory, most = self.factory(active), self._sop.options.max_calls
-        return lambda: factory.open(task, max_calls=most, clock=perf_counter)
+        prices = self._sop.prices
+        return lambda: factory.open(task, max_calls=most, clock=perf_counter, prices=prices)
 
     def _make(self, ask: Ask, item: pytest.Item) -> _Made:
         asked = perf_counter()

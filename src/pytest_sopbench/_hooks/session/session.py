@@ -11,6 +11,7 @@ import pytest
 
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.model.keys import RunKey, TaskName
+from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id
@@ -22,6 +23,7 @@ from pytest_sopbench.errors import SopbenchError
 
 from .consistency import contents_of
 from .plan import Plan
+from .prices import prices_of
 from .selection import choose, select
 
 SESSION = pytest.StashKey["SopSession"]()
@@ -149,6 +151,15 @@ class SopSession:
             pytest.UsageError: there is none, or one cannot be used.
         """
         return self.find(self.options.domains)
+
+    @cached_property
+    def prices(self) -> Prices | None:
+        """By what costs are reckoned that agents do not tell; `None` where nothing is there.
+
+        Raises:
+            pytest.UsageError: the file of prices cannot be used, or the library is not there.
+        """
+        return prices_of(self.options.prices)
 
     @property
     def has_domains(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 import pytest
 
@@ -28,6 +28,9 @@ from .strictness import types_gate
 
 _T = TypeVar("_T")
 
+PRICE_WORDS: Final = ("", "none", "genai-prices")
+"""Not set: genai-prices where it is installed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -41,7 +44,7 @@ class Options:
     processes together, `None` is one per process. `timeout` is in seconds, `None` is no limit.
     `names_tasks_file` tells that the configuration names the tasks file, so that it must be there.
     `lookahead` is `None` where it follows from the concurrency. `keep_sessions` is `None` where all
-    are kept.
+    are kept. `prices` is a file, or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
@@ -52,6 +55,7 @@ class Options:
     agent_args: tuple[tuple[str, str], ...]
     trials: int
     budget: Budget
+    prices: Path | str
     limit: int | None
     sample: Sample | None
     tags: frozenset[str]
@@ -127,6 +131,7 @@ def read_options(config: pytest.Config) -> Options:
         agent_args=agent_args,
         trials=_required(config, "sop_trials", readers.read_trials),
         budget=budget,
+        prices=_prices(config),
         limit=_read(config, "sop_limit", readers.read_count),
         sample=_read(config, "sop_sample", readers.read_sample),
         tags=_read(config, "sop_tags", readers.read_tags) or frozenset(),
@@ -234,6 +239,17 @@ def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
     source, texts = _set_by(config, "sop_gate")
     with refusing(source):
         return (*bound, *map(readers.read_gate, texts))
+
+
+def _prices(config: pytest.Config) -> Path | str:
+    """Return the file of prices, or the word that stands for something else."""
+    source, texts = _set_by(config, "sop_prices")
+    text = one_word(config, source, texts) if texts else ""
+    if text in PRICE_WORDS:
+        return text
+    typed = source == SPECS["sop_prices"].option
+    # A typed path is one of where it is typed, one of the configuration is one of the project.
+    return (config.invocation_params.dir if typed else config.rootpath) / Path(text).expanduser()
 
 
 def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:

@@ -190,7 +190,8 @@ def _cost_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     times = f"median {seconds(total.latency_median)}, p95 {seconds(total.latency_p95)}"
     yield f"- time: {times}"
     yield f"- tool calls {amount(total.calls_per_run)}, {tokens_text(mean)}"
-    spent = f", {money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
+    each = f"{money(total.cost_per_correct)} per correct run"
+    spent = f", {money(cost.total)} in {counted(cost.known, 'run')}, {each}" if cost else ""
     yield f"- cost: {money(mean.get('cost_usd'))}{spent}"
 
 

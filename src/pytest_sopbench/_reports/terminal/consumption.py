@@ -49,4 +49,7 @@ def _known_parts(summary: Summary) -> Iterator[str]:
 
 def _whole_cost(summary: Summary) -> str:
     cost = summary.usage.get("cost_usd")
-    return f" ({money(cost.total)} in {counted(cost.known, 'run')})" if cost else ""
+    if not cost:
+        return ""
+    each = f"{money(summary.cost_per_correct)} per correct run"
+    return f" ({money(cost.total)} in {counted(cost.known, 'run')}), {each}"

@@ -44,7 +44,7 @@ class Behind(Protocol):
     def end(self, entry: Entry) -> None: ...
     def leave(self, entry: Entry) -> None: ...
     def may_block(self, name: str) -> bool: ...
-    def report(self, usage: object, messages: object, notes: object) -> None: ...
+    def report(self, usage: object, messages: object, notes: object, model: object) -> None: ...
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None: ...
 
 
@@ -164,7 +164,12 @@ class Tools:
         ]
 
     def report(
-        self, *, usage: object = None, messages: object = None, notes: object = None
+        self,
+        *,
+        usage: object = None,
+        messages: object = None,
+        notes: object = None,
+        model: object = None,
     ) -> None:
         """Fill the trace: what was consumed is added up, messages are appended.
 
@@ -173,8 +178,9 @@ class Tools:
                 the reference of agents lists the names.
             messages: one message or a list of them.
             notes: one text or a list of them: what a reader of the run should know.
+            model: `PROVIDER/MODEL`, whose price the tokens of `usage` have.
         """
-        _behind(self).report(usage, messages, notes)
+        _behind(self).report(usage, messages, notes, model)
 
     def record_approval(
         self, step: str, by: str, *, granted: bool = True, reason: str = ""

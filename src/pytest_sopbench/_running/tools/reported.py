@@ -6,8 +6,9 @@ from threading import Lock
 from typing import Final
 
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval
-from pytest_sopbench._core.model.usage import added, read_usage
+from pytest_sopbench._core.model.prices import Prices, Reckoning
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
+from pytest_sopbench._core.model.usage import added, filled, read_usage, server_of
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 
@@ -34,16 +35,39 @@ class Consumption:
         self._told = 0
         self._messages: list[JsonValue] = []
         self._approvals: list[Approval] = []
-        self.usage = UNKNOWN_USAGE
+        self._prices: Prices | None = None
+        self._reckoning = Reckoning(None)
+        self._usage = UNKNOWN_USAGE
 
-    def report(self, usage: object, messages: object, notes: object = None) -> None:
-        read = read_usage(usage)
+    def reckon_by(self, prices: Prices | None) -> None:
+        """Have costs reckoned by these prices, from the first report on."""
+        self._prices, self._reckoning = prices, Reckoning(prices)
+
+    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
+        """Return what the run has consumed, and what it cost where that can be reckoned.
+
+        Args:
+            returned: what was told by what the agent returned; it counts where no report told it.
+        """
+        with self._lock:
+            told, reckoning = filled(self._usage, returned), self._reckoning
+        if not reckoning.has_reports:
+            reckoning = Reckoning(self._prices)
+            reckoning.add(told)
+        return reckoning.priced(told)
+
+    def report(
+        self, usage: object, messages: object, notes: object = None, model: object = None
+    ) -> None:
+        read = read_usage(usage, model)
+        server = server_of(usage)
         said: JsonValue = [] if messages is None else plain(messages, self._notes)
         noted: JsonValue = [] if notes is None else plain(notes)
         with self._lock:
             if self._closed:
                 return
-            self.usage = added(self.usage, read)
+            self._usage = added(self._usage, read)
+            self._reckoning.add(read, server)
             self._messages += said if isinstance(said, list) else [said]
             # A note is a line of reports, so an agent may not fill them.
             told = noted if isinstance(noted, list) else [noted]

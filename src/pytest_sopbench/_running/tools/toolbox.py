@@ -13,8 +13,16 @@ from typing import cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import current_mask, masking
+from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task, ToolSpec
-from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
+from pytest_sopbench._core.model.trace import (
+    UNKNOWN_USAGE,
+    Approval,
+    Finding,
+    FindingKind,
+    ToolCall,
+    Usage,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 from pytest_sopbench._running.observing.capture import Output, captured
@@ -61,8 +69,10 @@ class ToolboxFactory:
                 hint="add a tools.py with a manager, or name them under 'tools' in metadata.json",
             )
 
-    def open(self, task: Task, *, max_calls: int, clock: Clock) -> Toolbox:
-        """Open a fresh toolbox for one run of `task`.
+    def open(
+        self, task: Task, *, max_calls: int, clock: Clock, prices: Prices | None = None
+    ) -> Toolbox:
+        """Open a fresh toolbox for one run of `task`, whose cost is reckoned by `prices`.
 
         Raises:
             ToolSpecError: the domain's manager cannot be made.
@@ -79,6 +89,7 @@ class ToolboxFactory:
             output=output,
             ledger=Ledger(max_calls=max_calls, clock=clock),
         )
+        desk.consumption.reckon_by(prices)
         return Toolbox(desk)
 
 
@@ -100,7 +111,11 @@ class Toolbox:
 
     @property
     def usage(self) -> Usage:
-        return self._desk.consumption.usage
+        return self.consumed()
+
+    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
+        """Return what the run consumed; `returned` fills in what no report has told."""
+        return self._desk.consumption.consumed(returned)
 
     @property
     def messages(self) -> tuple[JsonValue, ...]:
@@ -203,9 +218,9 @@ class _Desk:
     def leave(self, entry: Entry) -> None:
         self.ledger.leave(entry)
 
-    def report(self, usage: object, messages: object, notes: object) -> None:
+    def report(self, usage: object, messages: object, notes: object, model: object) -> None:
         with masking(self._mask):
-            self.consumption.report(usage, messages, notes)
+            self.consumption.report(usage, messages, notes, model)
 
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None:
         with masking(self._mask):

@@ -1,0 +1,1 @@
+"""Prices of models: of the user's own file, and of the library genai-prices."""

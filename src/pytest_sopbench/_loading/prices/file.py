@@ -1,0 +1,80 @@
+"""Read a file of prices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, Final, NoReturn, cast
+
+from pytest_sopbench._core.model.prices import ModelPrice, PriceTable
+from pytest_sopbench._loading.files.document import read_toml
+from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
+from pytest_sopbench.errors import LoadingError
+
+KEYS: Final = ("date", "models")
+PRICES: Final = tuple(one.name for one in fields(ModelPrice))
+NEEDED: Final = ("input", "output")
+
+_EXAMPLE: Final = (
+    'write date = 2030-01-31 and, for each model, [models."PROVIDER/MODEL"] with input = 0.25 and '
+    "output = 2.00: US dollars for a million tokens"
+)
+
+
+def read_price_file(path: Path) -> PriceTable:
+    """Read the prices of models in a TOML file.
+
+    Raises:
+        LoadingError: it cannot be read or is no TOML; it has no date, or no model; a model lacks a
+            price; a key is not known; a price is no number of 0 or more. Names the key.
+    """
+    data = read_toml(path)
+    _check_keys(path, data, KEYS, "")
+    day, models = data.get("date"), data.get("models")
+    if not isinstance(day, date) or isinstance(day, datetime):
+        told = "it is missing" if day is None else f"{shown(day)} is no date"
+        _refuse(path, "date", told, "write the day of the prices: date = 2030-01-31")
+    if not isinstance(models, Mapping) or not models:
+        _refuse(path, "models", "no model has a price", _EXAMPLE)
+    prices = cast("Mapping[str, object]", models)
+    return PriceTable(
+        label=f"{path.name} of {day.isoformat()}",
+        models={name: _price(path, name, one) for name, one in prices.items()},
+    )
+
+
+def _price(path: Path, name: str, table: object) -> ModelPrice:
+    place = f'models."{name}"'
+    if not isinstance(table, Mapping):
+        _refuse(path, place, f"{shown(table)} is no table of prices", _EXAMPLE)
+    held = cast("Mapping[str, Any]", table)
+    if held and all(isinstance(one, Mapping) for one in held.values()):
+        # Without quotes TOML splits a name at its dots.
+        _refuse(path, place, "a table in a table", f"quote the name of the model; {_EXAMPLE}")
+    _check_keys(path, held, PRICES, f"{place}.")
+    for key in NEEDED:
+        if key not in held:
+            _refuse(path, f"{place}.{key}", "it is missing", _EXAMPLE)
+    return ModelPrice(**{key: _number(path, f"{place}.{key}", one) for key, one in held.items()})
+
+
+def _number(path: Path, place: str, value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < math.inf:
+        hint = "a price is a number, 0 or more: US dollars for a million tokens"
+        _refuse(path, place, f"{shown(value)} is no price", hint)
+    return float(value)
+
+
+def _check_keys(path: Path, data: Mapping[str, object], known: tuple[str, ...], place: str) -> None:
+    for key in data:
+        if key not in known:
+            hint = did_you_mean(key, known) or f"it may be {', '.join(known)}"
+            _refuse(path, f"{place}{key}", "unknown key", hint)
+
+
+def _refuse(path: Path, key: str, problem: str, hint: str) -> NoReturn:
+    raise LoadingError(path, f"{key}: {problem}", hint=hint)
