@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_sopbench.agents import prompt
 
 KEPT = "kept.jsonl"
 
@@ -93,6 +97,55 @@ def test_an_erring_model_and_a_bad_provider_cost_what_arithmetic_says(
     assert 1 == result.ret
 
 
+@pytest.mark.parametrize("how", [(), ("-n1",)], ids=["plain", "a worker"])
+def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
+    pytester: pytest.Pytester, how: tuple[str, ...]
+) -> None:
+    ours = Path(prompt.__file__).parent / "prompts" / "function_calling.md.jinja"
+    mine = pytester.path / "mine.jinja"
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_sopbench.agents import FunctionCalling
+
+        @pytest.fixture(scope="session")
+        def sop_agent():
+            return FunctionCalling(model="openai/m", prompt="mine.jinja", seed=SEED, api_key="abc")
+        """.replace("SEED", "3")
+    )
+    options = ("--sop-domain=dangerous_goods", "--sop-limit=1", *how)
+    mine.write_text(ours.read_text())
+    first = pytester.run(sys.executable, "-m", "pytest", *options, "--sop-save=before.jsonl")
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("seed=3", "seed=4"))
+    mine.write_text(ours.read_text() + "\n")
+
+    result = pytester.run(sys.executable, "-m", "pytest", *options, "--sop-compare=before.jsonl")
+
+    before, now = (one.read_bytes() for one in (ours, mine))
+    hashes = [sha256(one).hexdigest()[:4] for one in (before, now)]
+    assert (0, 0) == (first.ret, result.ret), told(result)
+    assert f"setup  prompt mine.jinja: {hashes[0]} -> {hashes[1]}, seed: 3 -> 4" in told(result)
+    again = pytester.run("sopbench", "compare", "before.jsonl", "last", "--json")
+    changes = json.loads("\n".join(again.outlines))["compared"][0]["agents"]
+    assert ["prompt mine.jinja", "seed"] == [one["what"] for one in changes]
+    assert "abc" not in (pytester.path / "before.jsonl").read_text().splitlines()[0]
+
+
+def test_a_session_is_not_resumed_with_another_prompt(pytester: pytest.Pytester) -> None:
+    ours = Path(prompt.__file__).parent / "prompts" / "function_calling.md.jinja"
+    mine = pytester.path / "mine.jinja"
+    mine.write_text(ours.read_text())
+    agent = ("function-calling:openai/m", "--sop-limit=2", "--sop-agent-arg=prompt=mine.jinja")
+    session(pytester, *agent, "--sop-budget=.001s")
+    mine.write_text(ours.read_text() + "\n")
+
+    result = session(pytester, *agent, f"--sop-resume={KEPT}", "--sop-save=again.jsonl")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret, told(result)
+    assert "prompt mine.jinja: " in told(result)
+
+
 def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> None:
     result = session(
         pytester,
@@ -106,6 +159,13 @@ def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> N
     assert 0 == result.ret, told(result)
     assert {"temperature": "0.25", "seed": "11"} == header["agent_args"]
     assert 16 == len(header["options"]["prompts"]["react:openai/m"])
+    setup = header["options"]["agents"]["react:openai/m"]
+    assert ("react", "openai/m", "react.md.jinja") == (
+        setup["agent"],
+        setup["model"],
+        setup["prompt"],
+    )
+    assert ("0.25", "11") == (setup["settings"]["temperature"], setup["settings"]["seed"])
     assert (0.25, 11) == (stub.requests[0].body["temperature"], stub.requests[0].body["seed"])
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from pytest_sopbench.errors import AgentSpecError
 
 from .clients import make_client
-from .clients.named import Named, server_of
+from .clients.named import Named, server_of, shown_address
 from .conversation import Message, ModelClient, Reply, StopReason
 from .dialogue import Dialogue, Finding, Protocolled, Step
 from .driving import RunTools, adrive, drive
@@ -72,6 +72,9 @@ class ModelAgent:
     prompt_hash: ClassVar[str] = ""
     """What changes with the text of the prompt; of each agent that was made."""
 
+    setup: ClassVar[Mapping[str, Any]] = {}
+    """What two sessions may differ in, without secrets; of each agent that was made."""
+
     def __post_init__(self) -> None:
         if self.client is None and not self.model:
             msg = f"{type(self).__name__}: neither a model nor a client is given"
@@ -80,6 +83,7 @@ class ModelAgent:
         # Whatever is wrong is said before the first run.
         self._client()
         object.__setattr__(self, "prompt_hash", self._prompt().hash)
+        object.__setattr__(self, "setup", self._setup())
 
     def _client(self) -> ModelClient:
         if self.client is not None:
@@ -87,6 +91,20 @@ class ModelAgent:
         connection = self._connection()
         client = make_client(self.model, parameters_of(self._settings()), connection)
         return Named(client, self.model, server_of(self.model, connection))
+
+    def _setup(self) -> Mapping[str, Any]:
+        parameters = {name: str(one) for name, one in parameters_of(self._settings()).items()}
+        server = shown_address(server_of(self.model, self._connection())) if self.model else ""
+        return {
+            "agent": self.name,
+            "model": self.model,
+            "prompt": f"{self.name}.md.jinja" if self.prompt is None else Path(self.prompt).name,
+            "settings": {
+                **parameters,
+                "max_turns": str(whole("max_turns", self.max_turns)),
+                **({"server": server} if server else {}),
+            },
+        }
 
     def _connection(self) -> Connection:
         return connection_of(self._settings())

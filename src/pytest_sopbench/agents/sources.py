@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from pytest_sopbench._core.agent_source import AgentContext, AgentSource
 from pytest_sopbench.errors import AgentSpecError
@@ -48,11 +48,27 @@ class ModelAgentSource:
                     names = [one.name for one in domain.tool_specs]
                     check_plan(domain.procedure, names, domain=domain.name, model=model)
             # Whatever is wrong with the settings is wrong with every run.
-            made.prompt_hash = made(**_known_values(arguments)).prompt_hash
+            example = made(**_known_values(arguments))
         except AgentSpecError as error:
             msg = f"agent {spec!r}: {error.message}"
             raise AgentSpecError(msg, hint=error.hint) from None
+        made.prompt_hash, made.setup = example.prompt_hash, example.setup
         return made
+
+
+def prompt_hash_of(agent: object) -> str:
+    """Return the hash of an agent's prompt; empty where it has none."""
+    return agent.prompt_hash if _is_ours(agent) else ""
+
+
+def setup_of(agent: object) -> dict[str, Any]:
+    """Return what an agent of ours says of itself; empty for any other."""
+    return dict(agent.setup) if _is_ours(agent) else {}
+
+
+def _is_ours(agent: object) -> TypeGuard[ModelAgent | type[ModelAgent]]:
+    kind = agent if isinstance(agent, type) else type(agent)
+    return issubclass(kind, ModelAgent)
 
 
 def _known_values(arguments: Mapping[str, str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
 from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
+from .setups import Setup, SetupChange, setup_changes
 
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""
@@ -48,6 +49,7 @@ class ComparedSession:
 
     `domains` are the hashes of single domains, as far as they were recorded; where both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
+    `setups` are what its agents say of themselves.
     """
 
     name: str
@@ -55,6 +57,7 @@ class ComparedSession:
     judging: str = ""
     domains: Mapping[str, str] = field(default_factory=dict[str, str])
     doubt: str = ""
+    setups: Mapping[str, Setup] = field(default_factory=dict[str, Setup])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +125,12 @@ class SessionComparison:
     """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, where there are several), and pooled.
 
     `pooled` has no collapse where there are several groups: labels of domains do not mix.
+    `agents` is what differs in the agents themselves.
     """
 
     groups: Mapping[str, Comparison]
     pooled: Comparison
+    agents: tuple[SetupChange, ...] = ()
 
 
 def compare(
@@ -159,8 +164,10 @@ def compare(
         )
         for domain, agent in titles
     }
+    agents = setup_changes(baseline.setups, current.setups)
     if len(groups) == 1:
-        return SessionComparison(groups=groups, pooled=next(iter(groups.values())))
+        pooled = next(iter(groups.values()))
+        return SessionComparison(groups=groups, pooled=pooled, agents=agents)
     pooled = _comparison(
         baseline.name,
         pairs,
@@ -169,6 +176,7 @@ def compare(
     )
     return SessionComparison(
         groups=groups,
+        agents=agents,
         pooled=replace(
             pooled,
             groups=len(groups),

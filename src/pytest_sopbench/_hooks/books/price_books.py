@@ -8,9 +8,7 @@ from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.prices import Priced, price_lines
-
-RECORDED = "prices"
-"""The name of the prices in the header of the saved session."""
+from pytest_sopbench._sessions.file.setups import PRICES
 
 
 class PriceBooks:
@@ -24,8 +22,8 @@ class PriceBooks:
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
         self._priced.watch(run)
         if run.usage.priced_by is not None:
-            known = self._sop.recorded.get(RECORDED)
-            self._sop.recorded[RECORDED] = listed(str(known or ""), run.usage.priced_by)
+            known = self._sop.recorded.get(PRICES)
+            self._sop.recorded[PRICES] = listed(str(known or ""), run.usage.priced_by)
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:

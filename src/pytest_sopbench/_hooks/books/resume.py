@@ -217,7 +217,7 @@ class Resumption:
             plugin=then.plugin,
             agent=agent,
             agent_args={name: options.redaction.text(one) for name, one in options.agent_args},
-            options={"scoring": options.scoring.value},
+            options={"scoring": options.scoring.value, **self._sop.recorded},
             started="",
             judging="",
         )

@@ -23,7 +23,9 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
+from pytest_sopbench._sessions.file.setups import AGENTS, PROMPTS
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
+from pytest_sopbench.agents.sources import prompt_hash_of, setup_of
 from pytest_sopbench.errors import SopbenchError
 
 from .importing import bounded_import
@@ -119,6 +121,12 @@ class Agents:
         """Return the way to call an agent whose runs ask this approver, or the session's own."""
         return self.caller(agent).asking(approver or self.approver)
 
+    def _record(self, what: str, name: str, told: JsonValue) -> None:
+        if told:
+            known = self._sop.recorded.get(what)
+            before: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
+            self._sop.recorded[what] = {**before, name: told}
+
     @property
     def _options(self) -> AgentOptions:
         options = self._sop.options
@@ -147,12 +155,9 @@ class Agents:
             except SopbenchError as error:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
-            prompt = getattr(agent, "prompt_hash", None)
-            if isinstance(prompt, str) and prompt:
-                # What a model is told is a part of what is tested, as the SOP is.
-                known = self._sop.recorded.get("prompts")
-                before: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
-                self._sop.recorded["prompts"] = {**before, name: prompt}
+            # What a model is told is a part of what is tested, as the SOP is.
+            self._record(PROMPTS, name, prompt_hash_of(agent))
+            self._record(AGENTS, name, self._sop.options.redaction.value(setup_of(agent)))
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
         return self._callers[id(agent)][1]

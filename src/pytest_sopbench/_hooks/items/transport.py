@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from typing import Any
 
@@ -12,12 +13,16 @@ from pytest_sopbench._hooks.runs.requests import Done
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, Left, Runs
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
+from pytest_sopbench._sessions.file.setups import AGENTS, PROMPTS
 
 from .failures import ContractBroken, TaskFailed
 from .payload import Payload, attach, mark_breach, mark_miss, sanitised
 
 PLAN = "sop_plan"
 """In the output of a worker that comes to its end without a report."""
+
+LEARNED = "sop_learned"
+"""In the output of a worker: what it knows of its agents, which a fixture may have made there."""
 
 
 class Transport:
@@ -99,6 +104,10 @@ class Transport:
         output: dict[str, Any] | None = getattr(self._sop.config, "workeroutput", None)
         if output is not None and not self._plan_sent:
             output[PLAN] = self._sop.plan.to_json()
+        if output is not None:
+            output[LEARNED] = json.dumps(
+                {name: self._sop.recorded.get(name, {}) for name in (AGENTS, PROMPTS)}
+            )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from pytest_sopbench._hooks.items.transport import PLAN
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import check_any_came_up, check_came_up, has_workers
 from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
@@ -69,9 +74,10 @@ class Workers:
         Raises:
             pytest.UsageError: it could not; xdist would start it again for every task.
         """
-        plan: str | None = getattr(node, "workeroutput", {}).get(PLAN)
-        if plan:
-            self._learn(plan, node)
+        output: Mapping[str, Any] = getattr(node, "workeroutput", {})
+        if output.get(PLAN):
+            self._learn(output[PLAN], node)
+        self._learn_agents(json.loads(output.get(LEARNED, "{}")))
         if node.gateway.id not in self._came_up:
             check_came_up(node, error)
             self._lost += 1
@@ -79,6 +85,14 @@ class Workers:
                 check_any_came_up(self._lost, of=node.workerinput["workercount"])
         if self._free is not None and SHARE in node.workerinput:
             self._free.append(node.workerinput[SHARE])
+
+    def _learn_agents(self, learned: Mapping[str, Mapping[str, JsonValue]]) -> None:
+        """Take over what a worker knows of agents that a fixture has made there."""
+        for what, agents in learned.items():
+            known = self._sop.recorded.get(what)
+            held: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
+            if agents:
+                self._sop.recorded[what] = {**agents, **held}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:

@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.model.trace import Usage
 
@@ -26,9 +26,13 @@ def has_library() -> bool:
 class LibraryPrices:
     """The prices that came with the installed version of the library; no network is asked."""
 
-    @cached_property
+    @property
     def label(self) -> str:
         """The version, and the day of the newest price in it that holds already."""
+        return self._label
+
+    @cached_property
+    def _label(self) -> str:
         today = datetime.now(UTC).date()
         held = [day for day in self._days() if day <= today]
         return f"{NAME} {version(NAME)}{f' of {max(held).isoformat()}' if held else ''}"
@@ -61,7 +65,12 @@ class LibraryPrices:
 
     def _days(self) -> list[date]:
         providers: Any = import_module(f"{_MODULE}.data").providers
-        prices = (model.prices for one in providers for model in one.models)
-        dated = (one for some in prices if isinstance(some, list) for one in some)
-        days = (getattr(one.constraint, "start_date", None) for one in dated)
+        # A model has one price, or a list of those that hold from some day on.
+        prices: list[Any] = [model.prices for one in providers for model in one.models]
+        dated = [one for some in prices for one in _as_list(some)]
+        days = [getattr(one.constraint, "start_date", None) for one in dated]
         return [day for day in days if isinstance(day, date)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []

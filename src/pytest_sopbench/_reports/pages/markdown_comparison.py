@@ -8,7 +8,7 @@ from pytest_sopbench._core.comparing.compare import Comparison, SessionCompariso
 from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
-from pytest_sopbench._reports.terminal.comparison import change_text, p_value
+from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
 
 from .markdown_blocks import escaped, table
@@ -26,6 +26,8 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     yield ""
     yield f"**{_verdict(pooled)}**"
     yield ""
+    if compared.agents:
+        yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.agents)}"
     yield from _task_lines("lost", pooled.lost, pooled)
     yield from _task_lines("gained", pooled.gained, pooled)
     for reason in Aside:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pytest_sopbench._core.comparing.changes import Change
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
 from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.setups import SetupChange
 from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
@@ -61,6 +62,20 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
     if several:
         yield heading(f"SOP: {len(compared.groups)} domains, pooled")
         yield from comparison_lines(compared.pooled)
+    yield from setup_lines(compared.agents)
+
+
+def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
+    """Yield what differs in the agents themselves; nothing where nothing does."""
+    if changes:
+        parts = [f"{setup_text(one)}," for one in changes[:-1]] + [setup_text(changes[-1])]
+        yield from packed(f"{'setup':<{_LABEL - 1}}", parts, gap=" ", indent=_LABEL)
+
+
+def setup_text(change: SetupChange) -> str:
+    """`prompt function_calling.md.jinja: 3f2a -> 91bc`."""
+    agent = f"{change.agent}: " if change.agent else ""
+    return one_line(f"{agent}{change.what}: {change.before} -> {change.now}")
 
 
 def short_comparison(comparison: Comparison) -> str:

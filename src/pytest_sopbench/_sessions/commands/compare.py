@@ -10,6 +10,7 @@ from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComp
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.file.setups import setups_of
 from pytest_sopbench._sessions.file.slim import slimmed
 from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
@@ -49,6 +50,7 @@ def compare_saved(
             judging=baseline.header.judging,
             domains=_judging(baseline),
             doubt=_doubt("the baseline", baseline) or _unended(baseline),
+            setups=setups_of(baseline.header),
         ),
         ComparedSession(
             name=current.name,
@@ -56,6 +58,7 @@ def compare_saved(
             judging=current.header.judging,
             domains=_judging(current),
             doubt=_doubt("the session", current),
+            setups=setups_of(current.header),
         ),
         left_out=set(_not_selected(baseline, current)),
         may_fail=quarantined(current),

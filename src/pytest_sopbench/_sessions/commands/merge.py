@@ -29,6 +29,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubte
 from pytest_sopbench._settings.values import Shard
 from pytest_sopbench.errors import SessionFileError
 
+from .learned_options import known_to_both, learned
 from .shares import check_shares
 
 _SHOWN: Final = 3
@@ -124,7 +125,7 @@ def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
         ("commit", a.git and a.git.commit, b.git and b.git.commit),
         ("version of pytest-sopbench", a.plugin, b.plugin),
         ("options that select tasks", _selected_by(one), _selected_by(other)),
-        ("options", *_unlike(_without_past(one), _without_past(other))),
+        ("options", *_unlike(*known_to_both(_without_past(one), _without_past(other)))),
     ):
         if mine != its:
             yield f"{what} {mine!r} and {its!r}"
@@ -219,7 +220,7 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
     return replace(
         made_of(first, "merged", *(one.header.identity for one in parts)),
         started=min(one.header.started for one in parts),
-        options={**_options(parts[0]), **_past(parts), **_failures(parts)},
+        options={**_options(parts[0]), **_past(parts), **_failures(parts), **learned(parts)},
         git=git,
         domains={
             name: _domain(

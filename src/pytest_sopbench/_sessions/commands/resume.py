@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._core.comparing.setups import setup_changes
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.git import GitState
 from pytest_sopbench._sessions.file.header import UNCHECKED, DomainHeader, SessionHeader
+from pytest_sopbench._sessions.file.setups import setups_of
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import write_lines
 from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
@@ -115,6 +117,10 @@ def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]
     ):
         if before != today:
             yield f"{what}: {before} there, {today} here"
+    # A prompt is known once the agent is made, which is after this is asked first.
+    for change in setup_changes(setups_of(then), setups_of(now)):
+        if change.what.startswith("prompt"):
+            yield f"{change.what}: {change.before} there, {change.now} here"
 
 
 def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import urlsplit
 
 from pytest_sopbench.agents.conversation import ModelClient, ModelRequest, Reply
 from pytest_sopbench.agents.settings import Connection
@@ -34,6 +35,13 @@ class Named:
 
     def _named(self, reply: Reply) -> Reply:
         return replace(reply, usage=replace(reply.usage, model=self.model, server=self.server))
+
+
+def shown_address(address: str) -> str:
+    """Return an address without the passwords that it may hold."""
+    parts = urlsplit(address)
+    place = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{place}{parts.path}" if place else ""
 
 
 def server_of(model: str, connection: Connection) -> str:

@@ -1,0 +1,55 @@
+"""What the header of a saved session says of the agents themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_sopbench._core.comparing.setups import Setup
+from pytest_sopbench._core.values.json import JsonValue
+
+from .header import SessionHeader
+
+AGENTS: Final = "agents"
+"""The option of the header that holds them, by the agents' names."""
+
+PROMPTS: Final = "prompts"
+"""The option that holds the hashes of their prompts."""
+
+PRICES: Final = "prices"
+"""The option that names the prices by which costs were reckoned."""
+
+LATE: Final = (AGENTS, PROMPTS, PRICES)
+"""Options that a session learns with its first run: a part without runs does not have them."""
+
+
+def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
+    """Return what each agent says of itself; of one that says nothing, what it was given."""
+    told, hashes = _object(header.options, AGENTS), _object(header.options, PROMPTS)
+    found = {name: _setup(told, hashes, name) for name in dict.fromkeys((*told, *hashes))}
+    # What the session was given says nothing more of an agent that lists its own settings.
+    return found or {header.agent: Setup(agent=header.agent, settings=dict(header.agent_args))}
+
+
+def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name: str) -> Setup:
+    said = _object(told, name)
+    settings = said.get("settings")
+    return Setup(
+        agent=_text(said, "agent"),
+        model=_text(said, "model"),
+        prompt=_text(said, "prompt"),
+        prompt_hash=_text(hashes, name),
+        settings={key: str(one) for key, one in settings.items()}
+        if isinstance(settings, Mapping)
+        else None,
+    )
+
+
+def _object(held: Mapping[str, JsonValue], name: str) -> Mapping[str, JsonValue]:
+    found = held.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(held: Mapping[str, JsonValue], name: str) -> str:
+    found = held.get(name)
+    return found if isinstance(found, str) else ""
