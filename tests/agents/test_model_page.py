@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
+from pytest_sopbench._running.agents.spec import resolve_agent
+from pytest_sopbench.agents import FunctionCalling, ReAct
 from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
 
@@ -69,3 +71,16 @@ def test_the_client_of_the_reference_page_works(desk: Any) -> None:
     exec(code, names)  # noqa: S102 - the page's own example is what is tested
 
     assert "correct" == desk.run(names["agent"]).verdict.outcome.value
+
+
+def test_the_script_of_the_reference_page_is_an_agent_that_is_wrong(
+    desk: Any, goods: Any, tmp_path: Path
+) -> None:
+    (line,) = re.findall(r"```json\n(.*?)```", REFERENCE, re.DOTALL)
+    (tmp_path / "script.jsonl").write_text(line, encoding="utf-8")
+    agent = resolve_agent("scripted:script.jsonl", path=tmp_path, domains=[goods])
+
+    ran = desk.run(agent, next(task for task in goods.tasks if task.id == "P_95473"))
+
+    assert "wrong" == ran.verdict.outcome.value
+    assert ["record_class"] == [call.name for call in ran.trace.calls]

@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pytest_sopbench._core.model.trace import Usage
 
@@ -73,4 +73,4 @@ class LibraryPrices:
 
 
 def _as_list(value: Any) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
+    return [*value] if hasattr(value, "__iter__") else []

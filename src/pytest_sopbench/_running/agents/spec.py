@@ -20,6 +20,7 @@ from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
 from .reference_policy import REFERENCE_POLICY, ReferencePolicy
+from .scripted import ScriptedSource
 
 GROUP: Final = "pytest_sopbench.agents"
 """The entry-point group in which other packages register agents by name."""
@@ -87,6 +88,7 @@ class _ImportedSource:
 
 SOURCES: Final[tuple[AgentSource, ...]] = (
     _ReferencePolicySource(),
+    ScriptedSource(),
     _LaterSource(),
     _RegisteredSource(),
     _ImportedSource(),
