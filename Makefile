@@ -51,7 +51,7 @@ $(VENV)/.pip:
 	touch $@
 
 $(VENV)/.demo: $(VENV)/.pip pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[xdist]"
+	$(BIN)/python -m pip install --quiet --editable ".[openai,xdist]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.pip pyproject.toml
