@@ -11,7 +11,7 @@ BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
 
-.PHONY: demo test check format bench campaign docs clean
+.PHONY: demo test check format bench campaign frameworks docs clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -37,6 +37,11 @@ bench: $(VENV)/.test
 CAMPAIGN ?=
 campaign: $(VENV)/.test
 	$(BIN)/python tests/campaign --minutes 15 $(CAMPAIGN)
+
+# Each in an environment of its own; FRAMEWORKS names some of them. It takes minutes.
+FRAMEWORKS ?=
+frameworks: $(VENV)/.test
+	$(BIN)/python tests/frameworks "$(VENV)/frameworks" $(FRAMEWORKS)
 
 # Any warning fails it; with --quiet mkdocs would count none. `python -m http.server --directory site` shows the result.
 docs: $(VENV)/.docs

@@ -7,7 +7,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,10 @@ from model_stub import Stub
 
 SDKS = (boto3, openai)
 """Imported here, since a session inside of a test forgets its imports, and these bear but one."""
+for lazy in ("httpcore", "httpcore2"):
+    # Whichever the SDK's client is on: it imports that with its first request.
+    with suppress(ImportError):
+        import_module(lazy)
 KEY = "sk-canary-5Qw8Zt1Lm3"
 SECRET = "aws-canary-secret-77Xy"  # noqa: S105 - of nobody
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,16 @@ from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "how-to" / "test-a-model.md").read_text(encoding="utf-8")
+PAGES = {
+    name: (DOCS / "how-to" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("test-a-model", "use-a-local-server")
+}
 REFERENCE = (DOCS / "reference" / "reference-agents.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`$\n].*\n)+)", PAGE, re.MULTILINE)
+COMMANDS = [
+    (name, command, shown)
+    for name, page in PAGES.items()
+    for command, shown in re.findall(r"^\$ pytest (.*)\n((?:[^`$\n].*\n)+)", page, re.MULTILINE)
+]
 
 
 def pattern_of(shown: str) -> str:
@@ -27,26 +35,45 @@ def pattern_of(shown: str) -> str:
     return "(?s:.*)".join(re.escape(line).replace(r"\.\.\.", ".*") for line in lines)
 
 
-@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[str(n) for n in range(len(COMMANDS))])
+@pytest.mark.parametrize(
+    ("name", "command", "shown"), COMMANDS, ids=[f"{one[0]}-{n}" for n, one in enumerate(COMMANDS)]
+)
 def test_a_command_prints_what_the_page_shows(
-    pytester: pytest.Pytester, stub: Any, monkeypatch: pytest.MonkeyPatch, command: str, shown: str
+    pytester: pytest.Pytester,
+    stub: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    command: str,
+    shown: str,
 ) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
-    for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
-        # The fixture of the last part would stand for the agents of all others.
-        if "test_goods.py" in command or name.endswith(".toml"):
-            (pytester.path / name).write_text(code, encoding="utf-8")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "a-key-of-nobody")
+    if name == "use-a-local-server":
+        # What the page says must suffice, without what other pages set.
+        monkeypatch.delenv("OPENAI_BASE_URL")
+    for file, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGES[name], re.DOTALL):
+        # What is set for a project would also be set for what stands elsewhere on the page.
+        if file.endswith(".toml") or is_of_project(command):
+            place = pytester.path / file
+            place.write_text(code.replace("http://localhost:11434", stub.url), encoding="utf-8")
     arguments = shlex.split(command.replace("http://localhost:11434", stub.url))
 
     result = pytester.runpytest_inprocess(*arguments)
 
     told = "\n".join([*result.outlines, *result.errlines])
     assert re.search(pattern_of(shown), re.sub("={3,}", "===", told)), told
+    assert stub.requests or "ERROR" in shown
 
 
-def test_the_page_has_an_example_of_everything() -> None:
-    assert 8 == len(COMMANDS)
+def is_of_project(command: str) -> bool:
+    return "test_goods.py" in command or "--agent" not in command
+
+
+def test_the_pages_have_an_example_of_everything() -> None:
+    counts = Counter(name for name, *_ in COMMANDS)
+
+    assert {"test-a-model": 7, "use-a-local-server": 4} == counts
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:

@@ -63,6 +63,27 @@ USAGES = st.builds(
         ),
         pytest.param(
             {
+                "inputTokens": 50,
+                "cacheReadInputTokens": 40,
+                "cacheWriteInputTokens": 10,
+                "outputTokens": 20,
+                "totalTokens": 120,
+            },
+            Usage(input_tokens=100, cached_tokens=40, cache_write_tokens=10, output_tokens=20),
+            id="bedrock-with-its-total",
+        ),
+        pytest.param(
+            {
+                "inputTokens": 100,
+                "cacheReadInputTokens": 40,
+                "outputTokens": 20,
+                "totalTokens": 120,
+            },
+            Usage(input_tokens=100, cached_tokens=40, output_tokens=20),
+            id="strands-on-openai",
+        ),
+        pytest.param(
+            {
                 "input_tokens": 50,
                 "cache_read_input_tokens": 40,
                 "cache_creation_input_tokens": 10,

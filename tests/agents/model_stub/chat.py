@@ -16,6 +16,7 @@ STOPS = {"end": "stop", "length": "length", "filter": "content_filter", "refusal
 def seen(body: dict[str, Any]) -> Seen:
     messages = body["messages"]
     _check(messages)
+    messages = [{**one, "content": _text(one.get("content"))} for one in messages]
     instructions = "\n".join(one["content"] for one in messages if one["role"] == "system")
     stop = list(body.get("stop") or [])
     if "tools" not in body:
@@ -33,6 +34,13 @@ def seen(body: dict[str, Any]) -> Seen:
             said.append(message["content"])
     tools = {one["function"]["name"]: one["function"]["parameters"] for one in body["tools"]}
     return Seen(instructions, said, tools, [*calls.values()], stop=stop)
+
+
+def _text(content: Any) -> str:
+    """Return a text, also of the parts in which some clients send one."""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
 
 
 def _check(messages: list[dict[str, Any]]) -> None:

@@ -27,6 +27,7 @@ REASONING_TOKENS: Final = (
     "completion_tokens_details.reasoning_tokens",
     "output_tokens_details.reasoning_tokens",
     "output_token_details.reasoning",
+    "details.reasoning_tokens",
 )
 MODEL_CALLS: Final = ("model_calls", "requests")
 COST_USD: Final = ("cost_usd", "total_cost_usd", "cost")
@@ -121,12 +122,15 @@ def _first(one: Any, other: Any) -> Any:
 def _input(told: object) -> tuple[int | None, int | None, int | None]:
     """Return the tokens of the whole input, and those of it from and for a cache."""
     cached, written = _count(told, CACHED_TOKENS), _count(told, CACHE_WRITE_TOKENS)
+    total, out = _count(told, ("totalTokens",)), _count(told, OUTPUT_TOKENS)
     for name in INPUT_TOKENS:
         tokens = _count(told, (name,))
         if tokens is None:
             continue
         read, wrote = (_count(told, (beside,)) for beside in BESIDE.get(name, ("", "")))
-        whole = tokens + (read or 0) + (wrote or 0)
+        # Strands takes over Bedrock's names for models of others, whose input has all in it.
+        is_whole = total is not None and total == tokens + (out or 0)
+        whole = tokens if is_whole else tokens + (read or 0) + (wrote or 0)
         return whole, cached if read is None else read, written if wrote is None else wrote
     return None, cached, written
 
