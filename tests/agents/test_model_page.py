@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
 from pytest_sopbench._running.agents.spec import resolve_agent
-from pytest_sopbench.agents import FunctionCalling, ReAct
+from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
 from pytest_sopbench.agents.clients import PROVIDERS
 from pytest_sopbench.agents.model_agent import settings_of
 

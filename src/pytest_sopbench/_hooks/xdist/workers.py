@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._hooks.items.transport import PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import check_any_came_up, check_came_up, has_workers
 from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
