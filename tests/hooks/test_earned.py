@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 pytestmark = pytest.mark.usefixtures("lab")
@@ -154,3 +157,35 @@ def test_a_plan_of_the_set_up_makes_no_run_and_leaves_no_session(pytester: pytes
 
     assert pytest.ExitCode.OK == result.ret
     assert not [*pytester.path.glob(".sop/sessions/*")]
+
+
+def test_an_expected_answer_that_is_missing_makes_no_stub_right(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    data = lab / "data.csv"
+    data.write_text(data.read_text().replace("T_04,50,retest", "T_04,50,"))
+
+    result = pytester.runpytest(LAB, "--agent=habits:empty", "--sop-fail-under=0.1")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*data.csv, row 5, column 'grade': the expected answer is empty*"])
+
+
+def test_empty_answers_that_nothing_declares_are_counted_in_the_header(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    metadata = json.loads((lab / "metadata.json").read_text())
+    metadata |= {"outputs": {}, "output_columns": ["grade", "reading"], "tools": {}}
+    (lab / "metadata.json").write_text(json.dumps(metadata))
+    (lab / "toolspecs.json").unlink()
+    data = lab / "data.csv"
+    data.write_text(data.read_text().replace("T_04,50,retest", "T_04,50,"))
+
+    result = pytester.runpytest(LAB, "--agent=habits:empty", "--collect-only")
+
+    result.stdout.fnmatch_lines(
+        [
+            "sop: lab: data.csv: 1 expected cell of grade is empty: an empty answer is *(row 5)",
+            "sop: lab: 1 warning; --sop-list -v shows them",
+        ]
+    )

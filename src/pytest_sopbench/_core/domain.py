@@ -56,6 +56,7 @@ class Domain:
         expected_calls: the calls that are expected, by the id of the task.
         own_steps: the steps that its `steps.json` gives, where the domain has one.
         warnings: what is odd about the folder, one sentence each.
+        notices: those of the warnings that decide what is right, which each session says aloud.
         hashes: of content (`sop`, `specs`, `tools`, `data`), so they survive a reformatting.
     """
 
@@ -84,6 +85,7 @@ class Domain:
     )
     own_steps: Procedure | None = None
     warnings: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,11 @@ from pytest_sopbench._loading.contract.procedure import domain_contract, domain_
 from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
-from pytest_sopbench._loading.domain.output_fields import label_warnings, output_fields
+from pytest_sopbench._loading.domain.output_fields import (
+    answers_left_empty,
+    label_warnings,
+    output_fields,
+)
 from pytest_sopbench._loading.domain.record_tables import RecordTable, record_tables
 from pytest_sopbench._loading.domain.records import Records
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
@@ -22,11 +26,11 @@ from pytest_sopbench._loading.domain.task_ids import task_ids
 from pytest_sopbench._loading.domain.task_rows import RowTypes, TaskRows
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
-from pytest_sopbench._loading.files.cells import ColumnType, infer_type
+from pytest_sopbench._loading.files.cells import ColumnType, infer_type, odd_cell
 from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
 from pytest_sopbench._loading.files.document import is_a_file, read_text
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
-from pytest_sopbench._loading.files.suggestions import did_you_mean
+from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench._loading.files.table import Table, read_table, rename
 from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
 from pytest_sopbench._loading.metadata.read import Described, read_metadata
@@ -76,6 +80,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     tasks.check(tuple(metadata.types))
     lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
     tools_file = _optional(folder / TOOLS_FILE)
+    notices = (*answers_left_empty(described, fields, table), *_odd_cells(described, table, layout))
     return Domain(
         name=domain,
         folder=folder,
@@ -108,7 +113,9 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *_tool_warnings(specs, unserved(specs, lookups), tools_file),
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
+            *notices,
         ),
+        notices=notices,
         hashes=ContentHashes(
             {
                 "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
@@ -187,6 +194,21 @@ def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, C
                 described.path, f"key 'types': {name!r} is neither an input nor a tool result"
             )
     return types
+
+
+def _odd_cells(described: Described, table: Table, layout: Layout) -> Iterator[str]:
+    """Yield the single cell that makes text of a tool result which is something else."""
+    for name in layout.results:
+        is_told = table.typed or name in described.metadata.types
+        odd = None if is_told else odd_cell(table.cells(name))
+        if odd is not None:
+            place, word = odd
+            cell = "a cell" if name in layout.private else shown(table.cells(name)[place])
+            yield (
+                f"{table.path.name}, row {table.lines[place]}, column {name!r}: {cell} is the only"
+                f" one that is no {word}, so tools serve the whole column as text; correct it, or"
+                f" say so in 'types'"
+            )
 
 
 def _optional(path: Path) -> Path | None:

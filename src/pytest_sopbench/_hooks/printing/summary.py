@@ -219,8 +219,11 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
         yield f"sop: {active.domain.name}, {part}, agent {sop.agent_label}"
-        if active.domain.warnings:
-            told = counted(len(active.domain.warnings), "warning")
+        for notice in active.domain.notices:
+            yield f"sop: {active.domain.name}: {notice}"
+        others = len(active.domain.warnings) - len(active.domain.notices)
+        if others:
+            told = counted(others, "warning")
             yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
         found = saved_summary(active.domain, sop.config.rootpath)
         if has_faults(found):

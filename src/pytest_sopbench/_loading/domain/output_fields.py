@@ -12,11 +12,12 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench._loading.files.table import Table
+from pytest_sopbench._loading.metadata.published_layout import is_published
 from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import OutputShape
 from pytest_sopbench.errors import LoadingError
 
-from .expected_answers import check_expected
+from .expected_answers import check_expected, empty_warnings, refuse_empty
 
 _SHOWN = 5
 """Pairs of labels that are warned of one by one."""
@@ -44,7 +45,27 @@ def output_fields(described: Described, table: Table) -> tuple[OutputField, ...]
     )
     for field in fields:
         check_expected(field, table)
+    published = is_published(described.path.parent)
+    refuse_empty(fields, table, _may_be_empty(described), published=published)
     return fields
+
+
+def answers_left_empty(
+    described: Described, fields: Sequence[OutputField], table: Table
+) -> tuple[str, ...]:
+    """A warning for each field of which an empty answer is right somewhere, undeclared."""
+    return tuple(empty_warnings(fields, table, _may_be_empty(described)))
+
+
+def _may_be_empty(described: Described) -> frozenset[str]:
+    outputs = described.metadata.outputs.items()
+    return frozenset(
+        name for name, one in outputs if one.may_be_empty or any(map(_is_blank, one.values))
+    )
+
+
+def _is_blank(label: str) -> bool:
+    return not fold(label)
 
 
 def label_warnings(fields: Sequence[OutputField], table: Table) -> tuple[str, ...]:
@@ -84,7 +105,8 @@ def _field(
 
 def _values(shape: OutputShape, kind: FieldType, cells: Sequence[JsonValue]) -> tuple[str, ...]:
     if shape.values:
-        return tuple(shape.values)
+        # An empty one is no label: it says that the answer may be empty.
+        return tuple(label for label in shape.values if not _is_blank(label))
     if kind not in (FieldType.ENUM, FieldType.BOOLEAN):
         return ()
     return _labels(shape, cells)
@@ -116,10 +138,16 @@ def _check(described: Described, field: OutputField, shape: OutputShape) -> None
 def _check_aliases(
     described: Described, field: OutputField, shape: OutputShape, cells: Sequence[JsonValue]
 ) -> None:
+    key = f"key 'outputs.{field.name}"
+    if any(map(_is_blank, shape.aliases)):
+        raise LoadingError(
+            described.path,
+            f"{key}.aliases': an empty text would make an empty answer right",
+            hint="write the label into the cells that are empty",
+        )
     if field.type not in (FieldType.ENUM, FieldType.BOOLEAN, FieldType.TEXT):
         return
     known = field.values or _labels(shape, cells)
-    key = f"key 'outputs.{field.name}"
     plain = replace(field, aliases={})
     keys = {value_key(plain, value) for value in known}
     for alias, label in shape.aliases.items():

@@ -11,8 +11,9 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import islice
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -57,11 +58,27 @@ def infer_type(cells: Iterable[JsonValue]) -> ColumnType:
         return ColumnType.TEXT
     if all(_is_number(text) for text in texts):
         return ColumnType.NUMBER
-    if all(text.lower() in _INFERRED_BOOLEANS for text in texts):
+    if all(_is_boolean(text) for text in texts):
         return ColumnType.BOOLEAN
     if all(_is_literal(text) for text in texts):
         return ColumnType.LIST
     return ColumnType.TEXT
+
+
+def odd_cell(cells: Sequence[JsonValue]) -> tuple[int, str] | None:
+    """The one cell that keeps a column from being read as the others are, and what they are.
+
+    It turns a column of numbers into one of texts, so it is a slip more often than it is meant.
+    Nothing where there are fewer than three others, or more than one such cell.
+    """
+    full = [(place, cell) for place, cell in enumerate(cells) if isinstance(cell, str) and cell]
+    if len(full) <= _OTHERS:
+        return None
+    for word, fits in _SHAPES.items():
+        odd = list(islice((place for place, cell in full if not fits(cell)), 2))
+        if len(odd) == 1:
+            return odd[0], word
+    return None
 
 
 def convert(cell: JsonValue, column_type: ColumnType) -> JsonValue:
@@ -143,12 +160,25 @@ def _number(text: str) -> JsonValue:
     return number
 
 
+def _is_boolean(text: str) -> bool:
+    return text.lower() in _INFERRED_BOOLEANS
+
+
 def _boolean(text: str) -> bool:
     known = _BOOLEANS.get(text.strip().lower())
     if known is None:
         msg = f"{shown(text)} is neither true nor false"
         raise CellError(msg)
     return known
+
+
+_OTHERS = 3
+_SHAPES: Mapping[str, Callable[[str], bool]] = {
+    "number": _is_number,
+    "boolean": _is_boolean,
+    "list": _is_literal,
+}
+"""What a column can be but text, by its word in `types`."""
 
 
 def _is_json(value: object) -> bool:

@@ -87,13 +87,17 @@ class Shape(BaseModel):
 
 
 class OutputShape(Shape):
-    """What `outputs` says of one output field; what is not said is inferred."""
+    """What `outputs` says of one output field; what is not said is inferred.
+
+    `may_be_empty` says that an empty expected answer is meant; so does an empty text in `values`.
+    """
 
     type: FieldType | None = None
     values: Names = Field(default_factory=list[str])
     aliases: dict[str, str] = Field(default_factory=dict[str, str])
     tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     ordered: StrictBool = False
+    may_be_empty: StrictBool = False
     compare: Compare = Compare.EXACT
 
 
