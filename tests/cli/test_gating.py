@@ -296,6 +296,7 @@ def test_json_tells_a_program_the_same(sopbench: Sopbench, save: Save, runs: Mak
                 "got_text": "83.33%",
                 "state": "does not hold",
                 "why": "5 of 6",
+                "part": "",
             }
         ],
     } == json.loads(result.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,27 @@ def of(lost: int, gained: int, same: int) -> SessionComparison:
 def state(name: str, value: float, compared: SessionComparison | None) -> GateState:
     (verdict,) = evaluate_comparison([GateSpec(name=name, value=value)], compared)
     return verdict.state
+
+
+def test_a_gate_says_of_how_many_tasks_it_holds() -> None:
+    before = [replace(run, task_hash="old") for run in runs([RIGHT] * 12)]
+    now = [replace(before[0], task_hash="new", outcome=WRONG), *before[1:11]]
+
+    (verdict,) = evaluate_comparison([GateSpec(name="lost", value=0)], comparison(before, now))
+
+    assert "holds for 10 of 12 tasks; 1 changed, 1 gone (got 0)" == verdict.found
+
+
+def test_a_gate_that_speaks_of_all_tasks_or_does_not_hold_counts_none() -> None:
+    before = [replace(run, task_hash="old") for run in runs([RIGHT] * 12)]
+    now = [replace(run, outcome=WRONG) for run in before[:11]]
+    spec = [GateSpec(name="lost", value=0)]
+
+    (all_of_them,) = evaluate_comparison(spec, comparison(before, before))
+    (fails,) = evaluate_comparison(spec, comparison(before, now))
+
+    assert "holds (got 0)" == all_of_them.found
+    assert "does not hold (got 11)" == fails.found
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class TestTheComparison:
         result = pytester.runpytest(*AGAINST_MAIN, "--sop-agent=habits:loses_second")
 
         result.stdout.fnmatch_lines(
-            ["vs main  lost 0, *", "*0 of 5 paired tasks*", "*not compared, *: 1 task (T_02)"]
+            ["vs main  lost 0, *", "*0 of 5 paired tasks*", "*not compared, *: 1 task (T_02)*"]
         )
 
     def test_sessions_of_other_rules_are_not_comparable(self, pytester: pytest.Pytester) -> None:

@@ -271,3 +271,24 @@ def test_the_last_session_is_compared_with_the_same_one_later(pytester: pytest.P
 
     assert FAILED == result.ret
     assert GATE_STATUS["does not hold"] == again.exit_code
+
+
+def test_a_task_that_changed_since_is_named_in_one_line_too(
+    pytester: pytest.Pytester, baseline: Path, lab: Path
+) -> None:
+    data = lab / "data.csv"
+    data.write_text(data.read_text().replace("T_04,50,retest", "T_04,50,fail"))
+
+    result = pytester.runpytest(
+        LAB, "--sop-agent=habits:right", "--sop-compare=main", "--sop-gate=lost=0", "-q"
+    )
+
+    assert pytest.ExitCode.OK == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "vs main: *",
+            "       not compared, the task itself changed: 1 task (T_04); not correct now:",
+            "       T_04",
+            "gate   lost tasks <= 0 holds for 5 of 6 tasks; 1 changed, 0 gone (got 0)",
+        ]
+    )

@@ -113,6 +113,18 @@ def test_tasks_that_are_not_compared_are_named_with_the_reason() -> None:
     assert any(line.endswith("and 1 more)") for line in lines)
 
 
+def test_a_changed_task_that_is_not_correct_now_is_named() -> None:
+    before = runs([RIGHT] * 9, task_hash="old")
+    changed = [replace(run, task_hash="new") for run in runs([WRONG, RIGHT])]
+
+    lines = block(compared(before, [*changed, *runs([RIGHT] * 9, task_hash="old")[2:]]))
+
+    assert [
+        "       not compared, the task itself changed: 2 tasks (P_13000, P_13001); not",
+        "       correct now: P_13000",
+    ] == lines[-2:]
+
+
 def test_what_options_left_out_is_counted_and_what_may_fail_is_named() -> None:
     found = compare(
         ComparedSession(name="main", records=runs([RIGHT] * 9)),

@@ -79,4 +79,5 @@ def _verdict(one: GateVerdict) -> dict[str, str | float | None]:
         "got_text": one.got,
         "state": one.state.value,
         "why": one.why,
+        "part": one.part,
     }

@@ -30,6 +30,9 @@ from .setups import Setup, SetupChange, setup_changes
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""
 
+_UNLIKE: Final = frozenset({Aside.CHANGED, Aside.ONLY_CURRENT})
+"""Why a task is not compared that was run: the baseline has no such task."""
+
 NOTHING_TESTED: Final = PairedTest(p=1.0, source="no task to compare")
 
 
@@ -68,7 +71,8 @@ class Comparison:
     tasks whose rate changed at all, `worse` those whose rate fell; at least `needed` tasks must
     change before p can fall below 0.05. `aside` are the tasks that only one session has or that
     could not be compared, `left_out` counts those that options left out, `may_fail` are those that
-    were run and prove nothing. `baseline` and `current` are the summaries of the paired runs,
+    were run and prove nothing. `not_correct` are those of `aside` that are new or changed, and have
+    a run now that is not correct. `baseline` and `current` are the summaries of the paired runs,
     while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
     trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
     agents) that it spans. `why` says why the sessions are not comparable, where they are not;
@@ -89,6 +93,7 @@ class Comparison:
     aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
     left_out: int = 0
     may_fail: tuple[TaskKey, ...] = ()
+    not_correct: tuple[TaskKey, ...] = ()
     test: PairedTest = NOTHING_TESTED
     changes: Mapping[str, Change] = field(default_factory=dict[str, Change])
     kinds: Mapping[tuple[Outcome, Outcome], int] = field(
@@ -233,6 +238,11 @@ def _comparison(
         aside=pairs.aside,
         left_out=len(pairs.left_out),
         may_fail=pairs.may_fail,
+        not_correct=tuple(
+            key
+            for key, why in pairs.aside.items()
+            if why in _UNLIKE and set(pairs.outcomes.get(key, ())) != {Outcome.CORRECT}
+        ),
         test=test,
         changes=changes,
         kinds=_kinds(compared),

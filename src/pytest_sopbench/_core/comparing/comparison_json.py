@@ -35,6 +35,7 @@ def _group(one: Comparison) -> dict[str, Any]:
         "worse": one.worse,
         "needed": one.needed,
         "aside": [{**_task(key), "why": why.value} for key, why in one.aside.items()],
+        "not_correct": [_task(key) for key in one.not_correct],
         "left_out": one.left_out,
         "may_fail": [_task(key) for key in one.may_fail],
         "test": asdict(one.test),

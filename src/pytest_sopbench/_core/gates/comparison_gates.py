@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, SessionComparison, Tier
+from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.paired_tests import needed_for
 
@@ -95,7 +97,37 @@ def _verdict(
         state, why = GateState.HOLDS, ""
     else:
         state = GateState.FAILS
-    return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
+    return GateVerdict(
+        asked=asked,
+        got=got,
+        state=state,
+        where=where,
+        why=why,
+        value=value,
+        part=_part(comparison),
+    )
+
+
+def _part(comparison: Comparison) -> str:
+    """Say of how many tasks a gate speaks and what became of the others; nothing of all."""
+    if not comparison.aside:
+        return ""
+    counts = Counter(comparison.aside.values())
+    others = [
+        f"{counts[reason]} {word}"
+        for reason, word in _WORDS.items()
+        if counts[reason] or reason in _ALWAYS
+    ]
+    return f"{comparison.paired} of {comparison.tasks} tasks; {', '.join(others)}"
+
+
+_WORDS: Final = {
+    Aside.CHANGED: "changed",
+    Aside.ONLY_BASELINE: "gone",
+    Aside.ONLY_CURRENT: "new",
+    Aside.NO_EVIDENCE: "unavailable or never started",
+}
+_ALWAYS: Final = (Aside.CHANGED, Aside.ONLY_BASELINE)
 
 
 def _bound(spec: GateSpec) -> str:

@@ -52,6 +52,7 @@ class GateVerdict:
     """One gate: what it asked, what it got, and what that means; `why` is empty when it holds.
 
     `value` is what it got as a number, a rate from 0 to 1 or a count; `None` where there is none.
+    `part` says of how many tasks a comparison speaks, where these are not all.
     """
 
     asked: str
@@ -60,6 +61,13 @@ class GateVerdict:
     where: str = ""
     why: str = ""
     value: float | None = None
+    part: str = ""
+
+    @property
+    def found(self) -> str:
+        """What came of it, of how much: `holds for 11 of 12 tasks; 1 changed, 0 gone (got 0)`."""
+        of = f" for {self.part}" if self.part and self.state is GateState.HOLDS else ""
+        return f"{self.state}{of} (got {self.got})"
 
 
 def gate_metrics() -> Mapping[str, MetricSpec]:

@@ -25,7 +25,11 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.notices.alarms import special_lines
-from pytest_sopbench._reports.terminal.comparison import session_comparison_lines, short_comparison
+from pytest_sopbench._reports.terminal.comparison import (
+    aside_lines,
+    session_comparison_lines,
+    short_comparison,
+)
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import miss_lines
@@ -154,6 +158,7 @@ class SummaryHooks:
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
             yield f"vs {comparison.pooled.name}: {short_comparison(comparison.pooled)}"
+            yield from aside_lines(comparison.pooled)
         else:
             yield from session_comparison_lines(comparison)
 

@@ -64,7 +64,7 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
     for one in page.gates:
         where = f"{escaped(one.where)}: " if one.where else ""
         why = f": {escaped(one.why)}" if one.why else ""
-        yield f"- {where}{escaped(one.asked)} {one.state.value} (got {escaped(one.got)}){why}"
+        yield f"- {where}{escaped(one.asked)} {escaped(one.found)}{why}"
     if page.not_evaluated:
         yield f"- not evaluated: {escaped(page.not_evaluated)}"
     if page.failures:

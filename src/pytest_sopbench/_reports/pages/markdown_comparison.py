@@ -33,6 +33,7 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     for reason in Aside:
         keys = [key for key, why in pooled.aside.items() if why is reason]
         yield from _task_lines(f"not compared, {reason}", keys, pooled)
+    yield from _task_lines("not compared, and not correct now", pooled.not_correct, pooled)
     yield from _task_lines("not compared, may fail", pooled.may_fail, pooled)
     if len(compared.groups) > 1:
         yield from _group_lines(compared)

@@ -47,7 +47,8 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _said(_kind_parts(comparison), gap=" ")
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
-    yield from _aside_lines(comparison)
+    yield from aside_lines(comparison)
+    yield from _left_out_lines(comparison)
     if comparison.doubt:
         yield from _said(one_line(f"nothing to rely on: {comparison.doubt}").split(), gap=" ")
 
@@ -173,13 +174,22 @@ def _consumption_parts(was: Summary, now: Summary) -> Iterator[str]:
             yield f"{word} {before} -> {after}"
 
 
-def _aside_lines(comparison: Comparison) -> Iterator[str]:
+def aside_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield which tasks were not compared and why, and which of them are not correct now."""
+    not_correct = frozenset(comparison.not_correct)
     for reason in Aside:
         keys = [key for key, why in comparison.aside.items() if why is reason]
         if keys:
             start = f"not compared, {reason}: {counted(len(keys), 'task')}"
-            names = with_commas(list(_names(keys, comparison)))
-            yield from _said([*start.split(), *_enclosed(names)], gap=" ")
+            names = _enclosed(with_commas(list(_names(keys, comparison))))
+            wrong = [key for key in keys if key in not_correct]
+            if wrong:
+                names[-1] += ";"
+                names += ["not", "correct", "now:", *with_commas(list(_names(wrong, comparison)))]
+            yield from _said([*start.split(), *names], gap=" ")
+
+
+def _left_out_lines(comparison: Comparison) -> Iterator[str]:
     if comparison.may_fail:
         start = f"not compared, may fail: {counted(len(comparison.may_fail), 'task')}"
         names = with_commas(list(_names(comparison.may_fail, comparison)))

@@ -12,7 +12,7 @@ def gate_lines(verdict: GateVerdict) -> Iterator[str]:
     """Yield one gate that was evaluated, 80 columns wide."""
     where = f"{verdict.where}: " if verdict.where else ""
     why = f": {verdict.why}" if verdict.why else ""
-    text = f"{where}{verdict.asked} {verdict.state} (got {verdict.got}){why}"
+    text = f"{where}{verdict.asked} {verdict.found}{why}"
     return packed("gate  ", one_line(text).split(), gap=" ", indent=7)
 
 
