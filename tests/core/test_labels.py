@@ -11,6 +11,7 @@ from pytest_sopbench._core.metrics.labels import (
     FieldLabels,
     answer_label,
     field_labels,
+    is_joint,
 )
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
@@ -151,3 +152,19 @@ def test_what_the_judge_holds_equal_has_one_label(
     same = value_key(output, one) == value_key(output, other)
 
     assert same is (labels.of(one) == labels.of(other))
+
+
+def test_a_text_that_is_no_label_is_shown_as_it_was_given() -> None:
+    labels = FieldLabels(OutputField(name="f", type=FieldType.ENUM, values=("Free", "Refuse")))
+
+    assert ["Free", "89,50 EUR", "False"] == [
+        labels.written(value) for value in ("FREE", "89,50  EUR", "False")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("label", "is_of_several"),
+    [("a", False), ("a / b", True), ('"a / b"', False), ('"a / b" / "c / d"', True)],
+)
+def test_a_label_of_several_fields_can_be_told(label: str, is_of_several: bool) -> None:
+    assert is_of_several is is_joint(label)

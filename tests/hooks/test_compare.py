@@ -174,8 +174,11 @@ class TestLostTasksUnderAGate:
             [
                 "*= SOP: 1 task lost since main =*",
                 "wrong: grade is 'unknown', not 'fail'",
-                "task     lab/T_02",
+                "task     lab/T_02  domains/lab/data.csv:3",
+                "inputs   sample_id='T_02'",
                 "calls*",
+                "again    pytest --sop-domain=lab::T_02 *",
+                "more     sopbench show last T_02",
                 "*SOP: lab, agent habits:loses_second*",
             ]
         )

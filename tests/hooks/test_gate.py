@@ -100,3 +100,49 @@ def test_a_file_that_was_asked_a_tolerance_alone_was_asked_no_gate(
 
     assert 2 == result.ret
     result.stderr.fnmatch_lines(["*it was asked no gate*"])
+
+
+def test_a_miss_says_what_to_do_next_and_verbosity_how_much_is_printed(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    args = (f"--sop-domain={lab.name}", "--agent=habits:loses_second", "--sop-fail-under=0.5")
+    again = "again    pytest --sop-domain=lab::T_02 --sop-agent=habits:loses_second"
+    more = "more     sopbench show last T_02"
+
+    plain = pytester.runpytest(*args)
+    closer = pytester.runpytest(*args, "-v")
+    quiet = pytester.runpytest(*args, "-q")
+
+    plain.stdout.fnmatch_lines(
+        ["lab/T_02 wrong: grade is 'unknown', not 'fail'", again, more], consecutive=True
+    )
+    closer.stdout.fnmatch_lines(
+        ["task     lab/T_02  domains/lab/data.csv:3", "inputs   sample_id='T_02'", again, more]
+    )
+    quiet.stdout.fnmatch_lines(["missed T_02"])
+
+
+def test_a_test_whose_assertions_held_says_that_the_answer_is_judged_as_well(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.sop(domain={lab.name!r}, agent="habits:loses_second")
+        def test_nothing(sop_run):
+            pass
+        """
+    )
+
+    result = pytester.runpytest()
+
+    result.assert_outcomes(passed=5, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "wrong: grade is 'unknown', not 'fail'",
+            "more     sopbench show last T_02",
+            "note     your assertions held; the answer is judged as well",
+            '         (@pytest.mark.sop(answer="ignored") turns this off)',
+        ]
+    )

@@ -16,6 +16,7 @@ from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.terminal.alike import kind_of
 
 INPUTS: Mapping[str, JsonValue] = {"product_id": "P_13307", "weight": 12}
 MISMATCH = Mismatch(
@@ -70,6 +71,32 @@ def test_a_wrong_answer_is_told_in_full() -> None:
         "took     1.3 s",
         "again    pytest x::P_13307",
     ]
+
+
+def test_a_number_is_expected_without_the_quotes_of_its_cell() -> None:
+    off = Mismatch(field="pays", expected="0", actual=240, why="number off by 240")
+    text = Mismatch(field="pays", expected="89.5", actual="89,50 EUR", why="not a number")
+
+    assert "wrong: pays is 240, not 0" == lines_of(run(mismatches=(off,)))[0]
+    assert "wrong: pays is '89,50 EUR', not 89.5" == lines_of(run(mismatches=(text,)))[0]
+    assert ["pays: expected 0, actual 240: number off by 240"] == labelled(
+        lines_of(run(mismatches=(off,))), "field"
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "actual", "kind"),
+    [
+        ("number off by 240", 240, "pays number off"),
+        ("number off by 7", 7, "pays number off"),
+        ("not a number", "12 EUR", "pays not a number"),
+        ("empty", "", "pays '0' -> ''"),
+    ],
+)
+def test_wrong_numbers_are_alike_by_their_kind(why: str, actual: JsonValue, kind: str) -> None:
+    mismatch = Mismatch(field="pays", expected="0", actual=actual, why=why)
+
+    assert kind == kind_of(run(mismatches=(mismatch,)))
 
 
 def test_what_is_not_at_hand_is_left_out() -> None:

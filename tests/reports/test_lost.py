@@ -7,6 +7,7 @@ from dataclasses import replace
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.failure.task import failure_lines
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import LIMIT
 
@@ -17,6 +18,10 @@ WRONG = RunRecord(
     outcome=Outcome.WRONG,
     mismatches=(Mismatch(field="grade", expected="pass", actual="fail", why="other known label"),),
 )
+
+
+def full(record: RunRecord) -> str:
+    return "\n".join(failure_lines(record, inputs=None, rerun="", location=""))
 
 
 def test_a_lost_task_is_told_by_its_first_run_that_failed() -> None:
@@ -50,11 +55,11 @@ def test_the_same_task_of_another_domain_is_not_lost() -> None:
 
 
 def test_no_lost_task_has_no_section() -> None:
-    assert [] == list(lost_lines([], "main"))
+    assert [] == list(lost_lines([], "main", full))
 
 
 def test_the_section_names_the_baseline_and_shows_the_run() -> None:
-    lines = list(lost_lines([WRONG], "main"))
+    lines = list(lost_lines([WRONG], "main", full))
 
     assert " SOP: 1 task lost since main " in lines[0]
     assert "wrong: grade is 'fail', not 'pass'" == lines[1]
@@ -62,9 +67,9 @@ def test_the_section_names_the_baseline_and_shows_the_run() -> None:
 
 
 def test_runs_are_apart_by_an_empty_line() -> None:
-    one = list(lost_lines([WRONG], "main"))[1:]
+    one = list(lost_lines([WRONG], "main", full))[1:]
 
-    both = list(lost_lines([WRONG, WRONG], "main"))[1:]
+    both = list(lost_lines([WRONG, WRONG], "main", full))[1:]
 
     assert [*one, "", *one] == both
 
@@ -72,7 +77,7 @@ def test_runs_are_apart_by_an_empty_line() -> None:
 def test_a_long_section_says_how_many_it_leaves_out() -> None:
     many = [replace(WRONG, task=f"T_{number}") for number in range(LIMIT + 3)]
 
-    lines = list(lost_lines(many, "main"))
+    lines = list(lost_lines(many, "main", full))
 
     assert "and 3 more; the saved session holds all of them" == lines[-1]
     assert LIMIT == sum(line.startswith("task ") for line in lines)
@@ -85,6 +90,6 @@ def test_what_the_section_leaves_out_is_listed_as_a_miss() -> None:
 
 
 def test_a_name_of_two_lines_breaks_no_heading() -> None:
-    heading = next(iter(lost_lines([WRONG], "ma\nin")))
+    heading = next(iter(lost_lines([WRONG], "ma\nin", full)))
 
     assert "\n" not in heading

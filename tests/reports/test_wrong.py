@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from pytest_sopbench._core.metrics.counts import RunCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.mismatches import common_start, wrong_kinds, wrong_parts
 
@@ -32,6 +35,18 @@ def test_several_fields_are_named() -> None:
     kinds = wrong_kinds(summary(one={("a", "b"): 1}, other={("c", "d"): 2}))
 
     assert kinds == ["other c -> d 2", "one a -> b 1"]
+
+
+def test_a_field_beside_others_is_named_though_it_alone_differs() -> None:
+    found = Summary(
+        mismatched={"pays": 1},
+        wrong_pairs={"pays": {("89.5", "89,50 EUR"): 1}},
+        answers={"decision": {("free", "free"): 9}},
+    )
+
+    joint = replace(found, answers={}, by_expected={"9.5 / 12": RunCounts(runs=1)})
+
+    assert wrong_kinds(found) == wrong_kinds(joint) == ["pays 89.5 -> 89,50 EUR 1"]
 
 
 def test_values_without_labels_are_counted_by_field() -> None:

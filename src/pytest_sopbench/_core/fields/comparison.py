@@ -24,13 +24,15 @@ from .values import EMPTY, Key, equal_values, item_key, read_items, value_key, w
 DIFFERENT: Final = "different"
 OTHER_LABEL: Final = "other known label"
 UNKNOWN_LABEL: Final = "not a known label"
+NOT_A_NUMBER: Final = "not a number"
+OFF_BY: Final = "number off by "
 
 _SIGN: Final = re.compile(r"[+-](?=\.?\d)|(?<=\w)[+-](?!\w)")
 _PUNCTUATION: Final = re.compile(rf"(?!{_SIGN.pattern})[^\w\s]")
 _ASKED_FOR: Final[Mapping[FieldType, str]] = {
     FieldType.BOOLEAN: "not true or false",
-    FieldType.INTEGER: "not a number",
-    FieldType.NUMBER: "not a number",
+    FieldType.INTEGER: NOT_A_NUMBER,
+    FieldType.NUMBER: NOT_A_NUMBER,
     FieldType.DATE: "not an ISO date",
     FieldType.LIST: "not a list",
 }
@@ -64,6 +66,16 @@ def compare(
     )
 
 
+def number_kind(mismatch: Mismatch) -> str:
+    """Return in what way a number is wrong, or nothing where no number was asked for.
+
+    A saved session has no types, so the reason tells, whose words are these.
+    """
+    if mismatch.why.startswith(OFF_BY):
+        return "number off"
+    return NOT_A_NUMBER if mismatch.why == NOT_A_NUMBER else ""
+
+
 def _difference(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     if equal_values(field, expected, actual):
         return ""
@@ -87,7 +99,7 @@ def _off_by(field: OutputField, wanted: Decimal, given: Decimal) -> str:
     apart = distance(wanted, given)
     if field.tolerance and apart <= Decimal(repr(field.tolerance)):
         return ""
-    return f"number off by {as_words(apart)}"
+    return f"{OFF_BY}{as_words(apart)}"
 
 
 def _other_text(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:

@@ -69,6 +69,12 @@ class FieldLabels:
                 self._known[value] = label
         return label
 
+    def written(self, value: JsonValue) -> str:
+        """Return the label of a value for readers: a text that is no known label is as given."""
+        label = self.of(value)
+        given = " ".join(written(value).split())
+        return given if label == fold(given) and label not in self._spelled.values() else label
+
     def _label(self, value: JsonValue) -> str:
         if self._field is None:
             return NO_VALUE if is_empty(value) else " ".join(written(value).split())
@@ -113,6 +119,16 @@ def answer_label(
     if len(label) <= ANSWER_LIMIT:
         return label
     return f"{label[:ANSWER_LIMIT]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
+
+
+def is_joint(label: str) -> bool:
+    """Whether a label of whole answers is that of several fields; a cut one may seem to be."""
+    if SEPARATOR not in label:
+        return False
+    try:
+        return not isinstance(json.loads(label), str)
+    except ValueError:
+        return True
 
 
 def _item(item: JsonValue) -> str:

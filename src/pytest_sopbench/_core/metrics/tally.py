@@ -145,7 +145,7 @@ class Tally:
         if labels.counted:
             self._answers.add(name, label, instead)
         if len(instead) <= LABEL_LIMIT:
-            self._wrong_pairs.add(name, label, instead)
+            self._wrong_pairs.add(name, labels.written(expected), labels.written(actual))
 
     def _add_call(self, call: CallRecord) -> None:
         # An agent may invent names without end, and long ones.

@@ -46,7 +46,7 @@ class Transport:
             raise
         run = None if BUILTIN in pyfuncitem.stash else pyfuncitem.stash.get(RUN, None)
         if run is not None and run.fails_test(answer_ignored=answer_ignored(pyfuncitem)):
-            pytest.fail(run.explain(), pytrace=False)
+            pytest.fail(run.explain_failed_test(), pytrace=False)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

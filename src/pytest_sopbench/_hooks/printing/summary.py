@@ -14,12 +14,12 @@ from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.deciding.gate import Gate
-from pytest_sopbench._hooks.runs.explanation import expected_calls_of
+from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
+from pytest_sopbench._hooks.runs.rerun_command import show_line
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.node_ids import parameter_of
@@ -32,7 +32,7 @@ from pytest_sopbench._reports.terminal.comparison import (
 )
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
-from pytest_sopbench._reports.terminal.misses import miss_lines
+from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import one_line
@@ -113,8 +113,8 @@ class SummaryHooks:
             yield f"       {remark}", "yellow"
 
     def _blocks(self, verbosity: int) -> Iterator[str]:
-        if self._gate.forgives and verbosity >= 0:
-            yield from self._misses()
+        if self._gate.forgives:
+            yield from self._misses(verbosity)
         summaries = self._ledger.close()
         groups = self._ledger.groups
         for (domain, agent), summary in groups.items():
@@ -140,20 +140,30 @@ class SummaryHooks:
         if self._gate.comparison is not None:
             yield from self._comparison(self._gate.comparison, verbosity)
 
-    def _misses(self) -> Iterator[str]:
+    def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""
+        ledger = self._ledger
+        if verbosity < 0:
+            yield from short_miss_lines(ledger.misses, ledger.missed)
+            return
         shown: frozenset[RunKey] = frozenset()
         if self._gate.saved is not None and self._gate.comparison is not None:
             pooled = self._gate.comparison.pooled
             lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
-            yield from lost_lines(lost, pooled.name, self._expected_calls)
+            yield from lost_lines(lost, pooled.name, self._in_full)
             shown = keys_of(lost)
-        others = [one for one in self._ledger.misses if one.key not in shown]
-        yield from miss_lines(others, self._ledger.missed - len(shown))
+        others = [one for one in ledger.misses if one.key not in shown]
+        wants_all = verbosity > 0 or self._sop.config.option.tbstyle == "long"
+        yield from miss_lines(
+            others,
+            ledger.missed - len(shown),
+            full=self._in_full if wants_all else None,
+            rerun=rerun_of(self._sop, others[0]) if others else "",
+            more=show_line(self._sop, others[0].key) if others else "",
+        )
 
-    def _expected_calls(self, record: RunRecord) -> tuple[ExpectedCall, ...]:
-        domain = self._sop.find_active(record.domain).domain
-        return expected_calls_of(self._sop, domain, record.task)
+    def _in_full(self, record: RunRecord) -> str:
+        return explain_record(self._sop, record)
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:

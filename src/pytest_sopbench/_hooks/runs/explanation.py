@@ -5,13 +5,14 @@ from __future__ import annotations
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
-from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.failure.task import failure_lines, next_lines
 
-from .rerun_command import rerun_line
+from .rerun_command import rerun_line, show_line
 
 
 def explain_run(
@@ -41,6 +42,7 @@ def explain_run(
             expected=expected_calls_of(sop, domain, ref.key.task),
             told_in=_told_in(sop, record),
         )
+    lines += next_lines("", show_line(sop, record.key))
     return harmless(redaction.text("\n".join(lines)))
 
 
@@ -63,7 +65,24 @@ def _told_in(sop: SopSession, record: RunRecord) -> str:
 
 
 def explain_record(sop: SopSession, record: RunRecord) -> str:
-    """Return the same of a run of a built-in test, where nothing but its record is at hand."""
+    """Return the same of a run where nothing but its record is at hand."""
+    ref = _ref_of(sop, record)
+    return explain_run(sop, ref, ref.task, record, _test_of(sop, record.key))
+
+
+def rerun_of(sop: SopSession, record: RunRecord) -> str:
+    """Write the command that makes a run again, where nothing but its record is at hand."""
+    return rerun_line(sop, _ref_of(sop, record), _test_of(sop, record.key))
+
+
+def _ref_of(sop: SopSession, record: RunRecord) -> TaskRef:
     active = sop.find_active(record.domain)
-    ref = TaskRef(active, active.places[record.task], record.key)
-    return explain_run(sop, ref, ref.task, record)
+    return TaskRef(active, active.places[record.task], record.key)
+
+
+def _test_of(sop: SopSession, key: RunKey) -> str:
+    """Return the node id of a user's test of the run; empty where a built-in test has it."""
+    plan = sop.plan
+    if key in plan.builtin.keys.values():
+        return ""
+    return next((nodeid for nodeid, one in plan.tests.keys.items() if one == key), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._hooks.settings.node_ids import item_name, parameter_of
 
@@ -33,6 +34,13 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
         words.append(f"--sop-agent={options.agent}")
     words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
     return " ".join(map(shell_word, words))
+
+
+def show_line(sop: SopSession, key: RunKey) -> str:
+    """Write the command that shows all that is known of a run, once the session has ended."""
+    several = len(sop.actives) > 1
+    task = f"{key.domain}/{key.task}" if several else key.task
+    return f"sopbench show last {shell_word(task)}"
 
 
 def shell_word(text: str) -> str:

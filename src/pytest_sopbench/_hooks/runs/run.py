@@ -20,6 +20,7 @@ from pytest_sopbench._core.trajectory.calls import CallDemand
 from pytest_sopbench._core.trajectory.departure import MatchMode
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL
 
 from .assertions import Calls, names
 
@@ -218,6 +219,13 @@ class Run:
     def explain(self) -> str:
         """Say what happened on this task, as a failed task prints it."""
         return self._explain()
+
+    def explain_failed_test(self) -> str:
+        """Say the same where the body of the test held, and why the test fails all the same."""
+        verdict = self._judged.verdict
+        if verdict.correct or not verdict.completed:
+            return self._explain()
+        return "\n".join((self._explain(), *JUDGED_AS_WELL))
 
     def fails_test(self, *, answer_ignored: bool) -> bool:
         """Tell whether a test that passed must fail by its run, after the test's own body.

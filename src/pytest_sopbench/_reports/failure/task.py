@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.model.trajectory import ExpectedCall
@@ -29,6 +30,12 @@ from .calls import call_lines
 
 FRAMES = 30
 """Lines of a traceback that are printed; its first two and its end say most."""
+
+JUDGED_AS_WELL = (
+    "note     your assertions held; the answer is judged as well",
+    '         (@pytest.mark.sop(answer="ignored") turns this off)',
+)
+"""Why a test of the user's fails though nothing in it did."""
 
 _VALUE = 200
 _INPUT_LINES = 4
@@ -68,8 +75,15 @@ def failure_lines(
         *call_lines(record, expected, width),
         *_problem_lines(record.problem, told_in, width),
         *_note_lines(record, width),
-        *([f"{'again':<{LABEL_WIDTH}}{rerun}"] if rerun else ()),
+        *next_lines(rerun),
     ]
+
+
+def next_lines(rerun: str, more: str = "") -> Iterator[str]:
+    """Yield what a reader may do next; commands are there to be copied, and never cut."""
+    for label, command in (("again", rerun), ("more", more)):
+        if command:
+            yield f"{label:<{LABEL_WIDTH}}{command}"
 
 
 def headline(record: RunRecord) -> str:
@@ -77,7 +91,7 @@ def headline(record: RunRecord) -> str:
     outcome, problem = record.outcome, record.problem
     if outcome is Outcome.WRONG and len(record.mismatches) == 1:
         one = record.mismatches[0]
-        return f"wrong: {one_line(one.field)} is {shown(one.actual)}, not {shown(one.expected)}"
+        return f"wrong: {_pair(one)}"
     if outcome is Outcome.WRONG:
         names = ", ".join(one_line(one.field) for one in record.mismatches)
         fields = counted(len(record.expected), "field")
@@ -91,6 +105,25 @@ def headline(record: RunRecord) -> str:
     if problem is not None and not why:
         why = f"{problem.type}: {problem.message}"
     return f"{outcome.value}: {one_line(why)}" if why else outcome.value
+
+
+def value_line(record: RunRecord) -> str:
+    """Say in one line what came of a run, with the values of all fields that differ."""
+    if record.outcome is Outcome.WRONG and record.mismatches:
+        return f"wrong: {'; '.join(map(_pair, record.mismatches))}"
+    return headline(record)
+
+
+def expected_text(mismatch: Mismatch) -> str:
+    """Return the expected value; a number without the quotes of the cell that it stands in."""
+    expected = mismatch.expected
+    if isinstance(expected, str) and number_kind(mismatch):
+        return one_line(expected.strip())
+    return shown(expected)
+
+
+def _pair(mismatch: Mismatch) -> str:
+    return f"{one_line(mismatch.field)} is {shown(mismatch.actual)}, not {expected_text(mismatch)}"
 
 
 def _task_lines(record: RunRecord, location: str, width: int) -> Iterator[str]:
@@ -130,7 +163,7 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
 
 
 def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:
-    expected, actual = cut(shown(mismatch.expected), _VALUE), cut(shown(mismatch.actual), _VALUE)
+    expected, actual = cut(expected_text(mismatch), _VALUE), cut(shown(mismatch.actual), _VALUE)
     name, why = one_line(mismatch.field), one_line(mismatch.why)
     one = f"{name}: expected {expected}, actual {actual}: {why}"
     if columns(one) <= width - LABEL_WIDTH:

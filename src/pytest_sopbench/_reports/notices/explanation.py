@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.failure.task import expected_text, headline
 from pytest_sopbench._reports.text.layout import labelled, one_line, shown
 from pytest_sopbench._reports.text.numbers import counted
 
@@ -25,7 +25,7 @@ def explained(records: Sequence[RunRecord]) -> Iterator[str]:
         what = f"{right} of {counted(len(records), 'run')} of it are correct"
         yield from labelled("runs", f"{what}; this is trial {first.trial}")
     for mismatch in first.mismatches:
-        values = f"expected {shown(mismatch.expected)}, given {shown(mismatch.actual)}"
+        values = f"expected {expected_text(mismatch)}, given {shown(mismatch.actual)}"
         yield from labelled("field", f"{one_line(mismatch.field)}: {values} ({mismatch.why})")
     if first.problem is not None:
         yield from labelled("raised", one_line(f"{first.problem.type}: {first.problem.message}"))

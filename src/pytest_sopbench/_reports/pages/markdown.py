@@ -12,7 +12,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import headline
+from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.terminal.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (
@@ -143,7 +143,7 @@ def _miss_lines(what: str, records: Sequence[RunRecord]) -> Iterator[str]:
     yield "| task | what came of it |"
     yield "| --- | --- |"
     for one in misses[:MISSES]:
-        yield f"| {_task(one)} | {escaped(cut(headline(one), _REASON))} |"
+        yield f"| {_task(one)} | {escaped(cut(value_line(one), _REASON))} |"
     if len(misses) > MISSES:
         yield ""
         yield f"and {len(misses) - MISSES} more; the saved session holds all of them"

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
+from pytest_sopbench._core.fields.comparison import number_kind
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, shown
 from pytest_sopbench._reports.text.numbers import counted
@@ -17,13 +19,17 @@ KINDS: Final = 20
 def kind_of(record: RunRecord) -> str:
     """Return what went wrong in a run, alike for runs that failed alike."""
     if record.mismatches:
-        pairs = (
-            f"{one.field} {shown(one.expected)} -> {shown(one.actual)}" for one in record.mismatches
-        )
-        return ", ".join(pairs)
+        return ", ".join(map(_difference, record.mismatches))
     if record.problem is not None:
         return f"{record.outcome.value}: {record.problem.type}: {record.problem.message}"
     return f"{record.outcome.value}: {record.reason}" if record.reason else record.outcome.value
+
+
+def _difference(mismatch: Mismatch) -> str:
+    """Return what differs in one field; each wrong number is another, and wrong all the same."""
+    kind = number_kind(mismatch)
+    values = f"{shown(mismatch.expected)} -> {shown(mismatch.actual)}"
+    return f"{mismatch.field} {kind or values}"
 
 
 def alike_lines(printed: Mapping[str, str], others: Mapping[str, Sequence[str]]) -> Iterator[str]:

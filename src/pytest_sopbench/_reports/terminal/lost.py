@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.task import failure_lines
 from pytest_sopbench._reports.text.layout import heading, one_line
 from pytest_sopbench._reports.text.numbers import counted
 
@@ -36,14 +34,14 @@ def lost_records(
 def lost_lines(
     records: Sequence[RunRecord],
     baseline: str,
-    expected: Callable[[RunRecord], Sequence[ExpectedCall]] = lambda _: (),
+    full: Callable[[RunRecord], str],
 ) -> Iterator[str]:
     """Yield a section with all that is known of the lost tasks, or nothing without one.
 
     Args:
         records: the first run of each lost task that is not correct.
         baseline: what the session was compared with.
-        expected: returns the calls that are expected of a run's task.
+        full: returns all that is to be said of a run.
     """
     if not records:
         return
@@ -51,9 +49,7 @@ def lost_lines(
     for number, record in enumerate(records[:LIMIT]):
         if number:
             yield ""
-        yield from failure_lines(
-            record, inputs=None, rerun="", location="", expected=expected(record)
-        )
+        yield from full(record).splitlines()
     if len(records) > LIMIT:
         yield f"and {len(records) - LIMIT} more; the saved session holds all of them"
 

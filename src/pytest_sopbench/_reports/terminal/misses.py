@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._reports.failure.task import headline
-from pytest_sopbench._reports.text.layout import WIDTH, columns, cut, heading, one_line
+from pytest_sopbench._reports.failure.task import next_lines, value_line
+from pytest_sopbench._reports.text.layout import (
+    WIDTH,
+    columns,
+    cut,
+    heading,
+    one_line,
+    packed,
+)
+from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import counted
 
 LIMIT = 20
@@ -15,24 +23,41 @@ LIMIT = 20
 
 
 def miss_lines(
-    misses: Sequence[RunRecord], total: int | None = None, *, limit: int = LIMIT
+    misses: Sequence[RunRecord],
+    total: int | None = None,
+    *,
+    limit: int = LIMIT,
+    full: Callable[[RunRecord], str] | None = None,
+    rerun: str = "",
+    more: str = "",
 ) -> Iterator[str]:
     """Yield the section of misses, which pytest has none for; nothing without a miss.
+
+    A miss is one line, or with `full` all that it returns of it.
 
     Args:
         misses: at least the first `limit` of them.
         total: how many there are, where `misses` are not all.
         limit: how many are printed.
+        full: returns all that is to be said of a miss.
+        rerun: the command that makes the run of the first miss again, or empty.
+        more: the command that shows all that is known of it, or empty.
     """
     count = len(misses) if total is None else total
     if not count:
         return
     yield heading(f"SOP: {counted(count, 'miss', 'misses')}")
     printed = list(islice(misses, limit))
-    for miss in printed:
-        yield miss_line(miss)
+    for number, miss in enumerate(printed):
+        if full is None:
+            yield miss_line(miss)
+            continue
+        yield from ("",) if number else ()
+        yield from full(miss).splitlines()
     if count > len(printed):
         yield f"and {count - len(printed)} more; the saved session holds all of them"
+    if full is None:
+        yield from next_lines(rerun, more)
 
 
 def miss_line(miss: RunRecord) -> str:
@@ -41,4 +66,17 @@ def miss_line(miss: RunRecord) -> str:
     task = f"/{one_line(miss.key.task)}{trial}"
     # The task says more than its domain, and is what is looked for.
     domain = cut(one_line(miss.key.domain), max(WIDTH // 2 - columns(task), len("...")))
-    return cut(f"{domain}{task} {headline(miss)}", WIDTH)
+    return cut(f"{domain}{task} {value_line(miss)}", WIDTH)
+
+
+def short_miss_lines(misses: Sequence[RunRecord], total: int) -> Iterator[str]:
+    """Yield the names of the misses, for a summary of one line for each domain."""
+    if misses:
+        several = len({miss.domain for miss in misses}) > 1
+        named = (
+            one_line(f"{miss.domain}/{miss.task}" if several else miss.task)
+            for miss in misses[:LIMIT]
+        )
+        left = total - len(misses)
+        names = [*dict.fromkeys(named), *([f"and {left} more"] if left > 0 else ())]
+        yield from packed("missed", with_commas(names), gap=" ", indent=len("missed "))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
+from pytest_sopbench._core.metrics.labels import is_joint
 from pytest_sopbench._core.metrics.summary import Summary
 
 from .layout import columns, one_line
@@ -17,9 +19,10 @@ _FEW = 3
 def wrong_kinds(summary: Summary) -> list[str]:
     """Return the kinds of mismatch, the most frequent first: `C -> B 7`, or `refund 9`.
 
-    With several output fields each kind names its field.
+    With several output fields each kind names its field, though it alone differs.
     """
-    several = len(summary.mismatched) > 1 or len(summary.answers) > 1
+    fields = {*summary.mismatched, *summary.answers}
+    several = len(fields) > 1 or any(map(is_joint, islice(summary.by_expected, 1)))
     classes = {table.field for table in summary.confusions}
     kinds: list[tuple[int, str]] = []
     for name, count in summary.mismatched.items():
