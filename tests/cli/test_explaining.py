@@ -12,9 +12,13 @@ from click.testing import Result
 
 from pytest_sopbench._cli.glossary import find_term, glossary, names_of
 from pytest_sopbench._core.comparing.compare import Tier
+from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.failure.task import failure_lines
+from pytest_sopbench._reports.text.layout import LABEL_WIDTH
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
@@ -51,6 +55,39 @@ def test_no_two_terms_have_a_name_in_common() -> None:
 )
 def test_a_word_of_the_summary_is_a_term(word: str) -> None:
     assert find_term(word) is not None
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("TSR", "ECR", "C-TSR", "wrong", "rules", "alarm", "a run", "calls", "trials", "tools"),
+        *("mean", "vs", "gate", "select", "tasks", "note", "missed", "m"),
+    ],
+)
+def test_what_a_line_of_the_summary_begins_with_is_a_term(word: str) -> None:
+    assert find_term(word) is not None
+
+
+def test_what_a_line_of_a_failure_begins_with_is_a_term(run_of: Make) -> None:
+    """Also why a field differs, where the words are no plain ones."""
+    long = Mismatch(field="f", expected="x" * 99, actual="y", why=OTHER_LABEL)
+    problem = Problem(type="ValueError", message="no", traceback="")
+    runs = (
+        run_of("T1", Outcome.WRONG, mismatches=(long,), calls=(), disagreement="a typo", rules=()),
+        run_of("T1", Outcome.ERROR, problem=problem, text="nothing", notes=("odd",)),
+        run_of("T1", Outcome.CORRECT, answer={"f": "x"}),
+    )
+    blocks = [
+        failure_lines(run, inputs={"id": 1}, rerun="pytest", location="data.csv:1") for run in runs
+    ]
+    lines = [line for block in blocks for line in block[1:]]
+    labels = {line[:LABEL_WIDTH].strip() for line in lines} - {""}
+
+    unknown = [word for word in (*labels, OTHER_LABEL, UNKNOWN_LABEL) if find_term(word) is None]
+
+    assert {"task", "inputs", "field", "expected", "actual", "found", "calls", "raised"} <= labels
+    assert {"said", "note", "disputed", "took", "again"} <= labels
+    assert [] == unknown
 
 
 def test_a_term_is_printed_with_its_meaning(sopbench: Sopbench) -> None:

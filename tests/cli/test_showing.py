@@ -45,6 +45,7 @@ def test_without_a_task_the_runs_that_are_not_correct_are_listed(
         "2 of 6 runs are not correct",
         "refunds/T2 wrong: refund is 'Refund B', not 'Refund A'",
         "refunds/T5 wrong: refund is 'Refund B', not 'Refund A'",
+        "one in full: sopbench show s TASK",
     ] == sopbench("show", "s").stdout.splitlines()
 
 
@@ -58,6 +59,7 @@ def test_correct_runs_that_broke_a_rule_are_listed_behind_them(
         "refunds/T3 wrong: refund is 'Refund B', not 'Refund A'",
         "1 run is correct and broke a rule",
         "refunds/T1 correct, but 1 rule is broken: no-wire",
+        "one in full: sopbench show s TASK",
     ] == sopbench("show", "s").stdout.splitlines()
 
 
@@ -68,6 +70,7 @@ def test_planned_runs_without_a_line_are_listed(sopbench: Sopbench, save: Save, 
     assert [
         "1 of 6 runs is not correct",
         "refunds/T6 not_run: it was never started",
+        "one in full: sopbench show s TASK",
     ] == sopbench("show", "s").stdout.splitlines()
 
 
@@ -327,3 +330,35 @@ def test_the_width_is_that_of_the_terminal(
     widths = [len(line) for line in sopbench("show", "s", "T1").stdout.splitlines()]
 
     assert 110 < max(widths) <= 120
+
+
+def test_a_task_in_full_ends_with_the_command_that_runs_it_again(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
+) -> None:
+    save("s", [run_of("T2", Outcome.WRONG)])
+
+    lines = sopbench("show", "s", "T2").stdout.splitlines()
+
+    assert refunds.name == "refunds"
+    assert "again    pytest --sop-domain=refunds::T2 --sop-agent=a:b" == lines[-1]
+
+
+def test_the_agent_of_a_fixture_is_none_that_an_option_could_name(
+    sopbench: Sopbench, save: Save, run_of: Make, refunds: Domain
+) -> None:
+    save("s", [run_of("T2", Outcome.WRONG, agent="sop_agent")])
+
+    assert "\nagain " not in sopbench("show", "s", "T2").stdout
+
+
+def test_a_task_of_another_session_is_found_there(
+    sopbench: Sopbench, save: Save, runs: Make, run_of: Make
+) -> None:
+    save("whole", runs("T2"))
+    save("one", [run_of("T2", Outcome.WRONG)], options={"selection": ["--sop-limit=1"]})
+
+    result = sopbench("show", "one", "T5")
+
+    assert 2 == result.exit_code
+    assert "no run of a task 'T5'; it ran 1 task, selected by --sop-limit=1\n" in result.stderr
+    assert result.stderr.endswith("the session whole ran it\n")

@@ -53,7 +53,7 @@ def show(
         echo_json([json.loads(to_line(one)) for one in shown])
         return
     if task is None:
-        lines = _session_lines(records, every=every)
+        lines = _session_lines(records, session, every=every)
     else:
         lines = _task_lines(saved, records, places, full=full)
     for line in lines:
@@ -75,11 +75,11 @@ def _parse(task: str | None) -> Parse:
     return Skimmer(is_told if task is None else is_asked_for)
 
 
-def _session_lines(records: Sequence[RunRecord], *, every: bool) -> Iterator[str]:
+def _session_lines(records: Sequence[RunRecord], session: str, *, every: bool) -> Iterator[str]:
     from pytest_sopbench._reports.notices.session_list import listed_runs
     from pytest_sopbench._reports.terminal.misses import LIMIT
 
-    yield from listed_runs(records, limit=len(records) if every else LIMIT)
+    yield from listed_runs(records, limit=len(records) if every else LIMIT, session=session)
 
 
 def _is_told(record: RunRecord) -> bool:

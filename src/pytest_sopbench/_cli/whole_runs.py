@@ -65,7 +65,8 @@ def whole_runs(
         else:
             task = domain.tasks[domain.task_ids.index(record.task)]
             found = _Found(domain=domain, task=task, redaction=hidden.of(domain.private_columns))
-            yield _with_domain(known, found, saved)
+            again = "" if places else _again(record, saved)
+            yield replace(_with_domain(known, found, saved), again=again)
 
 
 _NO_LOG = (
@@ -79,6 +80,21 @@ _NOT_FOUND = (
 _NO_TASK = "the domain {domain} has no such task today, so its inputs and expected calls are gone"
 _OTHER_ROW = "the row, or the tools, were changed since: inputs are those of today"
 _OTHER_SOP = "the SOP was changed since: clauses are those of today"
+
+
+def _again(record: RunRecord, saved: SavedSession) -> str:
+    """Write the command that makes a run again; nothing where only its own test can make it."""
+    from pytest_sopbench._reports.text.shell import shell_word
+
+    header = saved.header
+    if ":" not in record.agent or not record.task.isprintable():
+        # A fixture stands for the agent, and it may have parameters.
+        return ""
+    words = ["pytest", f"--sop-domain={record.domain}::{record.task}"]
+    words += [f"--sop-trials={record.trial}"] if record.trial > 1 else []
+    words.append(f"--sop-agent={record.agent}")
+    words += [f"--sop-agent-arg={name}={value}" for name, value in header.agent_args.items()]
+    return " ".join(map(shell_word, words))
 
 
 def _with_domain(run: WholeRun, found: _Found, saved: SavedSession) -> WholeRun:

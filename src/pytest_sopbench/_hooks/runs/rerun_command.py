@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._hooks.settings.node_ids import item_name, parameter_of
+from pytest_sopbench._reports.text.shell import shell_word
 
 
 def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
@@ -41,23 +40,6 @@ def show_line(sop: SopSession, key: RunKey) -> str:
     several = len(sop.actives) > 1
     task = f"{key.domain}/{key.task}" if several else key.task
     return f"sopbench show last {shell_word(task)}"
-
-
-def shell_word(text: str) -> str:
-    """Quote a word for a shell; what cannot be seen on a line is written as an escape."""
-    if text.isprintable():
-        return shlex.quote(text)
-    return f"$'{''.join(map(_escaped, text))}'"
-
-
-def _escaped(sign: str) -> str:
-    if sign in "\\'":
-        return f"\\{sign}"
-    if sign.isprintable():
-        return sign
-    # By its bytes: a code point is written in digits that not every shell knows, and a digit
-    # behind an octal number of three cannot be taken for a part of it.
-    return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
 def _place(sop: SopSession, ref: TaskRef) -> str:

@@ -15,12 +15,12 @@ from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
-from pytest_sopbench._hooks.runs.rerun_command import shell_word
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
 from pytest_sopbench._reports.failure.snapshot_diff import diff_lines, missing_lines
 from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._reports.text.shell import shell_word
 from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder, file_text, parsed
 from pytest_sopbench.errors import SnapshotFileError
 

@@ -8,14 +8,18 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.misses import LIMIT, miss_line
 from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.text.shell import shell_word
 
 
-def listed_runs(records: Sequence[RunRecord], *, limit: int = LIMIT) -> Iterator[str]:
+def listed_runs(
+    records: Sequence[RunRecord], *, limit: int = LIMIT, session: str = "last"
+) -> Iterator[str]:
     """Yield the runs that are not correct, then those that are and broke a rule.
 
     Args:
         records: every run of the session.
         limit: how many of each kind are listed.
+        session: what the session was asked for by.
     """
     others = [one for one in records if one.outcome is not Outcome.CORRECT]
     broke = [
@@ -29,6 +33,8 @@ def listed_runs(records: Sequence[RunRecord], *, limit: int = LIMIT) -> Iterator
     if broke:
         yield f"{counted(len(broke), 'run is', 'runs are')} correct and broke a rule"
         yield from _listed(broke, limit)
+    if others or broke:
+        yield f"one in full: sopbench show {shell_word(session)} TASK"
 
 
 def _listed(records: Sequence[RunRecord], limit: int) -> Iterator[str]:

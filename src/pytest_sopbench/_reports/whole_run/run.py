@@ -11,7 +11,7 @@ from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.broken_rules import rule_name
-from pytest_sopbench._reports.failure.task import headline, usage_text
+from pytest_sopbench._reports.failure.task import headline, next_lines, usage_text
 from pytest_sopbench._reports.text.layout import LABEL_WIDTH, one_line, shown
 
 from .blocks import Page, text_lines
@@ -32,6 +32,7 @@ class WholeRun:
         expected_calls: the calls that are expected of the task.
         clauses: what each clause says, by its number in the SOP.
         remarks: what is not known, or was changed since.
+        again: the command that makes the run again, or empty.
     """
 
     record: RunRecord
@@ -43,6 +44,7 @@ class WholeRun:
     expected_calls: Sequence[ExpectedCall] = ()
     clauses: Mapping[str, str] = field(default_factory=dict[str, str])
     remarks: tuple[str, ...] = ()
+    again: str = ""
 
 
 CHANGED = "the expected calls were changed since: the run was judged by others"
@@ -155,3 +157,4 @@ def _end_lines(run: WholeRun, page: Page) -> Iterator[str]:
     # A path is there to be copied.
     yield from page.block("log", [one_line(run.log)]) if run.log else ()
     yield from page.text("" if run.log else "log", run.without_log) if run.without_log else ()
+    yield from next_lines(run.again)

@@ -13,6 +13,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
+from pytest_sopbench._sessions.folder.elsewhere import newest_with
 from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.journal.leftovers import leftovers_of
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
@@ -85,8 +86,13 @@ class SavedSession:
         if not found:
             ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
             near = get_close_matches(task, sorted(ids), n=3)
-            msg = f"{self.path}: no run of a task {task!r}"
+            count = len({(one.domain, one.task) for one in self.records})
+            by = " ".join(("", *self.header.asked.selection))
+            ran = f"it ran {count} task{'s' * (count != 1)}{by and f', selected by{by}'}"
+            msg = f"{self.path}: no run of a task {task!r}; {ran}"
             hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
+            if other := newest_with(task, self.path):
+                hint = f"the session {other} ran it"
             raise SessionFileError(msg, hint=hint)
         domains = sorted({record.domain for record in found})
         if len(domains) > 1:
