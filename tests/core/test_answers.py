@@ -52,6 +52,17 @@ def test_a_mapping_is_the_answer_and_other_names_are_noted() -> None:
             {"berth": 1}, "the mapping that was returned gave no fee due", id="mapping-lacks-one"
         ),
         pytest.param(
+            {"bearth": 1},
+            "the mapping that was returned has none of the output fields; "
+            "is 'bearth' meant as 'berth'?",
+            id="misspelled",
+        ),
+        pytest.param(
+            {"berth": 1, "fee_dve": 2},
+            "the mapping that was returned gave no fee due; is 'fee_dve' meant as 'fee due'?",
+            id="one-misspelled",
+        ),
+        pytest.param(
             {"output": ""},
             "the mapping that was returned has none of the output fields",
             id="empty-output",

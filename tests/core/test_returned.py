@@ -287,3 +287,15 @@ def test_no_value_raises(value: object) -> None:
     assert (returned.kind is ReturnedKind.UNUSABLE) == bool(
         returned.problem and returned.kind is not ReturnedKind.NOTHING
     )
+
+
+def test_a_tuple_of_which_a_part_would_be_lost_is_told() -> None:
+    read = read_returned(("refuse", 89.5))
+
+    assert "refuse" == read.text
+    (note,) = read.notes
+    assert note == (
+        "a tuple was returned, of which only texts are read; "
+        "return a mapping with the output fields"
+    )
+    assert () == read_returned(("refuse", "or not")).notes

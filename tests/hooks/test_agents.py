@@ -403,3 +403,18 @@ class TestASourceFromOutside:
 
         assert pytest.ExitCode.USAGE_ERROR == result.ret
         result.stderr.fnmatch_lines(["*agent 'always:': no grade", "*always:GRADE*"])
+
+
+def test_an_agent_without_a_domain_is_told(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--agent=habits:right")
+
+    assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
+    result.stdout.fnmatch_lines(
+        ["sop: --agent is given, but no domain and no test: add --sop-domain NAME, or run *"]
+    )
+
+
+def test_the_header_names_no_agent_where_none_is_given(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--collect-only")
+
+    assert "sop: lab, 6 tasks" in result.outlines

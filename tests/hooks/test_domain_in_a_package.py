@@ -121,7 +121,7 @@ def test_the_fixtures_of_a_conftest_in_the_package_are_seen(packaged: pytest.Pyt
     result = packaged.runpytest("--sop-domain=lab")
 
     result.assert_outcomes(passed=2, failed=4)
-    result.stdout.fnmatch_lines(["sop: lab, 6 tasks, agent sop_agent"])
+    result.stdout.fnmatch_lines(["sop: lab, 6 tasks"])
 
 
 def test_a_test_whose_own_package_fails_is_an_error(packaged: pytest.Pytester) -> None:

@@ -171,3 +171,20 @@ def test_toml_at_fault_says_where(tmp_path: Path) -> None:
 
     with pytest.raises(LoadingError, match=r"not TOML: .*line 2"):
         read_toml(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("metadata.json", 'it needs "name", "input_columns" and "output_columns"'),
+        ("toolspecs.json", "write [] where the agent has no tools, or remove the file"),
+        ("other.json", ""),
+    ],
+)
+def test_an_empty_file_says_what_belongs_into_it(tmp_path: Path, name: str, hint: str) -> None:
+    (tmp_path / name).touch()
+
+    with pytest.raises(LoadingError) as caught:
+        read_json(tmp_path / name)
+
+    assert hint == caught.value.hint

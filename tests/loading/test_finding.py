@@ -256,7 +256,9 @@ def test_where_nothing_is_known_the_message_says_where_to_look(
     monkeypatch.setattr(places, "BUNDLED", tmp_path / "gone")
     where = SearchPaths(rootdir=tmp_path, invocation_dir=tmp_path, sop_paths=(Path("domains"),))
 
-    assert error_of("x", where).endswith("none is known; sop_paths says where they lie")
+    assert error_of("x", where).endswith(
+        f"none is known; sop_paths says where they lie\nlooked in {tmp_path / 'domains'}"
+    )
     assert error_of("all", where).endswith(
         "'all' means the project's own domains, and sop_paths (domains) has none"
     )

@@ -377,3 +377,13 @@ def test_whatever_a_run_holds_fits_80_columns(
 
     assert all(line.isprintable() for line in lines)
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_text_without_an_answer_is_told_how_to_give_one() -> None:
+    lines = lines_of(run(Outcome.NO_ANSWER, text="I would say C.", reason="no answer was found"))
+
+    place = lines.index("said     I would say C.") + 1
+    assert (
+        "         write <hazard_class>...</hazard_class> in the text, or return a mapping"
+        == lines[place]
+    )

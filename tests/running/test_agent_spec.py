@@ -173,3 +173,41 @@ def test_policies_may_be_given_by_who_knows_which_are_trusted(bench: Any) -> Non
     )
 
     assert {"shelf": "parcels"} == agent({}, bench.toolbox().tools, "parcels")
+
+
+@pytest.mark.parametrize(
+    ("spec", "said", "hint"),
+    [
+        pytest.param(
+            "desk.warrenty:agent",
+            "there is no module 'desk.warrenty'",
+            "did you mean desk.warranty:agent? looked in",
+            id="misspelled-module",
+        ),
+        pytest.param("dask:agent", "no module 'dask'", "did you mean desk:agent?", id="package"),
+        pytest.param(
+            "desk.warranty",
+            "no agent is registered by that name, and it is a module",
+            "did you mean desk.warranty:agent?",
+            id="no-attribute",
+        ),
+        pytest.param(
+            "desk/warranty.py:bot", "an agent is named by its module", "write desk.warranty:bot"
+        ),
+        pytest.param(
+            "./desk/warranty.py", "an agent is named by its module", "write desk.warranty:agent"
+        ),
+    ],
+)
+def test_a_spec_that_is_nearly_right_is_written_right(
+    project: Path, spec: str, said: str, hint: str
+) -> None:
+    (project / "desk").mkdir()
+    (project / "desk" / "__init__.py").write_text("")
+    (project / "desk" / "warranty.py").write_text("def agent(inputs): return {}\n")
+
+    with pytest.raises(AgentSpecError) as caught:
+        resolve_agent(spec, path=project)
+
+    assert said in caught.value.message
+    assert caught.value.hint.startswith(hint)

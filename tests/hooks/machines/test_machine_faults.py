@@ -86,7 +86,10 @@ def test_a_machine_that_lacks_the_agent_ends_the_session_once(
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     assert "node down" not in result.stdout.str()
     result.stderr.fnmatch_lines(
-        ["ERROR: agent 'habits:right': there is no module 'habits'", f"looked in {there} and *"],
+        [
+            f"ERROR: worker gw0 (ssh=me@there in {there}): agent 'habits:right': there is no *",
+            f"looked in {there} and *",
+        ],
         consecutive=True,
     )
 

@@ -7,8 +7,10 @@ combined.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import islice
+from typing import Final, cast
 
 from pytest_sopbench._core.answers.forms.plain_values import settled
 from pytest_sopbench._core.answers.forms.table import FORMS, candidates
@@ -19,9 +21,16 @@ from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.plain import plain
 
 from .precedence import choose
+
+_KEYS: Final = 50
+"""Keys of a mapping among which a misspelled one is looked for."""
+
+_LONGEST: Final = 60
+_ALIKE: Final = 0.8
 
 
 def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = "") -> Answer:
@@ -113,7 +122,7 @@ def _no_answer(
             values={},
             form=AnswerForm.NOT_FOUND,
             missing=tuple(field.name for field in required),
-            why=_nothing_found(returned),
+            why=_nothing_found(returned, required),
         )
     missing = _missing(best, required)
     return Answer(
@@ -122,11 +131,12 @@ def _no_answer(
         missing=missing,
         extra=tuple(best.beside),
         beside=best.beside,
-        why=f"{FORMS[best.form].words} gave no {', '.join(missing)}",
+        why=f"{FORMS[best.form].words} gave no {', '.join(missing)}"
+        f"{_misspelled(missing, best.beside)}",
     )
 
 
-def _nothing_found(returned: Returned) -> str:
+def _nothing_found(returned: Returned, required: Sequence[OutputField]) -> str:
     if returned.kind is ReturnedKind.NOTHING:
         return "the agent returned None"
     if returned.kind is ReturnedKind.UNUSABLE:
@@ -136,5 +146,20 @@ def _nothing_found(returned: Returned) -> str:
     if returned.kind is ReturnedKind.TEXT:
         return "the text is empty"
     if returned.mapping:
-        return "the mapping that was returned has none of the output fields"
+        return f"the mapping that was returned has {_given(returned.mapping, required)}"
     return "the mapping that was returned is empty"
+
+
+def _given(mapping: Mapping[str, JsonValue], required: Sequence[OutputField]) -> str:
+    """Say that a mapping has none of the fields, and which key of it may be one misspelled."""
+    return f"none of the output fields{_misspelled([one.name for one in required], mapping)}"
+
+
+def _misspelled(missing: Sequence[str], given: Iterable[str]) -> str:
+    """Say which name that was given may be meant as one that is missing, or nothing."""
+    names = {fold(str(one)): str(one) for one in islice(given, _KEYS) if len(one) <= _LONGEST}
+    for name in missing:
+        near = get_close_matches(fold(name), names, n=1, cutoff=_ALIKE)
+        if near:
+            return f"; is {names[near[0]]!r} meant as {name!r}?"
+    return ""

@@ -70,6 +70,11 @@ def _blocks(values: JsonValue, value: object, notes: list[str]) -> Returned:
     if text is None:
         problem = f"the agent returned a {type_name(value)} without any text"
         return Returned(kind=ReturnedKind.UNUSABLE, problem=problem, notes=tuple(notes))
+    if not spoken and any(isinstance(one, bool | int | float) for one in blocks):
+        notes.append(
+            f"a {type_name(value)} was returned, of which only texts are read; "
+            "return a mapping with the output fields"
+        )
     messages = tuple(blocks) if spoken else ()
     return Returned(kind=ReturnedKind.TEXT, text=text, messages=messages, notes=tuple(notes))
 

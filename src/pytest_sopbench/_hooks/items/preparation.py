@@ -12,6 +12,7 @@ import pytest
 
 from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.runs.run_cache import Runs
+from pytest_sopbench._hooks.session.consistency import SHOWN
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
 
@@ -31,7 +32,9 @@ def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> Non
         if not hasattr(session.config, "workerinput"):
             raise
         errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
-        errors.tell_controller(session.config, str(error))
+        shown: str = session.config.workerinput.get(SHOWN, "")
+        place = f"{shown}: " if shown else ""
+        errors.tell_controller(session.config, f"{place}{error}")
 
 
 def prepare_items(sop: SopSession, runs: Runs, items: Sequence[pytest.Item]) -> None:

@@ -45,6 +45,11 @@ from .report_files import write_reports
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 
 
+NO_DOMAIN_GIVEN = (
+    "sop: --agent is given, but no domain and no test: add --sop-domain NAME, or run pytest domains"
+)
+
+
 class SummaryHooks:
     """Prints; what it prints is made by `_reports`."""
 
@@ -59,8 +64,10 @@ class SummaryHooks:
     def pytest_report_header(self) -> list[str]:
         return [one_line(line) for line in header_lines(self._sop)]
 
-    def pytest_report_collectionfinish(self) -> list[str]:
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         config = self._sop.config
+        if not items and not self._sop.has_domains and config.getoption("sop_agent"):
+            return [NO_DOMAIN_GIVEN]
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
         return list(forecast_of_plan(self._sop))
@@ -233,7 +240,9 @@ def header_lines(sop: SopSession) -> Iterator[str]:
     for active in sop.domains:
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
-        yield f"sop: {active.domain.name}, {part}, agent {sop.agent_label}"
+        # A fixture may stand for the agent, or nothing: that is known after collection.
+        agent = f", agent {sop.agent_label}" if sop.options.agent else ""
+        yield f"sop: {active.domain.name}, {part}{agent}"
         for notice in active.domain.notices:
             yield f"sop: {active.domain.name}: {notice}"
         others = len(active.domain.warnings) - len(active.domain.notices)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ADDRESSES = ("ssh", "vagrant_ssh", "socket", "via")
 """What tells the machine in a value of `--tx`; its `env:` parts may be secret."""
 
+SHOWN = "sop_shown"
+"""Under which a worker on another machine is told how it is called in messages."""
 
 ROUNDS = 2
 """How often all workers may die at their start, before nobody believes that one will come up."""

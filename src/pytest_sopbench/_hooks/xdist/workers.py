@@ -12,7 +12,13 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
-from pytest_sopbench._hooks.session.consistency import check_any_came_up, check_came_up, has_workers
+from pytest_sopbench._hooks.session.consistency import (
+    SHOWN,
+    check_any_came_up,
+    check_came_up,
+    has_workers,
+    worker_shown,
+)
 from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
 from pytest_sopbench._hooks.session.session import SopSession
 
@@ -49,6 +55,8 @@ class Workers:
             journals = journals_of(self._sop)
             journals.begin()
             node.workerinput[JOURNALS] = str(journals.folder)
+        else:
+            node.workerinput[SHOWN] = worker_shown(node)
 
     @pytest.hookimpl(optionalhook=True, wrapper=True)
     def pytest_xdist_node_collection_finished(self, node: Any) -> Generator[None, object, object]:

@@ -21,6 +21,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 DEPTH_LIMIT = 100
 """Containers inside one another; what lies deeper no tool could hand over whole."""
 
+_NEEDED = {
+    "metadata.json": 'it needs "name", "input_columns" and "output_columns"',
+    "toolspecs.json": "write [] where the agent has no tools, or remove the file",
+}
+"""What to do about an empty file, by its name."""
+
 _TOO_DEEP = f"not readable: more than {DEPTH_LIMIT} lists or objects inside one another"
 
 
@@ -84,7 +90,7 @@ def read_json(path: Path) -> JsonValue:
     """
     text = read_text(path)
     if not text.strip():
-        raise LoadingError(path, "the file is empty")
+        raise LoadingError(path, "the file is empty", hint=_NEEDED.get(path.name, ""))
     return parse_json(text, path)
 
 

@@ -213,12 +213,19 @@ def _unknown_name(name: str, every: Sequence[Candidate], where: SearchPaths) -> 
     if is_domain_folder(where.invocation_dir / name):
         return f"for the folder of that name write ./{name}"
     near = nearest(name, (known for place in every for known in place.names))
-    return f"did you mean {near!r}? {_known(every)}" if near else _known(every)
+    told = f"did you mean {near!r}? {_known(every)}" if near else _known(every)
+    is_lost = all(place.origin is not Origin.PROJECT for place in every)
+    return "\n".join(filter(None, (told, _looked_in(where) if is_lost else "")))
 
 
 def _known(every: Sequence[Candidate]) -> str:
     names = sorted({place.names[-1] for place in every})
     return f"known: {listed(names)}" if names else "none is known; sop_paths says where they lie"
+
+
+def _looked_in(where: SearchPaths) -> str:
+    folders = (absolute(path, where.rootdir) for path in where.sop_paths)
+    return f"looked in {listed(map(str, folders))}" if where.sop_paths else ""
 
 
 def _check_distinct(every: Iterable[FoundDomain]) -> None:

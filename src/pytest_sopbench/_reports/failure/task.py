@@ -150,16 +150,25 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled(
             "expected", named(record.expected, _VALUE), width=width, lines=_INPUT_LINES
         )
-        if record.text:
-            # The end, since this is where an answer is looked for last and given mostly.
-            end = one_line(record.text)[-_VALUE:]
-            yield from labelled("said", f"...{end}" if len(record.text) > _VALUE else end)
+        yield from _said_lines(record, width)
     elif record.mismatches and matching:
         yield from labelled("", f"{matching} of {len(record.expected)} fields match", width=width)
     elif not record.mismatches:
         yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
     if record.answer_form in FORMS and record.answer is not None:
         yield from labelled("found", FORMS[record.answer_form].heading, width=width)
+
+
+def _said_lines(record: RunRecord, width: int) -> Iterator[str]:
+    if not record.text:
+        return
+    # The end, since this is where an answer is looked for last and given mostly.
+    end = one_line(record.text)[-_VALUE:]
+    yield from labelled("said", f"...{end}" if len(record.text) > _VALUE else end)
+    if record.outcome is Outcome.NO_ANSWER:
+        name = one_line(next(iter(record.expected), "answer"))
+        advice = f"write <{name}>...</{name}> in the text, or return a mapping"
+        yield from labelled("", advice, width=width)
 
 
 def _mismatch_lines(mismatch: Mismatch, width: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Final
 
@@ -66,6 +67,12 @@ class _RegisteredSource:
         return ":" not in spec
 
     def resolve(self, spec: str, context: AgentContext) -> object:
+        if "/" in spec or spec.endswith(".py"):
+            msg = f"agent {spec!r}: a path, and an agent is named by its module"
+            raise AgentSpecError(msg, hint=f"write {_as_written(spec)}")
+        if _is_module(spec, context.path):
+            msg = f"agent {spec!r}: no agent is registered by that name, and it is a module"
+            raise AgentSpecError(msg, hint=f"did you mean {spec}:agent?")
         return _registered(spec, context.forms)
 
 
@@ -82,6 +89,9 @@ class _ImportedSource:
         if not module_name or not attribute:
             msg = f"agent {spec!r}: the module or the attribute is missing"
             raise AgentSpecError(msg, hint=context.forms)
+        if "/" in module_name or module_name.endswith(".py"):
+            msg = f"agent {spec!r}: a path, and an agent is named by its module"
+            raise AgentSpecError(msg, hint=f"write {_as_written(module_name, attribute)}")
         module = _imported(spec, module_name, context.path)
         return _attribute(spec, module, attribute, context.forms)
 
@@ -177,10 +187,33 @@ def _imported(spec: str, name: str, path: Path) -> ModuleType:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             msg = f"agent {spec!r}: there is no module {error.name!r}"
             hint = f"looked in {folder} and in what is installed for {sys.executable}"
+            if near := _sibling(error.name, path):
+                hint = f"did you mean {spec.replace(error.name, near, 1)}? {hint}"
             raise AgentSpecError(msg, hint=hint) from None
         raise AgentSpecError(_import_failure(spec, name, error)) from error
     except BaseException as error:
         raise AgentSpecError(_import_failure(spec, name, error)) from error
+
+
+def _sibling(missing: str, path: Path) -> str:
+    """Return the module most like one that is missing, in the package that should hold it."""
+    parent, _, name = missing.rpartition(".")
+    package = sys.modules.get(parent)
+    folders = [str(path)] if not parent else list(getattr(package, "__path__", ()))
+    near = get_close_matches(name, [one.name for one in iter_modules(folders)], n=1)
+    return f"{parent}.{near[0]}" if parent and near else "".join(near)
+
+
+def _as_written(spec: str, attribute: str = "agent") -> str:
+    """Return a path to a file as the name of its module, with the attribute behind it."""
+    module = spec.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")
+    return f"{module}:{attribute}"
+
+
+def _is_module(name: str, path: Path) -> bool:
+    """Tell whether a module of this name lies in a folder; none is imported to find out."""
+    place = path.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
 
 
 def _import_failure(spec: str, name: str, error: BaseException) -> str:
