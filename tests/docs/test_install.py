@@ -31,6 +31,18 @@ def test_no_other_place_says_how_to_install_it() -> None:
     assert [] == elsewhere
 
 
+def test_a_line_that_is_printed_elsewhere_is_one_of_the_page() -> None:
+    """So that a release, which changes the page, finds the copies."""
+    lines = re.findall(r"^\| [^|]* \| `([^`]+)` \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    printed = {
+        line
+        for path in texts()
+        for line in re.findall(r"^\S*pytest-sopbench\[.*$", path.read_text("utf-8"), re.MULTILINE)
+    }
+
+    assert {"../pytest-sopbench[xdist]"} <= printed <= {*lines}
+
+
 @pytest.mark.parametrize(
     "line",
     [
