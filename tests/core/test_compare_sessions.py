@@ -302,3 +302,10 @@ def test_a_comparison_is_json() -> None:
     assert [{"before": "correct", "now": "wrong", "tasks": 14}] == data["pooled"]["kinds"]
     assert None is data["groups"]["gone"]["changes"]["tsr"]["difference"]
     assert "A" in data["groups"]["d"]["collapses"][0]["favoured"]
+
+
+def test_rates_of_the_same_runs_have_the_same_interval() -> None:
+    """TSR and C-TSR, where each run gave an answer."""
+    changes = sessions(runs([RIGHT] * 12), runs([WRONG, *[RIGHT] * 11])).pooled.changes
+
+    assert changes["tsr"] == changes["c_tsr"]

@@ -50,3 +50,17 @@ def test_failures_of_own_tests_are_never_grouped(pytester: pytest.Pytester) -> N
     result = pytester.runpytest(WARD, CARELESS, "test_own.py")
 
     assert 20 == sum(line.startswith("FAILED") for line in result.outlines)
+
+
+def test_a_line_for_each_failure_is_a_line(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest(
+        "--sop-domain=lab", "--agent=habits:loses_second", "--tb=line", *workers
+    )
+
+    printed = result.outlines[result.outlines.index(f"{' FAILURES ':=^80}") + 1 :]
+    # xdist writes a line of its own before each failure.
+    line, rest = [one for one in printed if not one.startswith("[gw")][:2]
+    assert line.endswith("/lab/data.csv:3: wrong: grade is 'unknown', not 'fail'")
+    assert "short test summary" in rest

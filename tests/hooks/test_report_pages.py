@@ -225,13 +225,24 @@ def test_another_value_is_refused(pytester: pytest.Pytester, value: str) -> None
     result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, or md=github*"])
 
 
-def test_a_folder_that_is_not_there_is_refused(
+def test_a_folder_that_is_not_there_is_made(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     result = pytester.runpytest(
-        LAB, "--sop-agent=habits:counted", "--sop-report=md=out/page.md", *workers
+        LAB, "--sop-agent=habits:right", "--sop-report=md=out/ci/page.md", *workers
     )
 
+    assert pytest.ExitCode.OK == result.ret
+    assert "TSR 100.0%" in (pytester.path / "out/ci/page.md").read_text("utf-8")
+
+
+def test_a_folder_that_cannot_be_made_is_refused(pytester: pytest.Pytester) -> None:
+    (pytester.path / "out").write_text("a file")
+
+    result = pytester.runpytest(LAB, "--sop-agent=habits:counted", "--sop-report=md=out/page.md")
+
     assert USAGE == result.ret
-    result.stderr.fnmatch_lines(["ERROR: --sop-report=md=out/page.md: there is no folder out"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: --sop-report=md=out/page.md: the folder out cannot be made: *"]
+    )
     assert not (pytester.path / "calls.txt").exists()

@@ -129,8 +129,23 @@ def test_a_kept_session_is_never_replaced(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*RIGHT, "--sop-save=main")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*--sop-save: *main.jsonl exists, and is not replaced*"])
+    result.stderr.fnmatch_lines(
+        [
+            "*--sop-save: *main.jsonl exists, and is not replaced",
+            "choose another name; to renew a baseline, move that away or remove it first",
+        ]
+    )
     assert before == (pytester.path / ".sop/sessions/main.jsonl").read_bytes()
+
+
+def test_a_kept_session_says_where_it_is_and_that_not_all_of_it_is_well(
+    pytester: pytest.Pytester,
+) -> None:
+    right = pytester.runpytest(*RIGHT, "--sop-save=main")
+    wrong = pytester.runpytest(RIGHT[0], "--sop-agent=habits:loses_three", "--sop-save=worse", "-q")
+
+    assert "saved  .sop/sessions/main.jsonl" in right.outlines
+    assert "saved  .sop/sessions/worse.jsonl, with 3 runs that are not correct" in wrong.outlines
 
 
 def test_a_bad_name_is_a_usage_error(pytester: pytest.Pytester) -> None:

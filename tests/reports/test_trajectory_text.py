@@ -42,6 +42,14 @@ def test_a_match_that_held_has_nothing_to_say() -> None:
     assert [] == lines_of([call("a")], ["a"])
 
 
+def test_the_marked_row_has_the_call_that_was_expected_there() -> None:
+    lines = lines_of([call("part"), call("sale"), call("inspection")], ["part", "inspection"])
+
+    assert "match exact, arguments exact: step 2: inspection was expected, sale was called" in lines
+    assert ">  2 (inspection)                         sale()" in lines
+    assert "   3 inspection                           inspection()" in lines
+
+
 def test_two_trajectories_stand_side_by_side_with_the_departure_marked() -> None:
     calls = [call("login", {"ok": True}, user="u"), call("transfer", amount=5), call("logout")]
 
@@ -83,7 +91,7 @@ def test_in_any_order_rows_follow_the_run_and_what_is_missing_comes_last() -> No
 
     assert [
         "   1 b                                    b()",
-        ">  2 -                                    x()",
+        ">  2 (c())                                x()",
         "   3 a                                    a(n=1)",
         "   - c()                                  -",
     ] == lines[2:6]

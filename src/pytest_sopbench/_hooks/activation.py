@@ -199,7 +199,10 @@ def _check_kept(sop: SopSession) -> None:
         return
     for one in (path, traces_folder(path)):
         if one.exists():
-            msg = f"--sop-save: {sop.shown(one)} exists, and is not replaced; choose another name"
+            msg = (
+                f"--sop-save: {sop.shown(one)} exists, and is not replaced\n"
+                "choose another name; to renew a baseline, move that away or remove it first"
+            )
             raise pytest.UsageError(msg)
     check_writable(sop, "--sop-save", path)
 

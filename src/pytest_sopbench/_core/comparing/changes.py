@@ -52,7 +52,7 @@ def changes_of(pairs: Sequence[Pair]) -> dict[str, Change]:
     """Return the changes of every metric that says something of single runs.
 
     With one trial of each task the intervals are Newcombe's; with several, and for a metric that
-    divides by another number in each session, they are of a bootstrap over the tasks. With
+    does not divide by all runs, they are of a bootstrap over the tasks. With
     several trials a rate is the mean over tasks.
     """
     compared = {name: one.per_run for name, one in METRICS.items() if one.per_run is not None}
@@ -78,7 +78,11 @@ def _both_have(metric: PerRun, pairs: Sequence[Pair]) -> bool:
 
 
 def _change_of(metric: PerRun, ends: _PairEnds, place: int) -> Change:
-    return _change(ends, place) if metric.every else _ratio_change(ends, place)
+    # What says something of each run divides by all of them, as a rate of every run does.
+    is_of_all = metric.every or all(
+        end[place] is not None for pair in ends for side in pair for end in side
+    )
+    return _change(ends, place) if is_of_all else _ratio_change(ends, place)
 
 
 def _change(ends: _PairEnds, place: int) -> Change:

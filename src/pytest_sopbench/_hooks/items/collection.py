@@ -101,8 +101,19 @@ class SopItem(pytest.Function):
         style: Any = None,  # noqa: ARG002 - the signature is pytest's
     ) -> Any:
         if isinstance(excinfo.value, ContractBroken | TaskFailed):
-            return str(excinfo.value)
+            told = str(excinfo.value)
+            is_short = self.config.option.tbstyle == "line"
+            return self._in_a_line(excinfo, told) if is_short else told
         return super().repr_failure(excinfo)
+
+    def _in_a_line(self, excinfo: pytest.ExceptionInfo[BaseException], told: str) -> Any:
+        """Return what `--tb=line` prints: where the task stands, and the first line."""
+        found: Any = excinfo.getrepr(style="line")
+        found.reprtraceback.reprentries = []
+        crash = found.reprcrash
+        crash.path, crash.lineno = str(self.path), self.ref.line
+        crash.message = told.partition("\n")[0]
+        return found
 
 
 class Collection:

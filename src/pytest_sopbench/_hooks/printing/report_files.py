@@ -24,17 +24,26 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
     """Refuse a report that could not be written, before a model is paid for.
 
     Raises:
-        pytest.UsageError: there is no step summary, or no folder for the page.
+        pytest.UsageError: there is no step summary, or no folder for the page can be made.
     """
     for target in sop.options.reports:
         if target.is_step_summary and not environment.get(STEP_SUMMARY):
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
-        folder = _path(sop, target).parent
-        if not target.is_step_summary and not folder.is_dir():
-            msg = f"--sop-report={target}: there is no folder {sop.shown(folder)}"
-            raise pytest.UsageError(msg)
+        if not target.is_step_summary:
+            _make_folder(sop, target)
         check_writable(sop, f"--sop-report={target}", _path(sop, target))
+
+
+def _make_folder(sop: SopSession, target: ReportTarget) -> None:
+    """Make the folder of a page, as pytest does for its own reports."""
+    folder = _path(sop, target).parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        why = fault.strerror or str(fault)
+        msg = f"--sop-report={target}: the folder {sop.shown(folder)} cannot be made: {why}"
+        raise pytest.UsageError(msg) from None
 
 
 def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str, ...]:

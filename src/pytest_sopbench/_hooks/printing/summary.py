@@ -17,6 +17,7 @@ from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.rerun_command import show_line
@@ -201,6 +202,9 @@ class SummaryHooks:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
+        kept = kept_path(self._sop)
+        if kept is not None and not self._ledger.problems:
+            yield saved_line(self._sop.shown(kept), self._ledger.close().values())
         if self._is_interrupted and not self._ledger.problems:
             yield from resume_lines(self._ledger.close().values())
 
@@ -210,6 +214,13 @@ def open_lines(names: Sequence[str]) -> Iterator[str]:
     if names:
         held = f"fewer than {SHORTEST} characters, and is not masked"
         yield f"note   agent argument {', '.join(names)}: its variable holds {held}"
+
+
+def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
+    """Say where a session was kept, and that it is no baseline where all is well."""
+    wrong = sum(one.runs - one.correct for one in summaries)
+    runs = counted(wrong, "run that is", "runs that are")
+    return f"saved  {shown}{f', with {runs} not correct' if wrong else ''}"
 
 
 def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:

@@ -123,6 +123,9 @@ def _table(
         mark = ">" if index == at else " "
         step = str(row.step) if row.step else "-"
         left = _expected_text(expected[row.place - 1]) if row.place else "-"
+        if index == at and not row.place and departure.expected is not None:
+            # What was expected here stands in a row of its own, beside where it was made.
+            left = f"({_expected_text(departure.expected)})"
         call = actual[row.step - 1] if row.step else None
         right = call_text(call.name, call.arguments) if call else "-"
         left, right = _cut(left, side), _cut(right, side)
