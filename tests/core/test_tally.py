@@ -252,6 +252,22 @@ def test_chance_is_over_all_fields_jointly() -> None:
     assert summary.by_expected["A / 2"].runs == 2
 
 
+def test_classes_are_of_the_fields_of_few_values_alone() -> None:
+    """A number is another one in each task, and no class of them."""
+    answers = [{"class": letter, "refund": number} for number, letter in enumerate("AAB")]
+    runs = [replace(run(), expected=one) for one in answers]
+    numbers = [replace(run(), expected={"refund": number}) for number in range(3)]
+
+    mixed = summary_of(runs, (CLASS, REFUND))
+
+    assert {"A": 2, "B": 1} == {label: one.runs for label, one in mixed.by_class.items()}
+    assert {"": 3} == {
+        label: one.runs for label, one in summary_of(numbers, (REFUND,)).by_class.items()
+    }
+    assert {} == summary_of([run("A")], (CLASS,)).by_class
+    assert summary_from_json(summary_to_json(mixed)) == mixed
+
+
 def test_chance_leaves_out_fields_that_ask_for_no_certain_value() -> None:
     runs = [replace(run(), expected={"class": "A", "note": str(number)}) for number in range(4)]
 

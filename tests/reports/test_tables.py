@@ -126,3 +126,13 @@ def test_one_answer_needs_no_breakdown() -> None:
 
 def test_an_empty_breakdown_has_no_title() -> None:
     assert list(expected_lines({})) == []
+
+
+def test_the_breakdown_is_by_classes_where_there_are_numbers_beside_them() -> None:
+    by_class = {"free": RunCounts(runs=2), "refuse": RunCounts(runs=1)}
+    by_expected = {f"free / {number}": RunCounts(runs=1) for number in range(3)}
+
+    lines = list(table_lines(Summary(by_expected=by_expected, by_class=by_class)))
+
+    assert ["by", "free", "refuse"] == [line.split()[0] for line in lines]
+    assert [] == list(table_lines(Summary(by_expected=by_expected, by_class={"": RunCounts()})))

@@ -44,7 +44,8 @@ class Summary:
     """What a group of runs came to.
 
     `tasks` counts tasks, `runs` planned runs: tasks x trials. `by_expected` groups them by the
-    expected answer, all fields jointly. `answers` holds, for fields of few values, the label
+    expected answer, all fields jointly; `by_class` by the fields of few values alone, and is empty
+    where there are no others. `answers` holds, for fields of few values, the label
     given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
@@ -59,6 +60,7 @@ class Summary:
     outcomes: Mapping[Outcome, int] = field(default_factory=dict[Outcome, int])
     tools: Mapping[str, ToolCounts] = field(default_factory=dict[str, ToolCounts])
     by_expected: Mapping[str, RunCounts] = field(default_factory=dict[str, RunCounts])
+    by_class: Mapping[str, RunCounts] = field(default_factory=dict[str, RunCounts])
     answers: FieldPairs = field(default_factory=dict[str, Mapping[tuple[str, str], int]])
     wrong_pairs: FieldPairs = field(default_factory=dict[str, Mapping[tuple[str, str], int]])
     mismatched: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -218,6 +220,7 @@ class Summary:
             outcomes=outcomes,
             tools=_sum_of(self.tools, other.tools, ToolCounts()),
             by_expected=_sum_of(self.by_expected, other.by_expected, RunCounts()),
+            by_class=_sum_of(self.by_class, other.by_class, RunCounts()),
             answers=_sum_of_pairs(self.answers, other.answers),
             wrong_pairs=_sum_of_pairs(self.wrong_pairs, other.wrong_pairs),
             mismatched=added(self.mismatched, other.mismatched),

@@ -55,6 +55,11 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "grounded": asdict(summary.grounded),
         "unneeded": asdict(summary.unneeded),
         "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
+        **(
+            {"by_class": {label: _run_counts(one) for label, one in summary.by_class.items()}}
+            if summary.by_class
+            else {}
+        ),
         "answers": _pairs(summary.answers),
         "wrong_pairs": _pairs(summary.wrong_pairs),
         "durations_s": list(summary.durations),
@@ -86,6 +91,7 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             grounded=GroundedCounts(**data["grounded"]),
             unneeded=UnneededCounts(**data["unneeded"]),
             by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
+            by_class={label: RunCounts(**one) for label, one in data.get("by_class", {}).items()},
             answers=_pairs_from(data["answers"]),
             wrong_pairs=_pairs_from(data["wrong_pairs"]),
             durations=tuple(data["durations_s"]),

@@ -35,6 +35,10 @@ class Tally:
     def __init__(self, fields: Sequence[OutputField] = ()) -> None:
         self._fields = field_labels(fields) if fields else None
         self._unknown = FieldLabels()
+        known = self._fields or {}
+        self._classes = {name: labels for name, labels in known.items() if labels.counted}
+        self._has_others = len(self._classes) < len(known)
+        self._by_class: dict[str, list[int]] = {}
         self._outcomes: Counter[Outcome] = Counter()
         self._tools: dict[str, list[int]] = {}
         self._by_expected: dict[str, list[int]] = {}
@@ -88,6 +92,9 @@ class Tally:
             by_expected={
                 label: _run_counts(counts) for label, counts in sorted(self._by_expected.items())
             },
+            by_class={
+                label: _run_counts(counts) for label, counts in sorted(self._by_class.items())
+            },
             answers=self._answers.pairs(),
             wrong_pairs=self._wrong_pairs.pairs(),
             mismatched=dict(sorted(self._mismatched.items())),
@@ -119,6 +126,11 @@ class Tally:
             if group is None:
                 group = self._by_expected[label] = [0, 0, 0]
             _count(group, completed=completed, correct=correct)
+            if self._has_others:
+                # Without a field of few values there is one class, which says nothing.
+                name = answer_label(record.expected, self._classes) or ""
+                counts = self._by_class.setdefault(name, [0, 0, 0])
+                _count(counts, completed=completed, correct=correct)
         if record.disagreement:
             self._reasons[record.disagreement[:_REASON_LIMIT]] += 1
             _count(self._disputed, completed=completed, correct=correct)

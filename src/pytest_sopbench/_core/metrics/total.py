@@ -53,7 +53,9 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
 
 def without_labels(summary: Summary) -> Summary:
     """Return a summary without what means nothing across domains: labels, fields and rules."""
-    return replace(summary, by_expected={}, answers={}, wrong_pairs={}, mismatched={}, rules=())
+    return replace(
+        summary, by_expected={}, by_class={}, answers={}, wrong_pairs={}, mismatched={}, rules=()
+    )
 
 
 def _mean_over(domains: Iterable[Sequence[Mapping[str, float | None]]], name: str) -> float | None:

@@ -97,6 +97,8 @@ def table_lines(summary: Summary, *, width: int = WIDTH) -> Iterator[str]:
     """Yield every table that there is something to put into."""
     for table in summary.confusions:
         yield from confusion_lines(table, width=width)
-    if len(summary.by_expected) > 1:
-        yield from expected_lines(summary.by_expected, width=width)
+    # Numbers and free texts hardly come twice, and a row for each would say nothing.
+    groups = summary.by_class or summary.by_expected
+    if len(groups) > 1:
+        yield from expected_lines(groups, width=width)
     yield from tool_lines(summary.tools, width=width)
