@@ -108,7 +108,7 @@ def test_the_option_comes_before_the_ini_value(pytester: pytest.Pytester) -> Non
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param("sop_agent = a:b c:d", "*sop_agent: one value expected*", id="two agents"),
+        pytest.param("sop_agent = a:b a:b", "*sop_agent=a:b: the same agent twice*", id="twice"),
         pytest.param("sop_max_calls = 0", "*sop_max_calls=0: a whole number*", id="no calls"),
         pytest.param("sop_max_calls = many", "*sop_max_calls=many*", id="a word for a number"),
         pytest.param("sop_fail_under = 2", "*sop_fail_under=2: a rate from 0 to 1*", id="a rate"),

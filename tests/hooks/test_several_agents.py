@@ -85,7 +85,7 @@ def test_each_agent_has_keys_of_its_own_which_a_resumed_session_finds(
 
 
 def test_the_run_of_one_agent_is_made_again_by_its_id(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("domains/lab/data.csv::T_02/sop_agent=always_pass")
+    result = pytester.runpytest("domains/lab/data.csv::T_02[always_pass]")
 
     result.assert_outcomes(failed=1)
 

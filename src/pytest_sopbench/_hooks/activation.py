@@ -161,7 +161,7 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
         return
     if has_workers(sop.config) and is_due(sop):
         # Before workers are started, each of which would say the same again.
-        runs.prepare(sop.domains, sop.options.agent)
+        runs.prepare(sop.domains, sop.options.agents)
     _check_gates(sop)
     _check_tags(sop)
     runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials

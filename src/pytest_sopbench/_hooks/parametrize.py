@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_sopbench._hooks.code.agent_params import agents_of, parametrize_agent
+from pytest_sopbench._hooks.code.agent_params import AGENT, agents_of, parametrize_agent
 from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.items.preparation import asks_for_agent
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
@@ -38,10 +38,12 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     if FIXTURE in metafunc.fixturenames:
         check_syrupy(metafunc.config, definition.nodeid)
     if {ASKS_FOR_TASK, "sop_domain"}.isdisjoint(metafunc.fixturenames):
+        if AGENT in metafunc.fixturenames:
+            parametrize_agent(sop, metafunc)
         return
     domains = _domains(sop, definition)
-    if "sop_run" in metafunc.fixturenames:
-        parametrize_agent(metafunc)
+    if not {"sop_run", AGENT}.isdisjoint(metafunc.fixturenames):
+        parametrize_agent(sop, metafunc)
     if ASKS_FOR_TASK in metafunc.fixturenames:
         _by_task(metafunc, sop, domains)
     else:
@@ -65,11 +67,11 @@ def _domains(sop: SopSession, definition: pytest.Item) -> Sequence[ActiveDomain]
 
 
 def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[ActiveDomain]) -> None:
-    agent = marked_agent(metafunc.definition) or sop.agent_label
+    agent = marked_agent(metafunc.definition) or sop.agents[0]
     trials = marked_trials(metafunc.definition) or sop.options.trials
-    refs = [ref for active in domains for ref in active.refs(agent, trials)]
+    refs = [ref for active in domains for ref in active.refs((agent,), trials)]
     if "sop_run" in metafunc.fixturenames:
-        for one in agents_of(metafunc, agent):
+        for one in agents_of(sop, metafunc, agent):
             keys = (ref.key._replace(agent=one) for ref in refs if ref.selected)
             sop.plan.tests.selected.update(dict.fromkeys(keys))
     if not refs:

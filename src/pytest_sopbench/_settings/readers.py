@@ -20,10 +20,11 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, ReportTarget, Sample
+from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, GivenAgent, ReportTarget, Sample
 
 __all__ = (
     "read_agent_args",
+    "read_agents",
     "read_approver",
     "read_budget",
     "read_choice",
@@ -46,6 +47,9 @@ __all__ = (
 AUTO: Final = "auto"
 ALL: Final = "all"
 NO_GATE: Final = "none"
+
+_NO_NAME: Final = frozenset("[]:")
+"""Characters that stand in no name of an agent: they mean something in ids, specs and gates."""
 
 MOST_TRIALS: Final = 1_000
 """More are a slip: each trial is an item, of which a session would have too many to begin."""
@@ -85,6 +89,37 @@ def read_agent_args(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
             raise ValueError(msg)
         pairs[name] = value
     return tuple(pairs.items())
+
+
+def read_agents(texts: Sequence[str]) -> tuple[GivenAgent, ...]:
+    """Read `SPEC` or `NAME=SPEC`, each agent once and each name once."""
+    agents: dict[str, GivenAgent] = {}
+    for text in texts:
+        given = _read_agent(text)
+        twice = next((one for one in agents.values() if one.spec == given.spec), None)
+        if twice is not None:
+            msg = f"{text}: the same agent twice; --sop-trials runs each task several times"
+            raise ValueError(msg)
+        if given.name in agents:
+            msg = f"{text}: another agent of this session is called {given.name} as well"
+            raise ValueError(msg)
+        agents[given.name] = given
+    return tuple(agents.values())
+
+
+def _read_agent(text: str) -> GivenAgent:
+    name, sign, spec = text.partition("=")
+    if not sign or ":" in name:
+        # A spec may hold the sign, but none begins with a plain name before it.
+        name = spec = text
+    elif not name.strip() or not name.isprintable() or _NO_NAME.intersection(name):
+        msg = f"{text}: write NAME=SPEC, with a NAME that holds no : [ ] and that can be seen"
+        raise ValueError(msg)
+    name, spec = name.strip(), spec.strip()
+    if not spec:
+        msg = f"{text!r}: no agent is named; write SPEC or NAME=SPEC"
+        raise ValueError(msg)
+    return GivenAgent(name=name, spec=spec)
 
 
 def read_count(text: str) -> int:

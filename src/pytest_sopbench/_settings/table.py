@@ -73,10 +73,12 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_agent",
-        metavar="SPEC",
+        metavar="[NAME=]SPEC",
         aliases=(AGENT_OPTION,),
-        help="the agent under test: package.module:attribute, a registered name, reference-policy",
-        ini="the agent under test",
+        repeatable=True,
+        help="the agent under test: package.module:attribute, a registered name, reference-policy; "
+        "given again, every agent runs every task",
+        ini="the agent under test, or several",
     ),
     OptionSpec(
         name="sop_agent_arg",

@@ -66,6 +66,17 @@ class Resume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAgent:
+    """An agent of the session: its spec, and what its runs are filed under."""
+
+    name: str
+    spec: str
+
+    def __str__(self) -> str:
+        return self.spec if self.name == self.spec else f"{self.name}={self.spec}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTarget:
     """A page of a format, and where it goes: a path, or `github`."""
 

@@ -197,7 +197,10 @@ class Ledger:
             for key in planned:
                 if key not in self._outcomes:
                     self._enter(self._without_report(key, unmade.get(key)))
-            self.groups = {group: tally.summary() for group, tally in self._tallies.items()}
+            # In the order of the plan: with workers, that of arrival is another one each time.
+            order = dict.fromkeys(GroupKey(key.domain, key.agent) for key in planned)
+            groups = sorted(self._tallies, key=[*order, *self._tallies].index)
+            self.groups = {group: self._tallies[group].summary() for group in groups}
             self._closed = {group.title(self.groups): one for group, one in self.groups.items()}
             self.saving.finish(planned, self._closed)
             if not self.saving.problems:

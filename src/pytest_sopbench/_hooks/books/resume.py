@@ -30,6 +30,7 @@ from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.options import ANYWAY, RECORDED
 from pytest_sopbench.errors import SessionFileError
 
+from .agents import named_agents
 from .resumed_session import ResumedSession
 
 START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
@@ -217,7 +218,11 @@ class Resumption:
             plugin=then.plugin,
             agent=agent,
             agent_args={name: options.redaction.text(one) for name, one in options.agent_args},
-            options={"scoring": options.scoring.value, **self._sop.recorded},
+            options={
+                "scoring": options.scoring.value,
+                **self._sop.recorded,
+                **named_agents(self._sop),
+            },
             started="",
             judging="",
         )

@@ -31,6 +31,7 @@ from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
+from .agents import named_agents
 from .resume import Resumption
 from .unkept import why_unkept
 
@@ -247,6 +248,7 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
     return {
         "selection": [*options.selection, *named_tasks(sop)],
         "trials": options.trials,
+        **named_agents(sop),
         "gates": [gate_text(gate) for gate in options.gates],
         "max_calls": options.max_calls,
         "concurrency": options.concurrency,

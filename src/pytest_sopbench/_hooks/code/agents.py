@@ -37,15 +37,32 @@ NO_AGENT = (
 )
 
 
+WHICH = (
+    "sop_agent: the session has several agents, and this test does not say which it wants\n"
+    "make the fixture a parameter of the test, or name one with @pytest.mark.sop(agent=...)"
+)
+
+
 def check_agent_given(sop: SopSession, node: pytest.Item | pytest.Collector) -> None:
     """Complain at collection that no agent is known, since later it would be a failed test.
 
     Raises:
-        pytest.UsageError: neither an option nor a fixture of the project gives an agent.
+        pytest.UsageError: neither an option nor a fixture of the project gives an agent, or several
+            options do and a fixture as well.
     """
-    if sop.options.agent is None and not overriding_fixture(node):
-        # All items of a test lack the same, so it is told of the test.
-        msg = f"{node.nodeid.partition('[')[0]}: {NO_AGENT}"
+    fixture = overriding_fixture(node)
+    # All items of a test lack the same, so it is told of the test.
+    where = node.nodeid.partition("[")[0]
+    if not sop.options.agents and not fixture:
+        msg = f"{where}: {NO_AGENT}"
+        raise pytest.UsageError(msg)
+    if sop.has_agents and fixture:
+        # One agent gives way to the fixture; of several, nobody could say which of them ran.
+        given = " and ".join(map(str, sop.options.agents))
+        msg = (
+            f"{where}: the options give the agents {given}, and the {fixture} gives others\n"
+            "leave one of the two out; a fixture gives several by @pytest.fixture(params=[...])"
+        )
         raise pytest.UsageError(msg)
 
 
@@ -140,7 +157,7 @@ class Agents:
     def _folder(self) -> Path:
         """What a module's name is relative to: as typed, or as the project's file has it."""
         config = self._sop.config
-        typed = config.getoption("sop_agent") is not None
+        typed = bool(config.getoption("sop_agent"))
         return config.invocation_params.dir if typed else config.rootpath
 
     def caller(self, agent: object, name: str = "fixture sop_agent") -> AgentCaller:

@@ -15,13 +15,24 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.code.agent_params import agent_fixture, agent_of, callspecs
+from pytest_sopbench._hooks.code.agent_params import (
+    agent_of,
+    agent_parameters,
+    callspecs,
+)
 from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.journals import leave_plan
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.partial import is_narrowed
-from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.session.session import (
+    BUILTIN,
+    REF,
+    SESSION,
+    ActiveDomain,
+    SopSession,
+    TaskRef,
+)
 from pytest_sopbench._hooks.settings.folders import typed_domain_folders
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._hooks.settings.node_ids import item_name
@@ -60,26 +71,40 @@ class SopDomain(pytest.Module):
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
         for ref, call in self._refs(make):
-            name = item_name(ref.key)
-            item = make(self, name=name, callobj=check_task, fixtureinfo=fixtureinfo, callspec=call)
+            label = self.sop.label_of(ref.key.agent)
+            item = make(
+                self,
+                name=item_name(ref.key, label),
+                # pytest takes what stands in brackets for a parameter, whose name it adds itself.
+                originalname=item_name(ref.key),
+                callobj=check_task,
+                fixtureinfo=fixtureinfo,
+                callspec=call,
+            )
             # All items have the same body, so what it asks for is found out once.
             fixtureinfo = getattr(item, "_fixtureinfo", None)
             item.stash[REF] = ref
             item.stash[BUILTIN] = True
+            if label is not None:
+                # As it was written, for `-k`: in the name some characters are encoded.
+                item.extra_keyword_matches.add(label)
             if ref.selected:
                 self.sop.plan.builtin.selected[ref.key] = None
             yield item
 
     def _refs(self, make: Callable[..., SopItem]) -> Iterator[tuple[TaskRef, object]]:
-        """Yield the runs of all items, for each agent of a fixture with its parameter."""
-        refs = self.active.refs(self.sop.agent_label, self.sop.options.trials)
-        fixture = agent_fixture(self)
-        if fixture is None:
-            yield from ((ref, None) for ref in refs)
+        """Yield the runs of all items, each with the parameter that its agent is, if any."""
+        sop, trials = self.sop, self.sop.options.trials
+        found = agent_parameters(sop, self)
+        if found is None:
+            yield from ((ref, None) for ref in self.active.refs(sop.agents[:1], trials))
             return
-        for call in callspecs(make(self, name="check_task", callobj=check_task), fixture):
-            agent = agent_of(self, call, self.sop.agent_label)
-            yield from ((ref.by(agent), call) for ref in refs)
+        calls = callspecs(make(self, name="check_task", callobj=check_task), found)
+        if found.own:
+            refs = self.active.refs(sop.agents[:1], trials)
+            yield from ((ref.by(name), call) for name, call in calls.items() for ref in refs)
+        else:
+            yield from ((ref, calls[ref.key.agent]) for ref in self.active.refs(sop.agents, trials))
 
 
 class SopItem(pytest.Function):
@@ -92,8 +117,10 @@ class SopItem(pytest.Function):
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
         key = self.ref.key
         name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
+        label = self.config.stash[SESSION].label_of(key.agent)
+        by = "" if label is None else f"[{label}]"
         # The heading of a failure, which pytest writes as it is.
-        return self.path, self.ref.line - 1, harmless(one_line(f"{key.domain}[{name}]"))
+        return self.path, self.ref.line - 1, harmless(one_line(f"{key.domain}[{name}]{by}"))
 
     def repr_failure(
         self,
@@ -184,7 +211,7 @@ class Collection:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and isinstance(ref := callspec.params.get("sop_task"), TaskRef):
-            item.stash[REF] = ref.by(agent_of(item, callspec, ref.key.agent))
+            item.stash[REF] = ref.by(agent_of(self._sop, item, callspec, ref.key.agent))
         if REF in item.stash:
             self._sop.plan.has_tasks = True
 
@@ -218,7 +245,7 @@ class Collection:
     def pytest_xdist_node_collection_finished(self) -> None:
         # The head of the saved session has what the agent tells of its prompts.
         if self._sop.plan.builtin.keys and self._sop.makes_runs:
-            self._runs.prepare((), self._sop.options.agent)
+            self._runs.prepare((), self._sop.options.agents)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

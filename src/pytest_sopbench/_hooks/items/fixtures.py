@@ -11,7 +11,7 @@ import pytest
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._hooks.code.agents import NO_AGENT
+from pytest_sopbench._hooks.code.agents import NO_AGENT, WHICH
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUNS
 from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
@@ -34,9 +34,13 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 def agent(request: pytest.FixtureRequest) -> object:
     runs = request.config.stash[RUNS]
-    spec = request.config.stash[SESSION].options.agent
+    sop = request.config.stash[SESSION]
+    # One of several agents is given as a parameter.
+    spec = sop.spec_of(getattr(request, "param", None) or sop.agents[0])
     if spec is None:
         raise pytest.UsageError(NO_AGENT)
+    if sop.has_agents and not hasattr(request, "param"):
+        raise pytest.UsageError(WHICH)
     return runs.agents.resolve(spec)
 
 
@@ -57,8 +61,15 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
     runs = request.config.stash[RUNS]
     spec = marked_agent(request.node)
     with _no_traceback_of_ours():
-        chosen: object = runs.agents.resolve(spec) if spec else request.getfixturevalue("sop_agent")
-        return runs.run(_ref(request), task, chosen, request.node, _approver(request))
+        ref = _ref(request)
+        chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
+        return runs.run(ref, task, chosen, request.node, _approver(request))
+
+
+def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:
+    # Several agents of the options have no fixture of the project in their place.
+    found = request.config.stash[RUNS].agent_of(ref.key)
+    return request.getfixturevalue("sop_agent") if found is None else found
 
 
 def _approver(request: pytest.FixtureRequest) -> Approver | None:
@@ -78,7 +89,7 @@ def _approver(request: pytest.FixtureRequest) -> Approver | None:
 def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
     """Return the run of an item, where a project has replaced no fixture of ours."""
     runs = item.config.stash[RUNS]
-    spec = marked_agent(item) or item.config.stash[SESSION].options.agent
+    spec = marked_agent(item) or item.config.stash[SESSION].spec_of(ref.key.agent)
     if spec is None:
         raise pytest.UsageError(NO_AGENT)
     try:

@@ -15,6 +15,7 @@ from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.session.consistency import SHOWN
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
+from pytest_sopbench._settings.values import GivenAgent
 
 _ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
 _ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
@@ -68,5 +69,9 @@ def _prepare(sop: SopSession, runs: Runs, item: pytest.Item, ref: TaskRef | None
         check_agent_given(sop, item.parent if BUILTIN in item.stash and item.parent else item)
     if ref is None:
         return
-    spec = (marked_agent(item) or sop.options.agent) if "sop_run" in names else None
-    runs.prepare(() if _ASK_FOR_TOOLS.isdisjoint(names) else (ref.domain,), spec)
+    marked = marked_agent(item)
+    agents = sop.options.agents if marked is None else (GivenAgent(name=marked, spec=marked),)
+    runs.prepare(
+        () if _ASK_FOR_TOOLS.isdisjoint(names) else (ref.domain,),
+        agents if "sop_run" in names else (),
+    )

@@ -30,10 +30,11 @@ def forecast_of_plan(sop: SopSession) -> Iterator[str]:
 def forecast_of_options(sop: SopSession) -> Iterator[str]:
     """Say what the options select, where only workers will know what is collected."""
     keys = [
-        RunKey(active.domain.name, active.domain.task_ids[position], trial)
+        RunKey(active.domain.name, active.domain.task_ids[position], trial, agent)
         for active in sop.domains
         for position in active.positions
         for trial in range(1, sop.options.trials + 1)
+        for agent in sop.agents
     ]
     # What is taken away or taken over, the workers find out.
     at_most = is_narrowed(sop.config) or sop.options.resume is not None

@@ -13,6 +13,7 @@ from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -23,7 +24,6 @@ from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.rerun_command import show_line
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.notices.alarms import special_lines
 from pytest_sopbench._reports.terminal.comparison import (
@@ -252,7 +252,8 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
         # A fixture may stand for the agent, or nothing: that is known after collection.
-        agent = f", agent {sop.agent_label}" if sop.options.agent else ""
+        agents = "agents" if sop.has_agents else "agent"
+        agent = f", {agents} {sop.agent_label}" if sop.options.agents else ""
         yield f"sop: {active.domain.name}, {part}{agent}"
         for notice in active.domain.notices:
             yield f"sop: {active.domain.name}: {notice}"

@@ -214,7 +214,8 @@ class Flights:
             ref = other.stash.get(REF, None)
             if ref is None or not self._is_foreseeable(ref, other, ask, item):
                 continue
-            foreseen = Ask(ref, ref.task, ask.agent, ask.approver)
+            agent = self._makings.agent(ref.key) or ask.agent
+            foreseen = Ask(ref, ref.task, agent, ask.approver)
             self._foreseen.add(ref.key)
             left = self._left(foreseen)
             if left is not None:
@@ -230,7 +231,7 @@ class Flights:
         known = key in self._asks or key in self._done or self._makings.is_known(key)
         return (
             not known
-            and key.agent == ask.ref.key.agent
+            and self._sop.has_at_hand(key.agent, ask.ref.key.agent)
             and "sop_run" in getattr(other, "fixturenames", ())
             and may_run_ahead(other, item)
             and not self._taken.has(ref)

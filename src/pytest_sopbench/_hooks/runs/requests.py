@@ -43,6 +43,7 @@ class Makings:
     """What is needed to make runs, and belongs to those who ask for them."""
 
     caller: Callable[[object, Approver | None], AgentCaller]
+    agent: Callable[[RunKey], object]
     toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
     is_known: Callable[[RunKey], bool]
     raised: Callable[[RunKey, BaseException], None]

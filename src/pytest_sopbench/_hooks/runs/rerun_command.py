@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
-from pytest_sopbench._hooks.settings.node_ids import item_name, parameter_of
+from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._reports.text.shell import shell_word
 
 
@@ -24,13 +25,14 @@ def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
     elif trial > 1 or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
         # `--sop-domain` names tasks, and a task has all of its trials and agents. Where its id
         # cannot be seen, its item is called by what can.
-        words.append(f"{_place(sop, ref)}::{item_name(ref.key)}")
+        words.append(f"{_place(sop, ref)}::{item_name(ref.key, parameter_of(ref.key.agent))}")
     else:
         words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
     if options.trials > 1:
         words.append(f"--sop-trials={trial}")
-    if options.agent:
-        words.append(f"--sop-agent={options.agent}")
+    # Of the built-in test, the one agent of the run; the id of a test of the user's may have all.
+    mine = [one for one in options.agents if one.name == ref.key.agent]
+    words += [f"--sop-agent={one}" for one in (mine if mine and not test else options.agents)]
     words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
     return " ".join(map(shell_word, words))
 

@@ -10,6 +10,7 @@ from time import perf_counter
 
 import pytest
 
+from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
@@ -18,8 +19,8 @@ from pytest_sopbench._hooks.code.importing import bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
 from pytest_sopbench._hooks.process.breakage import BREAKAGE
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
-from pytest_sopbench._hooks.settings.node_ids import parameter_of
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
+from pytest_sopbench._settings.values import GivenAgent
 from pytest_sopbench.errors import SopbenchError
 
 from .explanation import explain_run
@@ -74,6 +75,7 @@ class Runs:
             sop,
             Makings(
                 caller=self.agents.asking,
+                agent=self.agent_of,
                 toolbox=self._opening,
                 is_known=self._made.__contains__,
                 raised=self._note_raised,
@@ -130,17 +132,22 @@ class Runs:
         self._made.pop(key, None)
         self.flights.let_go(key)
 
-    def prepare(self, domains: Iterable[ActiveDomain], agent: str | None) -> None:
+    def prepare(self, domains: Iterable[ActiveDomain], agents: Iterable[GivenAgent]) -> None:
         """Import what runs will need, so that faults show early.
 
         Raises:
-            pytest.UsageError: the domains' tools cannot be served, or the agent cannot be used.
+            pytest.UsageError: the domains' tools cannot be served, or an agent cannot be used.
         """
         for active in domains:
             self.factory(active)
         self.agents.check_approver()
-        if agent is not None:
-            self.agents.resolve(agent)
+        for agent in agents:
+            self.agents.resolve(agent.spec)
+
+    def agent_of(self, key: RunKey) -> object:
+        """Return which of several agents of the options makes a run; `None` where it is no such."""
+        spec = self._sop.spec_of(key.agent) if self._sop.has_agents else None
+        return None if spec is None else self.agents.resolve(spec)
 
     def open_toolbox(self, active: ActiveDomain, task: Task) -> Toolbox:
         """Open a fresh toolbox, whose clock starts with it."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pytest_sopbench._core.model.agent_labels import of_parameter
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._hooks.settings.node_ids import item_name, may_be_row, split_agent
+from pytest_sopbench._hooks.settings.node_ids import item_name, may_be_row, split_label
 
 from .session import SopSession
 
@@ -15,20 +16,35 @@ def learn_ids(sop: SopSession, ids: Sequence[str]) -> None:
     plan = sop.plan
     if plan.builtin.keys or not (sop.has_domains and any(map(may_be_row, ids))):
         return
-    known: dict[str, RunKey] = {}
-    for active in sop.domains:
-        for ref in active.refs(sop.agent_label, sop.options.trials):
-            if ref.selected:
-                known[f"{active.nodeid}::{item_name(ref.key)}"] = ref.key
+    known = _known(sop)
+    found = {nodeid: known[nodeid] for nodeid in ids if nodeid in known}
+    of_fixture = _of_fixture(known, ids)
+    if not (found or of_fixture):
+        return
+    plan.builtin.keys.update({**found, **of_fixture})
+    agents: dict[str, dict[str, None]] = {}
+    for key in of_fixture.values():
+        agents.setdefault(key.domain, {})[key.agent] = None
+    for key in known.values():
+        for agent in agents.get(key.domain, {key.agent: None}):
+            plan.builtin.selected[key._replace(agent=agent)] = None
+
+
+def _known(sop: SopSession) -> Mapping[str, RunKey]:
+    """Return the runs that the options select by the ids of their items."""
+    return {
+        f"{active.nodeid}::{item_name(ref.key, sop.label_of(ref.key.agent))}": ref.key
+        for active in sop.domains
+        for ref in active.refs(sop.agents, sop.options.trials)
+        if ref.selected
+    }
+
+
+def _of_fixture(known: Mapping[str, RunKey], ids: Sequence[str]) -> Mapping[str, RunKey]:
+    """Return the runs by agents of a fixture, which only a process knows that collects."""
     found: dict[str, RunKey] = {}
-    agents: dict[str, None] = {}
     for nodeid in ids:
-        # Which agents a fixture has, only a process knows that collects.
-        plain, agent = split_agent(nodeid)
-        if plain in known:
-            found[nodeid] = known[plain]._replace(agent=agent) if agent else known[plain]
-            agents[found[nodeid].agent] = None
-    plan.builtin.keys.update(found)
-    for agent in agents:
-        runs = (key._replace(agent=agent) for key in known.values())
-        plan.builtin.selected.update(dict.fromkeys(runs))
+        plain, label = split_label(nodeid)
+        if label is not None and nodeid not in known and plain in known:
+            found[nodeid] = known[plain]._replace(agent=of_parameter(label))
+    return found

@@ -73,7 +73,8 @@ def expected_runs(sop: SopSession) -> Iterator[RunKey]:
         ids = active.domain.task_ids
         for trial in range(1, sop.options.trials + 1):
             for place in active.positions:
-                yield RunKey(active.domain.name, ids[place], trial, sop.agent_label)
+                for agent in sop.agents:
+                    yield RunKey(active.domain.name, ids[place], trial, agent)
 
 
 def _demanded(sop: SopSession) -> Sequence[ActiveDomain]:

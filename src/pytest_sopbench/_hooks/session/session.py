@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task
@@ -101,18 +102,20 @@ class ActiveDomain:
         """The names of the domain's tools."""
         return tuple(spec.name for spec in self.domain.tool_specs)
 
-    def refs(self, agent: str, trials: int) -> Sequence[TaskRef]:
+    def refs(self, agents: Sequence[str], trials: int) -> Sequence[TaskRef]:
         """Return every task, selected or not: pytest and other plugins must see the others go.
 
         The first trials of all tasks come before the second ones: whatever ends a session early,
         a budget, `-x` or Ctrl-C, it has tried as many tasks as it could, and not a few of them
-        again and again. Runs that are made at the same time are of different tasks then.
+        again and again. Runs that are made at the same time are of different tasks then. All
+        agents try a task before the next one comes, so that they are compared on what was tried.
         """
         name = self.domain.name
         return [
             TaskRef(self, position, RunKey(name, task_id, trial, agent))
             for trial in range(1, trials + 1)
             for position, task_id in enumerate(self.domain.task_ids)
+            for agent in agents
         ]
 
 
@@ -166,10 +169,37 @@ class SopSession:
         """Whether the command line or the configuration names a domain."""
         return bool(self.options.domains)
 
+    @cached_property
+    def agents(self) -> tuple[str, ...]:
+        """What runs of the session's agents are filed under, known before anything is collected."""
+        return tuple(one.name for one in self.options.agents) or ("sop_agent",)
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether the options name several agents, so that each task is run by each of them."""
+        return len(self.agents) > 1
+
     @property
     def agent_label(self) -> str:
-        """What runs of the session's agent are filed under, known before anything is collected."""
-        return self.options.agent or "sop_agent"
+        """What the session's agents are called together."""
+        return ", ".join(self.agents)
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """What stands for each agent of the options in the ids of items, if there are several."""
+        return labels_of(self.agents) if self.has_agents else {}
+
+    def label_of(self, agent: str) -> str | None:
+        """Return what stands for an agent in the id of an item; `None` where nothing does."""
+        return self.labels.get(agent, parameter_of(agent))
+
+    def has_at_hand(self, agent: str, current: str) -> bool:
+        """Tell whether an agent is known while another one runs; a fixture may have to make it."""
+        return agent == current or (self.has_agents and {agent, current} <= {*self.agents})
+
+    def spec_of(self, agent: str) -> str | None:
+        """Return the spec of an agent of the options, `None` where they do not name it."""
+        return next((one.spec for one in self.options.agents if one.name == agent), None)
 
     @property
     def agent_shown(self) -> str:

@@ -32,5 +32,9 @@ def add_agent(parser: pytest.Parser) -> None:
     """Take the option."""
     group, agent = parser.getgroup("sop"), SPECS["sop_agent"]
     group.addoption(
-        AGENT_OPTION, dest=agent.name, metavar=agent.metavar, help=f"same as {agent.option}"
+        AGENT_OPTION,
+        dest=agent.name,
+        action="append",
+        metavar=agent.metavar,
+        help=f"same as {agent.option}",
     )

@@ -13,8 +13,8 @@ from pytest_sopbench._core.model.keys import RunKey
 SAFE = "-._~+=,@"
 """Characters that stand for themselves beside letters and digits, in ids, shells and files."""
 
-_AGENT = "/sop_agent="
-"""What stands before the agent in the name of an item, where several are tested."""
+_IN_BRACKETS = f"{SAFE}/:"
+"""Characters that stand for themselves in the label of an agent."""
 
 _TASK_ID = re.compile(
     r"(?:\.\./)*(sop:)?([A-Za-z0-9][\w.-]*)(?:::(.*?)(?:/t([1-9][0-9]*))?)?", re.DOTALL
@@ -26,32 +26,34 @@ def encoded(task_id: str) -> str:
     return quote(task_id, safe=SAFE)
 
 
-def item_name(key: RunKey) -> str:
+def item_name(key: RunKey, label: str | None = None) -> str:
     """Return what the built-in item of a run is called, below its domain.
 
     The first trial has the plain name of its task, so that it is called the same however many
     trials there are: `--lf`, an editor or a CI server finds it again.
+
+    Args:
+        key: of the run.
+        label: of its agent, where the session has several. It stands where pytest has parameters,
+            so that the name without it selects the items of all agents.
     """
-    # A slash of the task's own id is encoded, so this one can only begin a trial, or an agent.
+    # A slash of the task's own id is encoded, so this one can only begin a trial.
     name = encoded(key.task) if key.trial == 1 else f"{encoded(key.task)}/t{key.trial}"
-    label = parameter_of(key.agent)
-    return name if label is None else f"{name}{_AGENT}{encoded(label)}"
+    return name if label is None else f"{name}[{encoded_label(label)}]"
 
 
-def of_parameter(label: str) -> str:
-    """Return what runs are filed under whose agent is a parameter of the fixture `sop_agent`."""
-    return f"sop_agent[{label}]"
+def encoded_label(label: str) -> str:
+    """Percent-encode what would mean something in the brackets of an id."""
+    # Two colons part the names of an id.
+    return quote(label, safe=_IN_BRACKETS).replace("::", "%3A%3A")
 
 
-def parameter_of(agent: str) -> str | None:
-    """Return the parameter that an agent is, or `None` where it is none."""
-    return agent[len("sop_agent[") : -1] if agent.startswith("sop_agent[") else None
-
-
-def split_agent(text: str) -> tuple[str, str]:
-    """Split an id into what it is without an agent, and what runs of its agent are filed under."""
-    head, sign, label = text.partition(_AGENT)
-    return head, of_parameter(unquote(label)) if sign else ""
+def split_label(text: str) -> tuple[str, str | None]:
+    """Split an id into what it is without the label of an agent, and that label."""
+    head, sign, label = text.partition("[")
+    if not sign or not label.endswith("]"):
+        return text, None
+    return head, unquote(label[:-1])
 
 
 def domain_id(domain: Domain, rootpath: Path, *, in_project: bool) -> str:
@@ -82,12 +84,12 @@ class TaskId(NamedTuple):
     domain: str
     task: str
     trial: int = 1
-    agent: str = ""
+    label: str | None = None
 
     @property
     def name(self) -> str:
         """What the item is called, below its domain."""
-        return item_name(RunKey(self.domain, self.task, self.trial, self.agent))
+        return item_name(RunKey(self.domain, self.task, self.trial), self.label)
 
 
 def read_task_id(text: str) -> TaskId | None:
@@ -95,8 +97,8 @@ def read_task_id(text: str) -> TaskId | None:
 
     pytest prints ids relative to the current directory, so leading `../` are passed over.
     """
-    text, agent = split_agent(text)
+    text, label = split_label(text)
     found = _TASK_ID.fullmatch(text)
     if found is None or (found[1] is None and found[3] is None) or found[2].endswith(".py"):
         return None
-    return TaskId(found[2], unquote(found[3] or ""), int(found[4] or 1), agent)
+    return TaskId(found[2], unquote(found[3] or ""), int(found[4] or 1), label)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -18,12 +17,14 @@ from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.table import SPECS
-from pytest_sopbench._settings.values import ReportTarget, Resume, Sample, Shard
+from pytest_sopbench._settings.values import GivenAgent, ReportTarget, Resume, Sample, Shard
 
+from .agents import given_agents
 from .asked_domains import read_asked_domains
 from .folders import domain_paths
 from .hidden import Hidden, read_hidden
-from .ini import ini_value, ini_values, one_word
+from .ini import ini_values, one_word
+from .refusing import refusing
 from .strictness import types_gate
 
 _T = TypeVar("_T")
@@ -38,19 +39,20 @@ class Options:
 
     `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
-    are among `domains`. `types_gate` tells that a gate came with this session, and not with the
-    configuration. `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or
-    `enforce`, `traces` is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all
-    processes together, `None` is one per process. `timeout` is in seconds, `None` is no limit.
-    `names_tasks_file` tells that the configuration names the tasks file, so that it must be there.
-    `lookahead` is `None` where it follows from the concurrency. `keep_sessions` is `None` where all
-    are kept. `prices` is a file, or one of `PRICE_WORDS`.
+    are among `domains`. `agents` are those of the command line, else of the configuration.
+    `types_gate` tells that a gate came with this session, and not with the configuration.
+    `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or `enforce`, `traces`
+    is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all processes together,
+    `None` is one per process. `timeout` is in seconds, `None` is no limit. `names_tasks_file` tells
+    that the configuration names the tasks file, so that it must be there. `lookahead` is `None`
+    where it follows from the concurrency. `keep_sessions` is `None` where all are kept.
+    `prices` is a file, or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
     typed_domains: bool
     named: tuple[str, ...]
-    agent: str | None
+    agents: tuple[GivenAgent, ...]
     approver: str
     agent_args: tuple[tuple[str, str], ...]
     trials: int
@@ -126,7 +128,7 @@ def read_options(config: pytest.Config) -> Options:
         domains=asked.every,
         typed_domains=asked.typed,
         named=asked.named,
-        agent=config.getoption("sop_agent") or ini_value(config, "sop_agent"),
+        agents=given_agents(config),
         approver=_required(config, "sop_approver", readers.read_approver),
         agent_args=agent_args,
         trials=_required(config, "sop_trials", readers.read_trials),
@@ -171,16 +173,6 @@ def read_options(config: pytest.Config) -> Options:
         )
         raise pytest.UsageError(msg)
     return options
-
-
-@contextmanager
-def refusing(source: str, sign: str = "=") -> Generator[None, None, None]:
-    """Turn the complaint of a reader into one that names what set the value."""
-    try:
-        yield
-    except ValueError as fault:
-        msg = f"{source}{sign}{fault}"
-        raise pytest.UsageError(msg) from None
 
 
 def _set_by(config: pytest.Config, name: str) -> tuple[str, tuple[str, ...]]:

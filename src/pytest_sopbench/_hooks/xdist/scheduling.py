@@ -150,7 +150,9 @@ def task_hint(nodeid: str) -> str:
 
     Trials of a task are runs of their own, so their tests may go to different workers.
     """
+    if may_be_row(nodeid):
+        return nodeid.rpartition("::")[2]
     if nodeid.endswith("]") and "/" in (brackets := nodeid.rpartition("[")[2]):
         found = _RUN.search(brackets)
         return found[1] if found else nodeid
-    return nodeid.rpartition("::")[2] if may_be_row(nodeid) else nodeid
+    return nodeid

@@ -120,7 +120,8 @@ def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
     """Say in what two shards differ that one session cannot differ in."""
     a, b = one.header, other.header
     for what, mine, its in (
-        ("agent", a.agent, b.agent),
+        # In whichever order they were given.
+        ("agent", ", ".join(sorted(a.agents)), ", ".join(sorted(b.agents))),
         ("agent arguments", dict(a.agent_args), dict(b.agent_args)),
         ("commit", a.git and a.git.commit, b.git and b.git.commit),
         ("version of pytest-sopbench", a.plugin, b.plugin),

@@ -110,8 +110,8 @@ def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iter
 
 def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
     """Say of which agent the runs were, where it is another; the domains are for later."""
+    yield from _agent_differences(then, now)
     for what, before, today in (
-        ("agent", then.agent, now.agent),
         ("agent arguments", _shown(then.agent_args), _shown(now.agent_args)),
         ("scoring", then.options.get("scoring"), now.options.get("scoring")),
     ):
@@ -121,6 +121,16 @@ def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]
     for change in setup_changes(setups_of(then), setups_of(now)):
         if change.what.startswith("prompt"):
             yield f"{change.what}: {change.before} there, {change.now} here"
+
+
+def _agent_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]:
+    """Say which agents are others; one that only one of the sessions has is left to its runs."""
+    before, today = then.agents, now.agents
+    for name in before:
+        if name in today and before[name] != today[name]:
+            yield f"agent {name}: {before[name]} there, {today[name]} here"
+    if before.keys().isdisjoint(today):
+        yield f"agent: {then.agent} there, {now.agent} here"
 
 
 def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str]:

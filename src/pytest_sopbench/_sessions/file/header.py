@@ -109,6 +109,11 @@ class SessionHeader:
     schema: int = SCHEMA
 
     @property
+    def agents(self) -> Mapping[str, str]:
+        """The specs of the session's agents, by what their runs are filed under."""
+        return self.asked.agents or {self.agent: self.agent}
+
+    @property
     def asked(self) -> SessionOptions:
         """The options that are known to this version, each with its type."""
         return read_session_options(self.options)

@@ -7,13 +7,14 @@ stands. Whoever asks for one asks here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.values import Shard
 
+AGENTS: Final = "agents"
 SHARD: Final = "--sop-shard="
 """How the option of a shard begins, among what selected the tasks of a session."""
 
@@ -34,6 +35,7 @@ PAST: Final = (RECORDED, ANYWAY)
 class SessionOptions:
     """What was asked of a session, and what it recorded beside its runs; empty is not recorded.
 
+    `agents` are the specs of its agents by name, where it had several or the user named one.
     `selection` are the options that selected its tasks, as they are written, and `shard` is the
     part that one of them names. `compare` is its baseline. `not_evaluated` says what took selected
     tasks away. `failures` counts the tests that failed and that no gate forgives; it is `None`
@@ -44,6 +46,7 @@ class SessionOptions:
     says what tests or agents broke in their process, which counts among the failures.
     """
 
+    agents: Mapping[str, str] = field(default_factory=dict[str, str])
     selection: tuple[str, ...] = ()
     shard: Shard | None = None
     gates: tuple[str, ...] = ()
@@ -71,7 +74,11 @@ def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
     selection = _texts(options, SELECTION)
     shards = [one.removeprefix(SHARD) for one in selection if one.startswith(SHARD)]
     failures = options.get(FAILURES)
+    agents = options.get(AGENTS)
     return SessionOptions(
+        agents={name: str(spec) for name, spec in agents.items()}
+        if isinstance(agents, dict)
+        else {},
         selection=selection,
         shard=Shard.read(shards[0]) if shards else None,
         gates=_texts(options, "gates"),
