@@ -127,7 +127,7 @@ def test_a_changed_prompt_and_setting_are_named_by_a_comparison(
     assert (0, 0) == (first.ret, result.ret), told(result)
     assert f"setup  prompt mine.jinja: {hashes[0]} -> {hashes[1]}, seed: 3 -> 4" in told(result)
     again = pytester.run("sopbench", "compare", "before.jsonl", "last", "--json")
-    changes = json.loads("\n".join(again.outlines))["compared"][0]["agents"]
+    changes = json.loads("\n".join(again.outlines))["compared"][0]["setups"]
     assert ["prompt mine.jinja", "seed"] == [one["what"] for one in changes]
     assert "abc" not in (pytester.path / "before.jsonl").read_text().splitlines()[0]
 
@@ -159,7 +159,7 @@ def test_what_it_was_told_is_recorded(pytester: pytest.Pytester, stub: Any) -> N
     assert 0 == result.ret, told(result)
     assert {"temperature": "0.25", "seed": "11"} == header["agent_args"]
     assert 16 == len(header["options"]["prompts"]["react:openai/m"])
-    setup = header["options"]["agents"]["react:openai/m"]
+    setup = header["options"]["setups"]["react:openai/m"]
     assert ("react", "openai/m", "react.md.jinja") == (
         setup["agent"],
         setup["model"],

@@ -50,7 +50,9 @@ def test_a_miss_of_several_fields_has_all_of_their_values() -> None:
 
 
 def test_misses_end_with_what_to_do_next() -> None:
-    lines = list(miss_lines([MISS], rerun="pytest x::P_1", more="sopbench show last P_1"))
+    lines = list(
+        miss_lines([MISS], after=["again    pytest x::P_1", "more     sopbench show last P_1"])
+    )
 
     assert ["again    pytest x::P_1", "more     sopbench show last P_1"] == lines[-2:]
 

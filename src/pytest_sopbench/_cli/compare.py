@@ -22,6 +22,7 @@ from .list import readable_domains
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.compare import SessionComparison
     from pytest_sopbench._core.gates.decide import Decision
+    from pytest_sopbench._reports.terminal.comparison_table import SessionRow
     from pytest_sopbench._sessions.reading.reader import SavedSession
 
 PAIR = 2
@@ -64,11 +65,17 @@ def compare(
 
 def _compared(saved: Sequence[SavedSession]) -> Sequence[SessionComparison]:
     """Compare each session with the first."""
-    from pytest_sopbench._sessions.commands.compare import compare_saved, domains_left_out
+    from pytest_sopbench._sessions.commands.compare import (
+        agents_left_out,
+        compare_saved,
+        domains_left_out,
+    )
 
     for one in saved[1:]:
         for name in sorted(domains_left_out(saved[0], one)):
             tell(f"{one.path}: domain {name} is in the baseline and was not run here; left out")
+        for name in sorted(agents_left_out(saved[0], one)):
+            tell(f"{one.path}: agent {name} is in the baseline and was not run here; left out")
     ran = {name: domain for one in saved for name, domain in one.header.domains.items()}
     domains = readable_domains(ran, ran=ran)
     fields = {name: domain.fields for name, domain in domains.items()}
@@ -103,21 +110,41 @@ def _lines(
 def _table_lines(
     saved: Sequence[SavedSession], compared: Sequence[SessionComparison]
 ) -> Iterator[str]:
-    from pytest_sopbench._core.metrics.summary import EMPTY
-    from pytest_sopbench._reports.terminal.comparison_table import SessionRow, session_table_lines
-    from pytest_sopbench._sessions.reading.planned import summaries_of
+    from pytest_sopbench._reports.terminal.comparison_table import session_table_lines
 
-    beside = [None, *(one.pooled for one in compared)]
-    yield from session_table_lines(
-        [
-            SessionRow(
-                name=one.name,
-                summary=sum(summaries_of(one).values(), EMPTY),
-                comparison=comparison,
-            )
-            for one, comparison in zip(saved, beside, strict=True)
-        ]
-    )
+    # Each session is compared with the first, so that agents are told apart in all or in none.
+    has_agents = any(one.has_agents for one in compared)
+    rows = [
+        row
+        for one, beside in zip(saved, [None, *compared], strict=True)
+        for row in _rows(one, beside, has_agents=has_agents)
+    ]
+    yield from session_table_lines(rows)
+
+
+def _rows(
+    saved: SavedSession, compared: SessionComparison | None, *, has_agents: bool
+) -> Iterator[SessionRow]:
+    """Yield a session, or each of its agents: two of them have no rate together."""
+    from pytest_sopbench._core.metrics.summary import EMPTY
+    from pytest_sopbench._core.model.keys import GroupKey
+    from pytest_sopbench._reports.terminal.comparison_table import SessionRow
+    from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+
+    summaries = summaries_of(saved)
+    if not has_agents:
+        pooled = compared.pooled if compared is not None else None
+        total = sum(summaries.values(), EMPTY)
+        yield SessionRow(name=saved.name, summary=total, comparison=pooled)
+        return
+    groups = dict.fromkeys(GroupKey(one.domain, one.agent) for one in planned_records(saved))
+    for agent in dict.fromkeys(group.agent for group in groups):
+        mine = [group.title(groups) for group in groups if group.agent == agent]
+        yield SessionRow(
+            name=f"{saved.name} ({agent})",
+            summary=sum((summaries[title] for title in mine), EMPTY),
+            comparison=compared.by(agent) if compared is not None else None,
+        )
 
 
 def _as_json(

@@ -56,7 +56,9 @@ def today() -> date:
 def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
     first = sessions[0]
     agents = {record.agent for one in sessions for record in one.records}
-    agents |= {one.header.agent for one in sessions} if len(agents) > 1 else set()
+    agents |= (
+        {one for saved in sessions for one in saved.header.agents} if len(agents) > 1 else set()
+    )
     for one in sessions:
         if one.path.resolve() == first.path.resolve() and one is not first:
             refuse(f"{one.path} is named twice")
@@ -68,7 +70,10 @@ def _refuse_mixed(sessions: Sequence[SavedSession]) -> None:
         if dict(one.header.agent_args) != dict(first.header.agent_args):
             refuse(f"{first.path} and {one.path} have agents with other arguments")
     if len(agents) > 1:
-        refuse(f"the sessions are of several agents: {', '.join(sorted(agents))}")
+        refuse(
+            f"the sessions are of several agents: {', '.join(sorted(agents))}",
+            "name sessions of one agent: two that disagree tell nothing of either",
+        )
 
 
 def _entries() -> TaskEntries:

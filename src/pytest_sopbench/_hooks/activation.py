@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
 from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import Ledger
@@ -174,6 +176,11 @@ def _check_gates(sop: SopSession) -> None:
     for gate in sop.options.gates:
         if gate.domain and gate.domain not in names:
             msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
+            raise pytest.UsageError(msg)
+        # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
+        if gate.agent and sop.has_agents and not named_agents(gate.agent, sop.agents):
+            labels = ", ".join(sop.labels.values())
+            msg = f"gate {gate_text(gate)}: no such agent is tested\nthe agents are {labels}"
             raise pytest.UsageError(msg)
 
 

@@ -17,7 +17,7 @@ from pytest_sopbench._hooks.settings.marks import (
     marked_trials,
 )
 from pytest_sopbench._hooks.settings.node_ids import parameter_id
-from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy
+from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy, check_update
 
 from .activation import activate
 
@@ -71,7 +71,10 @@ def _by_task(metafunc: pytest.Metafunc, sop: SopSession, domains: Sequence[Activ
     trials = marked_trials(metafunc.definition) or sop.options.trials
     refs = [ref for active in domains for ref in active.refs((agent,), trials)]
     if "sop_run" in metafunc.fixturenames:
-        for one in agents_of(sop, metafunc, agent):
+        agents = agents_of(sop, metafunc, agent)
+        if FIXTURE in metafunc.fixturenames and len(agents) > 1:
+            check_update(metafunc.config, metafunc.definition.nodeid, agents)
+        for one in agents:
             keys = (ref.key._replace(agent=one) for ref in refs if ref.selected)
             sop.plan.tests.selected.update(dict.fromkeys(keys))
     if not refs:

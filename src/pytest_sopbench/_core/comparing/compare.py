@@ -17,7 +17,7 @@ from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import without_labels
-from pytest_sopbench._core.model.keys import TaskKey
+from pytest_sopbench._core.model.keys import TaskKey, agent_of
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for, paired_test
@@ -129,13 +129,26 @@ class Comparison:
 class SessionComparison:
     """Two sessions: by domain (and agent, `DOMAIN (AGENT)`, where there are several), and pooled.
 
-    `pooled` has no collapse where there are several groups: labels of domains do not mix.
-    `agents` is what differs in the agents themselves.
+    `pooled` has no collapse where there are several groups: labels of domains do not mix. Where
+    there are several agents it serves for lists of tasks alone, since no number of two agents
+    together says anything; `agents` pools the domains of each agent that ran on several, then.
+    `setups` is what differs in the agents themselves.
     """
 
     groups: Mapping[str, Comparison]
     pooled: Comparison
-    agents: tuple[SetupChange, ...] = ()
+    setups: tuple[SetupChange, ...] = ()
+    agents: Mapping[str, Comparison] = field(default_factory=dict[str, Comparison])
+
+    @property
+    def has_agents(self) -> bool:
+        """Whether agents are told apart."""
+        return any(map(agent_of, self.groups))
+
+    def by(self, agent: str) -> Comparison | None:
+        """Return all of an agent's tasks, where agents are told apart."""
+        groups = (one for name, one in self.groups.items() if agent_of(name) == agent)
+        return self.agents.get(agent) or next(groups, None)
 
 
 def compare(
@@ -169,26 +182,46 @@ def compare(
         )
         for domain, agent in titles
     }
-    agents = setup_changes(baseline.setups, current.setups)
+    setups = setup_changes(baseline.setups, current.setups)
     if len(groups) == 1:
-        pooled = next(iter(groups.values()))
-        return SessionComparison(groups=groups, pooled=pooled, agents=agents)
-    pooled = _comparison(
-        baseline.name,
-        pairs,
-        why=_unlike(baseline, current, sorted({domain for domain, _ in titles})),
-        doubt=current.doubt or baseline.doubt,
-    )
+        return SessionComparison(groups=groups, pooled=next(iter(groups.values())), setups=setups)
+
+    def pooled(some: Pairs, domains: Sequence[str], number: int) -> Comparison:
+        one = _comparison(
+            baseline.name,
+            some,
+            why=_unlike(baseline, current, sorted({*domains})),
+            doubt=current.doubt or baseline.doubt,
+        )
+        return replace(
+            one,
+            groups=number,
+            baseline=without_labels(one.baseline),
+            current=without_labels(one.current),
+        )
+
+    agents = {agent: [name for name, by in titles if by == agent] for _, agent in titles if agent}
     return SessionComparison(
         groups=groups,
-        agents=agents,
-        pooled=replace(
-            pooled,
-            groups=len(groups),
-            baseline=without_labels(pooled.baseline),
-            current=without_labels(pooled.current),
-        ),
+        setups=setups,
+        pooled=pooled(pairs, [domain for domain, _ in titles], len(groups)),
+        agents={
+            agent: pooled(pairs.by(agent), domains, len(domains))
+            for agent, domains in agents.items()
+            if len(domains) > 1
+        },
     )
+
+
+def paired_test_of(counts: Mapping[Counts, int]) -> PairedTest:
+    """Test whether tasks came to the same on both sides, by their kinds and how many there are."""
+    if not counts:
+        return NOTHING_TESTED
+    unit = lcm(*(of_was * of_now for _, of_was, _, of_now in counts))
+    differences: list[int] = []
+    for (was, of_was, now, of_now), number in counts.items():
+        differences += [now * (unit // of_now) - was * (unit // of_was)] * number
+    return paired_test(differences)
 
 
 def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence[str]) -> str:
@@ -214,7 +247,7 @@ def _comparison(
     known: dict[Counts, Counts] = {}
     kinds = [known.setdefault(kind, kind) for kind in (pair.counts for pair in compared)]
     counts = Counter(kinds)
-    test = _test(counts)
+    test = paired_test_of(counts)
     changes = changes_of(compared)
     fell = {kind: kind[0] * kind[3] - kind[2] * kind[1] for kind in counts}
     lost = {kind for kind in counts if fell_by_half(kind)}
@@ -250,16 +283,6 @@ def _comparison(
         current=summary_of((run for pair in compared for run in pair.current), fields),
         outcomes={one: outcomes[one] for one in Outcome if outcomes[one]},
     )
-
-
-def _test(counts: Mapping[Counts, int]) -> PairedTest:
-    if not counts:
-        return NOTHING_TESTED
-    unit = lcm(*(of_was * of_now for _, of_was, _, of_now in counts))
-    differences: list[int] = []
-    for (was, of_was, now, of_now), number in counts.items():
-        differences += [now * (unit // of_now) - was * (unit // of_was)] * number
-    return paired_test(differences)
 
 
 def _tier(p: float, change: float | None, discordant: int) -> Tier:

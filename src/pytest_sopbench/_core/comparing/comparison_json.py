@@ -19,7 +19,7 @@ def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
         "baseline": comparison.pooled.name,
         "groups": {name: _group(one) for name, one in comparison.groups.items()},
         "pooled": _group(comparison.pooled),
-        "agents": [asdict(one) for one in comparison.agents],
+        "setups": [asdict(one) for one in comparison.setups],
     }
 
 

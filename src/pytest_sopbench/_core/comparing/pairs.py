@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -24,6 +24,9 @@ class Aside(StrEnum):
     CHANGED = "the task itself changed"
     NO_EVIDENCE = "unavailable or never started"
 
+
+PAIRED_SHARE: Final = 0.8
+"""The share of the tasks that must be paired before anything is said of all of them."""
 
 Counts: TypeAlias = tuple[int, int, int, int]
 """Parts and wholes of a task: part and whole in the baseline, part and whole now."""
@@ -100,12 +103,19 @@ class Pairs:
 
     def of(self, domain: str, agent: str) -> Pairs:
         """Return the part that belongs to an agent in a domain."""
+        return self._where(lambda key: key.is_of(domain, agent))
+
+    def by(self, agent: str) -> Pairs:
+        """Return the part that belongs to an agent."""
+        return self._where(lambda key: key.agent == agent)
+
+    def _where(self, is_meant: Callable[[TaskKey], bool]) -> Pairs:
         return Pairs(
-            pairs=tuple(pair for pair in self.pairs if pair.key.is_of(domain, agent)),
-            aside={key: why for key, why in self.aside.items() if key.is_of(domain, agent)},
-            left_out=tuple(key for key in self.left_out if key.is_of(domain, agent)),
-            may_fail=tuple(key for key in self.may_fail if key.is_of(domain, agent)),
-            outcomes={key: ends for key, ends in self.outcomes.items() if key.is_of(domain, agent)},
+            pairs=tuple(pair for pair in self.pairs if is_meant(pair.key)),
+            aside={key: why for key, why in self.aside.items() if is_meant(key)},
+            left_out=tuple(key for key in self.left_out if is_meant(key)),
+            may_fail=tuple(key for key in self.may_fail if is_meant(key)),
+            outcomes={key: ends for key, ends in self.outcomes.items() if is_meant(key)},
         )
 
 

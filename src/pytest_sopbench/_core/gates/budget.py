@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
@@ -58,27 +58,30 @@ def _once(known: float | None, amount: float, msg: str) -> float:
 class Spending:
     """What the runs of a session have cost so far.
 
-    `runs` counts those that told a cost, `unpriced` those that did not.
+    `runs` counts those that told a cost, `unpriced` those that did not. `telling` are the agents
+    that told any.
     """
 
     usd: float = 0.0
     runs: int = 0
     unpriced: int = 0
     unpriced_first: bool = False
+    telling: set[str] = field(default_factory=set[str])
 
-    def add(self, outcome: Outcome, cost_usd: float | None) -> None:
+    def add(self, outcome: Outcome, cost_usd: float | None, agent: str = "") -> None:
         """Count one run that was started.
 
-        A run that returned and told no cost, while none before it has told one, shows that the
-        agent tells none at all: `unpriced_first` then. What was cut short may not have come to
-        telling its cost.
+        A run that returned and told no cost, while none of its agent before it has told one, shows
+        that the agent tells none at all: `unpriced_first` then. What was cut short may not have
+        come to telling its cost.
         """
         if cost_usd is not None:
             self.usd += cost_usd
             self.runs += 1
+            self.telling.add(agent)
             return
         self.unpriced += 1
-        if not self.runs and outcome in _RETURNED:
+        if agent not in self.telling and outcome in _RETURNED:
             self.unpriced_first = True
 
     def reaches(self, budget: Budget, seconds: float) -> bool:

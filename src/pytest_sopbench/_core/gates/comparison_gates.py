@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.pairs import PAIRED_SHARE, Aside
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.statistics.paired_tests import needed_for
 
+from .places import NO_AGENTS, Agents, places_of
 from .summary_gates import (
-    POOLED,
     Doubts,
     GateSpec,
     GateState,
     GateVerdict,
     doubts_of,
-    is_of,
     no_runs,
     percent,
 )
@@ -29,9 +29,6 @@ P: Final = "p"
 COMPARISON_GATES: Final = (LOST, DROP, P)
 """The gates that need a baseline; the bound of `lost` is a number of tasks."""
 
-PAIRED_SHARE: Final = 0.8
-"""The share of the tasks that must be paired before a gate on a comparison says anything."""
-
 RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
 
 
@@ -39,8 +36,9 @@ def evaluate_comparison(
     specs: Sequence[GateSpec],
     comparison: SessionComparison | None,
     doubts: Doubts | None = None,
+    agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
-    """Ask every gate of the groups that it is meant for, and of all tasks pooled.
+    """Ask every gate of the groups that it is meant for, and of all tasks of each agent.
 
     A gate `p` holds where no task fell. Where one did, and fewer tasks changed than p can tell from
     chance, it is inconclusive: the fall may be real.
@@ -49,6 +47,7 @@ def evaluate_comparison(
         specs: gates on a comparison and no others.
         comparison: `None` where there is no baseline; then every gate is inconclusive.
         doubts: of the current session; else those of the runs that were compared.
+        agents: of each group, where its name does not tell.
 
     Raises:
         KeyError: a gate is none of `COMPARISON_GATES`.
@@ -59,21 +58,26 @@ def evaluate_comparison(
     return tuple(
         _verdict(spec, one, where=where, doubts=found)
         for spec in specs
-        for where, one in _asked_of(spec, comparison)
+        for where, one in _asked_of(spec, comparison, agents)
     )
 
 
 def _asked_of(
-    spec: GateSpec, comparison: SessionComparison | None
+    spec: GateSpec, comparison: SessionComparison | None, agents: Agents
 ) -> Sequence[tuple[str, Comparison | None]]:
     if comparison is None:
         return [(spec.domain, None)]
-    if spec.domain:
-        own = [(name, one) for name, one in comparison.groups.items() if is_of(name, spec.domain)]
-        return own or [(spec.domain, None)]
-    if len(comparison.groups) == 1:
-        return [("", comparison.pooled)]
-    return [*comparison.groups.items(), (POOLED, comparison.pooled)]
+    return [
+        (where, _together(comparison, groups))
+        for where, groups in places_of(spec, comparison.groups, agents)
+    ]
+
+
+def _together(comparison: SessionComparison, groups: Sequence[str]) -> Comparison | None:
+    """Return the comparison of one group, or of all domains of an agent."""
+    if len(groups) == 1:
+        return comparison.groups[groups[0]]
+    return comparison.agents.get(agent_of(groups[0]), comparison.pooled) if groups else None
 
 
 def _counted(comparison: Comparison) -> Summary:

@@ -12,6 +12,7 @@ from pytest_sopbench._core.records.record import RunRecord
 
 from .comparison_gates import COMPARISON_GATES, evaluate_comparison
 from .mandatory import entry_verdicts, failure_verdicts, must_verdicts
+from .places import Agents
 from .quarantine import EntriesReport
 from .summary_gates import GateSpec, GateState, GateVerdict, doubts_of, evaluate
 
@@ -21,18 +22,20 @@ class SessionFacts:
     """What decides on a session, whoever has found it out.
 
     `summaries` are of the runs that gates are asked of, by domain; `whole` are of all planned runs,
-    and `None` where these are the same. `records` are the runs, or those of them that broke a rule;
-    of the tasks in `quarantined` no gate is asked. `enforces` holds where every rule must hold.
-    `is_baseline` holds where this session is the baseline from now on, so that there is nothing to
-    compare it with. `failures` counts the tests that failed and that no gate forgives; `None` is
-    unknown. `not_evaluated` says what took selected tasks away. `doubt` says why the file of the
-    session proves nothing. `is_ended` holds where the session came to its end.
+    and `None` where these are the same. `agents` are those of the groups. `records` are the runs,
+    or those of them that broke a rule; of the tasks in `quarantined` no gate is asked. `enforces`
+    holds where every rule must hold. `is_baseline` holds where this session is the baseline from
+    now on, so that there is nothing to compare it with. `failures` counts the tests that failed and
+    that no gate forgives; `None` is unknown. `not_evaluated` says what took selected tasks away.
+    `doubt` says why the file of the session proves nothing. `is_ended` holds where the session came
+    to its end.
     """
 
     gates: Sequence[GateSpec]
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     whole: Mapping[str, Summary] | None = None
     records: Iterable[RunRecord] = ()
+    agents: Agents = field(default_factory=dict[str, str])
     quarantined: frozenset[TaskName] = frozenset()
     enforces: bool = False
     comparison: SessionComparison | None = None
@@ -103,14 +106,17 @@ def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
         return ()
     of_summary = [gate for gate in facts.gates if gate.name not in COMPARISON_GATES]
     of_comparison = [gate for gate in facts.gates if gate.name in COMPARISON_GATES]
-    doubts = doubts_of(facts.gates, facts.summaries, facts.whole)
+    doubts = doubts_of(facts.gates, facts.summaries, facts.whole, facts.agents)
     left_out = facts.quarantined
     records = (one for one in facts.records if TaskName(one.domain, one.task) not in left_out)
     compared = (
-        () if facts.is_baseline else evaluate_comparison(of_comparison, facts.comparison, doubts)
+        ()
+        if facts.is_baseline
+        else evaluate_comparison(of_comparison, facts.comparison, doubts, facts.agents)
     )
+    found = evaluate(of_summary, facts.summaries, doubts, facts.agents)
     return (
-        *(_doubted(facts, one) for one in evaluate(of_summary, facts.summaries, doubts)),
+        *(_doubted(facts, one) for one in found),
         # A rule that a run broke stays broken, whatever else of the file is in doubt.
         *must_verdicts(records, enforce=facts.enforces),
         *(_doubted(facts, one) for one in compared),

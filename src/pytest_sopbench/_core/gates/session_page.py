@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
@@ -20,7 +21,8 @@ class SessionPage:
     `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
     empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
-    `comparison` is `None` where there is no baseline. `failures` counts the tests that failed and
+    `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
+    `failures` counts the tests that failed and
     that no gate forgives. `may_fail` are tasks that gates and the comparison leave out.
     """
 
@@ -32,6 +34,7 @@ class SessionPage:
     remarks: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
     comparison: SessionComparison | None = None
+    leaderboard: Leaderboard | None = None
     failures: int = 0
     may_fail: Collection[TaskName] = frozenset()
 

@@ -14,23 +14,26 @@ def names() -> tuple[str, ...]:
 
 
 def read_gate(text: str) -> GateSpec:
-    """Read `[DOMAIN:]NAME=VALUE`.
+    """Read `[DOMAIN:]NAME=VALUE[@AGENT]`.
+
+    The agent stands last, since its name may hold any of the signs before it.
 
     Raises:
         ValueError: it is written otherwise, or the value is none that the gate takes.
     """
-    asked, sign, bound = text.partition("=")
+    asked, sign, rest = text.partition("=")
+    bound, at, agent = rest.partition("@")
     domain, _, name = asked.rpartition(":")
-    if not sign or name not in names():
-        msg = f"{text}: write [DOMAIN:]NAME=VALUE, NAME being one of {', '.join(names())}"
+    if not sign or name not in names() or (at and not agent):
+        msg = f"{text}: write [DOMAIN:]NAME=VALUE[@AGENT], NAME being one of {', '.join(names())}"
         raise ValueError(msg)
     if name == LOST:
-        return GateSpec(name=name, value=_number(text, bound), domain=domain)
+        return GateSpec(name=name, value=_number(text, bound), domain=domain, agent=agent)
     value = _rate(text, bound)
     if name == P and not value:
         msg = f"{text}: a probability above 0 expected, such as 0.05"
         raise ValueError(msg)
-    return GateSpec(name=name, value=value, domain=domain)
+    return GateSpec(name=name, value=value, domain=domain, agent=agent)
 
 
 def read_fail_under(text: str) -> GateSpec:
@@ -45,7 +48,8 @@ def read_fail_under(text: str) -> GateSpec:
 def gate_text(spec: GateSpec) -> str:
     """Write a gate so that `read_gate` reads it back."""
     bound = f"{spec.value:.0f}" if spec.name == LOST else repr(spec.value)
-    return f"{spec.domain}:{spec.name}={bound}" if spec.domain else f"{spec.name}={bound}"
+    domain = f"{spec.domain}:" if spec.domain else ""
+    return f"{domain}{spec.name}={bound}{f'@{spec.agent}' if spec.agent else ''}"
 
 
 def _rate(text: str, bound: str) -> float:

@@ -7,16 +7,16 @@ not, or nobody can tell; the last is never a pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
 
-POOLED: Final = "all"
-"""Where a gate on the pooled total is asked, beside the names of domains."""
+from .places import NO_AGENTS, POOLED, Agents, is_of, places_of
 
 TSR: Final = "tsr"
 ANY_RIGHT: Final = "pass_any"
@@ -37,14 +37,16 @@ class GateState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSpec:
-    """What a gate asks: a metric by name, a bound from 0 to 1, and of which domain.
+    """What a gate asks: a metric by name, a bound from 0 to 1, and of which domain and agent.
 
-    An empty `domain` asks every selected domain and the pooled total.
+    An empty `domain` asks every selected domain and the pooled total, an empty `agent` each agent
+    by itself. An agent is named as the session files its runs, or by its label.
     """
 
     name: str
     value: float
     domain: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ class Doubts:
 
     bounds: Sequence[GateSpec]
     summaries: Mapping[str, Summary]
+    agents: Agents = field(default_factory=dict[str, str])
     never: int = 0
     planned: int = 0
 
@@ -105,25 +108,44 @@ class Doubts:
         """Say why nothing can be decided of a group of runs, or nothing."""
         if self.never:
             return f"{self.never} of {self.planned} runs were never started"
-        of_all = where in {"", POOLED}
+        pooled = self._pooled(where)
         for name, one in self.summaries.items():
             # A comparison may tell agents apart where the session has one, and the other way round.
-            if not (of_all or is_of(name, where) or is_of(where, name)):
+            if not (name in pooled or is_of(name, where) or is_of(where, name)):
                 continue
-            own = [gate for gate in self.bounds if not gate.domain or is_of(name, gate.domain)]
+            own = [gate for gate in self.bounds if self._bounds(gate, name)]
             why = _too_many(one, min((gate.value for gate in own), default=UNAVAILABLE_SHARE))
             if why:
-                return f"{name}: {why}" if where == POOLED else why
-        together = [gate.value for gate in self.bounds if not gate.domain]
-        if of_all and together:
-            return _too_many(sum(self.summaries.values(), EMPTY), min(together))
+                return f"{name}: {why}" if is_of(where, POOLED) else why
+        together = [
+            gate.value
+            for gate in self.bounds
+            if not gate.domain and all(self._bounds(gate, name) for name in pooled)
+        ]
+        if pooled and together:
+            return _too_many(sum((self.summaries[one] for one in pooled), EMPTY), min(together))
         return ""
+
+    def _pooled(self, where: str) -> Sequence[str]:
+        """Return the groups that are asked together: all, or those of one agent."""
+        if where in {"", POOLED}:
+            return [*self.summaries]
+        agent = agent_of(where) if is_of(where, POOLED) else ""
+        return [
+            one
+            for one in self.summaries
+            if agent and (self.agents.get(one) or agent_of(one)) == agent
+        ]
+
+    def _bounds(self, gate: GateSpec, name: str) -> bool:
+        return any(name in groups for _, groups in places_of(gate, self.summaries, self.agents))
 
 
 def doubts_of(
     specs: Sequence[GateSpec],
     summaries: Mapping[str, Summary],
     whole: Mapping[str, Summary] | None = None,
+    agents: Agents = NO_AGENTS,
 ) -> Doubts:
     """Find out what gates cannot be decided by.
 
@@ -131,11 +153,13 @@ def doubts_of(
         specs: the gates of the session.
         summaries: of the runs that the gates are asked of, by domain.
         whole: of all runs that were planned, where gates leave some of them out.
+        agents: of each group, where its name does not tell.
     """
     every = (summaries if whole is None else whole).values()
     return Doubts(
         bounds=[spec for spec in specs if spec.name == UNAVAILABLE],
         summaries=summaries,
+        agents=agents,
         never=sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in every),
         planned=sum(one.runs for one in every),
     )
@@ -145,8 +169,9 @@ def evaluate(
     specs: Sequence[GateSpec],
     summaries: Mapping[str, Summary],
     doubts: Doubts | None = None,
+    agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
-    """Ask every gate of the domains that it is meant for, and of the pooled total.
+    """Ask every gate of the groups that it is meant for, and of all domains of each agent.
 
     `unavailable` bounds what the others tolerate, and is no gate that can hold by itself: the
     share of unavailable runs says nothing of the agent. Without `doubts` these are those of the
@@ -155,32 +180,17 @@ def evaluate(
     Raises:
         KeyError: a gate names a metric that is not known.
     """
-    found = doubts or doubts_of(specs, summaries)
+    found = doubts or doubts_of(specs, summaries, agents=agents)
     return tuple(
-        _verdict(spec, summary, where=where, doubts=found)
+        _verdict(spec, sum((summaries[one] for one in groups), EMPTY), where=where, doubts=found)
         for spec in specs
-        for where, summary in _asked_of(spec, summaries)
+        for where, groups in places_of(spec, summaries, agents)
     )
 
 
 def has_gate(specs: Iterable[GateSpec]) -> bool:
     """Tell whether there is a gate that can hold by itself, and not only what gates tolerate."""
     return any(spec.name != UNAVAILABLE for spec in specs)
-
-
-def _asked_of(spec: GateSpec, summaries: Mapping[str, Summary]) -> Sequence[tuple[str, Summary]]:
-    if spec.domain:
-        own = [(name, one) for name, one in summaries.items() if is_of(name, spec.domain)]
-        return own or [(spec.domain, EMPTY)]
-    if len(summaries) == 1:
-        return [("", one) for one in summaries.values()]
-    return [*summaries.items(), (POOLED, sum(summaries.values(), EMPTY))]
-
-
-def is_of(name: str, domain: str) -> bool:
-    """Tell whether a group of runs is of a domain."""
-    # Where several agents ran on a domain, each has a summary of its own, `DOMAIN (AGENT)`.
-    return name == domain or name.startswith(f"{domain} (")
 
 
 def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) -> GateVerdict:

@@ -42,6 +42,12 @@ def labels_of(agents: Collection[str]) -> Mapping[str, str]:
     }
 
 
+def telling_labels(agents: Collection[str]) -> Mapping[str, str]:
+    """Return a label for each agent where there are several, and nothing where one goes without."""
+    several = {*agents}
+    return labels_of(several) if len(several) > 1 else {}
+
+
 def named_agents(text: str, agents: Collection[str]) -> Sequence[str]:
     """Return the agents that a user may mean: by name, or by label; none where there is no such."""
     if text in agents:

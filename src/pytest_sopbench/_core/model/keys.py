@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 MASK = "***"
@@ -52,6 +52,16 @@ class GroupKey(NamedTuple):
         """
         agents = sum(group.domain == self.domain for group in groups)
         return self.domain if agents == 1 else f"{self.domain} ({self.agent})"
+
+
+def agent_of(title: str) -> str:
+    """Return the agent of the group that is called so; nothing where its domain had one agent."""
+    return title.partition(" (")[2].removesuffix(")")
+
+
+def agents_of(groups: Collection[GroupKey]) -> Mapping[str, str]:
+    """Return the agent of each group by what the group is called."""
+    return {group.title(groups): group.agent for group in groups}
 
 
 def domain_of(title: str) -> str:

@@ -85,7 +85,7 @@ class BudgetBooks:
         """Count each run of this process as it ends, which may be long before its test comes."""
 
         def told(done: Done) -> None:
-            self._add(done.verdict.outcome, done.trace.usage.cost_usd)
+            self._add(done.kept.record)
             if self._spending.reaches_money(self._budget):
                 flights.hold_back()
 
@@ -143,13 +143,13 @@ class BudgetBooks:
         if not self._has_workers or run.outcome is Outcome.NOT_RUN:
             # In one process each run is counted as it ends.
             return
-        self._add(run.outcome, run.usage.cost_usd)
+        self._add(run)
         if self._spending.reaches_money(self._budget):
             self._flag()
 
-    def _add(self, outcome: Outcome, cost_usd: float | None) -> None:
+    def _add(self, run: RunRecord) -> None:
         with self._lock:
-            self._spending.add(outcome, cost_usd)
+            self._spending.add(run.outcome, run.usage.cost_usd, run.agent)
 
     def _not_started(self) -> int:
         if not self._ledger.has_runs:

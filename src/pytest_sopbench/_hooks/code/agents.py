@@ -23,7 +23,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
-from pytest_sopbench._sessions.file.setups import AGENTS, PROMPTS
+from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 from pytest_sopbench.agents.sources import prompt_hash_of, setup_of
 from pytest_sopbench.errors import SopbenchError
@@ -174,7 +174,7 @@ class Agents:
                 raise pytest.UsageError(msg) from None
             # What a model is told is a part of what is tested, as the SOP is.
             self._record(PROMPTS, name, prompt_hash_of(agent))
-            self._record(AGENTS, name, self._sop.options.redaction.value(setup_of(agent)))
+            self._record(SETUPS, name, self._sop.options.redaction.value(setup_of(agent)))
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
         return self._callers[id(agent)][1]

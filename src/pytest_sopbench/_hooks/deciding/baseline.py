@@ -40,6 +40,16 @@ class Baseline:
         return self._sop.options.compare is not None and self._saved is None
 
     def read(self) -> None:
+        """Read what `--sop-compare` names, and whether its agents are those of this session.
+
+        Raises:
+            pytest.UsageError: as `_read`, or none of several agents is in both.
+        """
+        self._read()
+        if self._saved is not None:
+            self._check_agents(self._saved, str(self._sop.options.compare))
+
+    def _read(self) -> None:
         """Read what `--sop-compare` names.
 
         Raises:
@@ -72,6 +82,18 @@ class Baseline:
             )
             raise pytest.UsageError(msg)
 
+    def _check_agents(self, saved: SavedSession, value: str) -> None:
+        """Refuse a baseline that has none of several agents, before a model is paid for."""
+        there, here = {one.agent for one in saved.records}, {*self._sop.agents}
+        several = len(there) > 1 or len(here) > 1
+        if self._sop.options.agents and several and there and there.isdisjoint(here):
+            msg = (
+                f"--sop-compare={value}: it has runs of {', '.join(sorted(there))}, and none of "
+                f"{self._sop.agent_label}\nagents are paired by name; --agent NAME=SPEC gives one "
+                "the same name in both"
+            )
+            raise pytest.UsageError(msg)
+
     def _check_beside(self) -> None:
         """Refuse options that say nothing with, or without, a baseline."""
         options = self._sop.options
@@ -98,7 +120,12 @@ class Baseline:
         if self._saved is None:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
-        return compare_saved(self._saved, current, fields=fields)
+        try:
+            return compare_saved(self._saved, current, fields=fields)
+        except SessionFileError as error:
+            # Which agents a fixture gives was not known before.
+            self.remarks = (f"nothing is compared: {error.message}",)
+            return None
 
     def create(self, current: SavedSession, refused: str = "") -> None:
         """Keep a session as the baseline that was missing, if all of it was run and it may be.

@@ -11,7 +11,7 @@ from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.keys import TaskName, agents_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.worker_crashes import is_again
@@ -278,6 +278,7 @@ class Gate:
             gates=self._sop.options.gates,
             summaries=whole if self.without is None else self.without,
             whole=whole,
+            agents=agents_of(self._ledger.groups),
             records=self._breaking(),
             quarantined=self.entries.quarantined,
             enforces=self._sop.options.contract == "enforce",

@@ -13,7 +13,7 @@ from pytest_sopbench._hooks.runs.requests import Done
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, Left, Runs
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
-from pytest_sopbench._sessions.file.setups import AGENTS, PROMPTS
+from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
 
 from .failures import ContractBroken, TaskFailed
 from .payload import Payload, attach, mark_breach, mark_miss, sanitised
@@ -61,6 +61,9 @@ class Transport:
                 ("sop.task", record.task),
                 ("sop.outcome", record.outcome.value),
             ]
+            if self._sop.label_of(record.agent) is not None:
+                # Where the session has one agent, every run is of it.
+                item.user_properties.append(("sop.agent", record.agent))
             if record.outcome is not Outcome.CORRECT and BUILTIN in item.stash:
                 item.user_properties.append(("sop.miss", "true"))
         report = yield
@@ -106,7 +109,7 @@ class Transport:
             output[PLAN] = self._sop.plan.to_json()
         if output is not None:
             output[LEARNED] = json.dumps(
-                {name: self._sop.recorded.get(name, {}) for name in (AGENTS, PROMPTS)}
+                {name: self._sop.recorded.get(name, {}) for name in (SETUPS, PROMPTS)}
             )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

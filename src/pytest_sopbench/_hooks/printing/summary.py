@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_sopbench._audit.saved import has_faults, saved_summary
 from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.agent_labels import parameter_of
+from pytest_sopbench._core.model.agent_labels import parameter_of, telling_labels
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -25,13 +26,15 @@ from pytest_sopbench._hooks.runs.rerun_command import show_line
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
+from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices.alarms import special_lines
 from pytest_sopbench._reports.terminal.comparison import (
     aside_lines,
     session_comparison_lines,
-    short_comparison,
+    short_comparison_lines,
 )
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
+from pytest_sopbench._reports.terminal.leaderboard import leaderboard_lines
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
@@ -123,7 +126,7 @@ class SummaryHooks:
     def _blocks(self, verbosity: int) -> Iterator[str]:
         if self._gate.forgives:
             yield from self._misses(verbosity)
-        summaries = self._ledger.close()
+        self._ledger.close()
         groups = self._ledger.groups
         for (domain, agent), summary in groups.items():
             shown = self._shown(agent)
@@ -137,22 +140,42 @@ class SummaryHooks:
                 scoring=self._sop.options.scoring,
                 disagreeing=self._ledger.disagreeing(domain, agent),
             )
-        if len({domain for domain, _ in self._ledger.groups}) > 1:
-            total = total_of(summaries)
-            agents = dict.fromkeys(self._shown(agent) for _, agent in self._ledger.groups)
-            yield from total_lines(", ".join(agents), total, verbosity=verbosity)
+        yield from self._totals(verbosity)
+        board = self._leaderboard() if verbosity >= 0 else None
+        if board is not None:
+            yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
-            yield from selection_lines(self._sop, list(summaries))
+            yield from selection_lines(self._sop, {group.domain for group in groups})
         yield from without_lines(self._gate.without or {}, len(self._gate.entries.quarantined))
         yield from entry_lines(self._gate.entries.report, file=self._gate.entries.shown)
         if self._gate.comparison is not None:
             yield from self._comparison(self._gate.comparison, verbosity)
 
+    def _totals(self, verbosity: int) -> Iterator[str]:
+        """Yield the total of each agent that ran on several domains; two are never counted once."""
+        groups = self._ledger.groups
+        agents = dict.fromkeys(group.agent for group in groups)
+        for agent in agents:
+            mine = {one.domain: summary for one, summary in groups.items() if one.agent == agent}
+            if len(mine) > 1:
+                named = self._shown(agent) if len(agents) > 1 else ""
+                total = total_of(mine)
+                yield from total_lines(self._shown(agent), total, verbosity=verbosity, named=named)
+
+    def _leaderboard(self) -> Leaderboard | None:
+        # How a run ended is all that is compared.
+        records = (
+            RunRecord(domain=k.domain, task=k.task, trial=k.trial, agent=k.agent, outcome=outcome)
+            for k, outcome in self._sop.plan.made.items()
+        )
+        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.quarantined)
+
     def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""
         ledger = self._ledger
+        labels = telling_labels({key.agent for key in self._sop.plan.planned})
         if verbosity < 0:
-            yield from short_miss_lines(ledger.misses, ledger.missed)
+            yield from short_miss_lines(ledger.misses, ledger.missed, labels)
             return
         shown: frozenset[RunKey] = frozenset()
         if self._gate.saved is not None and self._gate.comparison is not None:
@@ -162,12 +185,15 @@ class SummaryHooks:
             shown = keys_of(lost)
         others = [one for one in ledger.misses if one.key not in shown]
         wants_all = verbosity > 0 or self._sop.config.option.tbstyle == "long"
+        first = others[0] if others else None
         yield from miss_lines(
             others,
             ledger.missed - len(shown),
+            labels=labels,
             full=self._in_full if wants_all else None,
-            rerun=rerun_of(self._sop, others[0]) if others else "",
-            more=show_line(self._sop, others[0].key) if others else "",
+            after=next_lines(rerun_of(self._sop, first), show_line(self._sop, first.key))
+            if first is not None
+            else (),
         )
 
     def _in_full(self, record: RunRecord) -> str:
@@ -175,7 +201,7 @@ class SummaryHooks:
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
-            yield f"vs {comparison.pooled.name}: {short_comparison(comparison.pooled)}"
+            yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
         else:
             yield from session_comparison_lines(comparison)
@@ -232,11 +258,11 @@ def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
 
 
 def asks_a_model(sop: SopSession) -> bool:
-    """Whether the session's agent is one of ours that gives a domain to a model."""
-    return any(source.claims(sop.agent_label) for source in MODEL_AGENTS)
+    """Whether an agent of the session is one of ours that gives a domain to a model."""
+    return any(source.claims(one.spec) for source in MODEL_AGENTS for one in sop.options.agents)
 
 
-def selection_lines(sop: SopSession, names: Sequence[str]) -> Iterator[str]:
+def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
     """Say of how many tasks the summary speaks, where options left some out."""
     for active in (one for one in sop.actives if one.domain.name in names):
         count, every = len(active.positions), len(active.domain.task_ids)

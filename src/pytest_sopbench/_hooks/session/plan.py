@@ -10,11 +10,12 @@ a task is never read back from a node id.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.verdict import Outcome
 
 # Taken at import: an agent may put another function into its place.
 _dumps, _loads = json.dumps, json.loads
@@ -39,8 +40,8 @@ class Plan:
     `specs` tells for each domain the value of `--sop-domain` that finds it again, `contents` by
     hashes what this process read of it. `fixture` is the project's fixture that stands for
     `sop_agent`, or empty. `deselected` are selected runs whose items some plugin deselected, and
-    said so. `has_tasks` tells whether an item of any task was collected. `made` holds the runs
-    that were entered; `missing` is what `missing_runs` found when the session ended, `None`
+    said so. `has_tasks` tells whether an item of any task was collected. `made` tells how the runs
+    ended that were entered; `missing` is what `missing_runs` found when the session ended, `None`
     before.
     """
 
@@ -51,7 +52,7 @@ class Plan:
     fixture: str = ""
     deselected: dict[RunKey, None] = field(default_factory=dict[RunKey, None])
     has_tasks: bool = False
-    made: Collection[RunKey] = field(default=(), compare=False)
+    made: Mapping[RunKey, Outcome] = field(default_factory=dict[RunKey, Outcome], compare=False)
     missing: dict[RunKey, None] | None = field(default=None, compare=False)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -184,6 +184,22 @@ def check_syrupy(config: pytest.Config, where: str) -> None:
         )
     msg = f"{where}: the fixture {FIXTURE} needs the plugin syrupy, {why}"
     raise pytest.UsageError(msg)
+
+
+def check_update(config: pytest.Config, where: str, agents: Sequence[str]) -> None:
+    """Refuse to approve what several agents do at once: the last one would replace the others.
+
+    Raises:
+        pytest.UsageError: snapshots are to be written.
+    """
+    option: Any = config.option
+    if option.update_snapshots or getattr(option, "update_new_snapshots_only", False):
+        msg = (
+            f"{where}: --snapshot-update: a task has one snapshot, and several agents run it: "
+            f"{', '.join(agents)}\nupdate with the agent that is right, or approve what several do "
+            "with sopbench approve SESSION --add"
+        )
+        raise pytest.UsageError(msg)
 
 
 def not_approved(item: pytest.Item) -> str:

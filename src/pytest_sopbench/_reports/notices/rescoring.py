@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.model.agent_labels import telling_labels
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
@@ -28,10 +29,12 @@ def rescored_lines(
             f" -> {percent(summary.tsr)} ({after[1].value}), {counted(summary.runs, 'run')}"
         )
     yield f"{counted(len(changed), 'run has', 'runs have')} another outcome"
+    labels = telling_labels({one.agent for one, _ in changed})
     for old_run, new_run in changed[:LIMIT]:
         what = f"{old_run.outcome.value} -> {new_run.outcome.value}"
         why = f": {one_line(new_run.reason)}" if new_run.reason else ""
-        yield cut(f"  {_name(old_run)} {what}{why}", WIDTH)
+        by = f"[{one_line(labels[old_run.agent])}]" if labels else ""
+        yield cut(f"  {_name(old_run)}{by} {what}{why}", WIDTH)
     yield from _rest(len(changed))
 
 

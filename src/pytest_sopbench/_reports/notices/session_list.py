@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from pytest_sopbench._core.model.agent_labels import telling_labels
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.misses import LIMIT, miss_line
@@ -29,15 +30,16 @@ def listed_runs(
     ]
     runs = counted(len(records), "run")
     yield f"{len(others)} of {runs} {'is' if len(others) == 1 else 'are'} not correct"
-    yield from _listed(others, limit)
+    labels = telling_labels({one.agent for one in records})
+    yield from _listed(others, limit, labels)
     if broke:
         yield f"{counted(len(broke), 'run is', 'runs are')} correct and broke a rule"
-        yield from _listed(broke, limit)
+        yield from _listed(broke, limit, labels)
     if others or broke:
         yield f"one in full: sopbench show {shell_word(session)} TASK"
 
 
-def _listed(records: Sequence[RunRecord], limit: int) -> Iterator[str]:
-    yield from map(miss_line, records[:limit])
+def _listed(records: Sequence[RunRecord], limit: int, labels: Mapping[str, str]) -> Iterator[str]:
+    yield from (miss_line(one, labels.get(one.agent)) for one in records[:limit])
     if len(records) > limit:
         yield f"and {len(records) - limit} more; --all lists them"

@@ -10,6 +10,7 @@ from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, MetricSpec
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
@@ -25,6 +26,7 @@ from pytest_sopbench._reports.text.numbers import (
     tokens_text,
 )
 
+from .markdown_agents import leaderboard_block, pooled_by_agent
 from .markdown_blocks import escaped, table
 from .markdown_comparison import comparison_block
 from .markdown_trials import trials_block
@@ -38,27 +40,35 @@ _REASON = 160
 def markdown(page: SessionPage) -> str:
     """Return the page, with its last line ended."""
     blocks = [
-        [f"# SOP: {', '.join(map(escaped, page.summaries))}, agent {escaped(page.agent)}"],
+        [f"# SOP: {', '.join(map(escaped, _domains(page)))}, agent {escaped(page.agent)}"],
         list(_verdict_lines(page)),
+        list(leaderboard_block(page.leaderboard)),
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
         list(trials_block(page.summaries, page.records)),
         list(_outcome_lines(page.records)),
-        list(_miss_lines("Not correct", page.asked)),
-        list(_miss_lines("Not correct, and may fail", page.apart)),
+        list(_miss_lines("Not correct", page.asked, by=page.leaderboard is not None)),
+        list(_miss_lines("Not correct, and may fail", page.apart, by=page.leaderboard is not None)),
         list(_rule_lines(page.summaries)),
-        list(_slow_lines(page.records)),
-        list(_cost_lines(page.summaries)),
+        list(_slow_lines(page.records, by=page.leaderboard is not None)),
+        list(_cost_lines(page)),
         list(_fact_lines(page.facts)),
     ]
     text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
     return f"{without_commands(text)}\n"
 
 
+def _domains(page: SessionPage) -> Sequence[str]:
+    return [*dict.fromkeys(map(domain_of, page.summaries))]
+
+
 def _verdict_lines(page: SessionPage) -> Iterator[str]:
-    total = total_of(page.summaries).pooled
-    rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
-    yield f"**{_verdict(page)}**: {rate}{_without(page)}"
+    if page.leaderboard is None:
+        total = total_of(page.summaries).pooled
+        rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
+        yield f"**{_verdict(page)}**: {rate}{_without(page)}"
+    else:
+        yield f"**{_verdict(page)}**"
     if page.gates or page.not_evaluated or page.remarks or page.failures:
         yield ""
     for one in page.gates:
@@ -102,9 +112,9 @@ def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
     tsr, *others = _columns()
     heads = ("domain", "correct", tsr.heading, "95 %", *(one.heading for one in others), CHANCE)
     rows = [_rate_row(escaped(name), one, one.chance) for name, one in summaries.items()]
-    if len(summaries) > 1:
-        total = total_of(summaries)
-        rows.append(_rate_row("pooled", total.pooled, total.chance))
+    for name, mine in pooled_by_agent(summaries).items():
+        total = total_of(mine)
+        rows.append(_rate_row(escaped(name), total.pooled, total.chance))
     yield from table(heads, rows)
 
 
@@ -132,7 +142,7 @@ def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:
     yield from table(("outcome", "runs"), [(one.value, f"{n}") for one, n in counts if n])
 
 
-def _miss_lines(what: str, records: Sequence[RunRecord]) -> Iterator[str]:
+def _miss_lines(what: str, records: Sequence[RunRecord], *, by: bool) -> Iterator[str]:
     # What never started is counted above; a list of it would bury what went wrong.
     silent = {Outcome.CORRECT, Outcome.NOT_RUN}
     misses = [one for one in records if one.outcome not in silent]
@@ -143,7 +153,7 @@ def _miss_lines(what: str, records: Sequence[RunRecord]) -> Iterator[str]:
     yield "| task | what came of it |"
     yield "| --- | --- |"
     for one in misses[:MISSES]:
-        yield f"| {_task(one)} | {escaped(cut(value_line(one), _REASON))} |"
+        yield f"| {_task(one, by=by)} | {escaped(cut(value_line(one), _REASON))} |"
     if len(misses) > MISSES:
         yield ""
         yield f"and {len(misses) - MISSES} more; the saved session holds all of them"
@@ -170,19 +180,22 @@ def _rule_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
         yield f"and {counted(len(broken) - RULES, 'more rule')}"
 
 
-def _slow_lines(records: Sequence[RunRecord]) -> Iterator[str]:
+def _slow_lines(records: Sequence[RunRecord], *, by: bool) -> Iterator[str]:
     known = [(one.duration_s, one) for one in records if one.duration_s is not None]
     if not known:
         return
     slowest = sorted(known, key=lambda pair: -pair[0])[:SLOWEST]
     yield "## Slowest"
     yield ""
-    rows = ((_task(one), seconds(took), f"{len(one.calls)}") for took, one in slowest)
+    rows = ((_task(one, by=by), seconds(took), f"{len(one.calls)}") for took, one in slowest)
     yield from table(("task", "time", "tool calls"), rows)
 
 
-def _cost_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
-    total = total_of(summaries).pooled
+def _cost_lines(page: SessionPage) -> Iterator[str]:
+    if page.leaderboard is not None:
+        # Of two agents together a mean says nothing; the leaderboard has that of each.
+        return
+    total = total_of(page.summaries).pooled
     mean = {name: one.mean for name, one in total.usage.items()}
     cost = total.usage.get("cost_usd")
     yield "## A run"
@@ -201,6 +214,7 @@ def _fact_lines(facts: Mapping[str, str]) -> Iterator[str]:
         yield ", ".join(said)
 
 
-def _task(record: RunRecord) -> str:
+def _task(record: RunRecord, *, by: bool = False) -> str:
     trial = f" (trial {record.trial})" if record.trial > 1 else ""
-    return escaped(f"{record.domain}/{record.task}{trial}")
+    agent = f" by {record.agent}" if by else ""
+    return escaped(f"{record.domain}/{record.task}{trial}{agent}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
 from pytest_sopbench._core.comparing.pairs import Aside
@@ -24,10 +24,15 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     pooled = compared.pooled
     yield f"## Compared with {escaped(pooled.name)}"
     yield ""
-    yield f"**{_verdict(pooled)}**"
+    if compared.has_agents:
+        # Of two agents together nothing is true: a verdict on each, and lists of tasks by name.
+        for title, one in {**compared.groups, **_pooled(compared)}.items():
+            yield f"- **{escaped(title)}**: {_verdict(one)}"
+    else:
+        yield f"**{_verdict(pooled)}**"
     yield ""
-    if compared.agents:
-        yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.agents)}"
+    if compared.setups:
+        yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.setups)}"
     yield from _task_lines("lost", pooled.lost, pooled)
     yield from _task_lines("gained", pooled.gained, pooled)
     for reason in Aside:
@@ -37,7 +42,14 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
     yield from _task_lines("not compared, may fail", pooled.may_fail, pooled)
     if len(compared.groups) > 1:
         yield from _group_lines(compared)
-    yield from _change_lines(pooled)
+    if not compared.has_agents:
+        yield from _change_lines(pooled)
+
+
+def _pooled(compared: SessionComparison) -> Mapping[str, Comparison]:
+    return {
+        f"{one.groups} domains, pooled ({agent})": one for agent, one in compared.agents.items()
+    }
 
 
 def _verdict(one: Comparison) -> str:
@@ -54,9 +66,13 @@ def _verdict(one: Comparison) -> str:
 def _task_lines(what: str, keys: Sequence[TaskKey], one: Comparison) -> Iterator[str]:
     if not keys:
         return
-    names = [f"{key.domain}/{key.task}" if one.groups > 1 else key.task for key in keys]
+    names = [_name(key) if one.groups > 1 else key.task for key in keys]
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     yield f"- {what} {len(names)}: {', '.join(map(escaped, names[:NAMED]))}{more}"
+
+
+def _name(key: TaskKey) -> str:
+    return f"{key.domain}/{key.task}{f' by {key.agent}' if key.agent else ''}"
 
 
 def _group_lines(compared: SessionComparison) -> Iterator[str]:

@@ -54,16 +54,19 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
 
 
 def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
-    """Yield every comparison of two sessions: by group, and pooled where there are several."""
+    """Yield every comparison of two sessions: by group, and pooled by agent if there are more."""
     several = len(compared.groups) > 1
     for name, one in compared.groups.items():
         if several:
             yield heading(f"SOP: {one_line(name)}")
         yield from comparison_lines(one)
-    if several:
+    for agent, one in compared.agents.items():
+        yield heading(f"SOP: {one.groups} domains, agent {one_line(agent)}, pooled")
+        yield from comparison_lines(one)
+    if several and not compared.has_agents:
         yield heading(f"SOP: {len(compared.groups)} domains, pooled")
         yield from comparison_lines(compared.pooled)
-    yield from setup_lines(compared.agents)
+    yield from setup_lines(compared.setups)
 
 
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
@@ -77,6 +80,16 @@ def setup_text(change: SetupChange) -> str:
     """`prompt function_calling.md.jinja: 3f2a -> 91bc`."""
     agent = f"{change.agent}: " if change.agent else ""
     return one_line(f"{agent}{change.what}: {change.before} -> {change.now}")
+
+
+def short_comparison_lines(compared: SessionComparison) -> Iterator[str]:
+    """Yield the verdict on one line, or where agents are told apart on one line for each."""
+    name = one_line(compared.pooled.name)
+    if not compared.has_agents:
+        yield f"vs {name}: {short_comparison(compared.pooled)}"
+        return
+    for title, one in compared.groups.items():
+        yield f"{one_line(title)} vs {name}: {short_comparison(one)}"
 
 
 def short_comparison(comparison: Comparison) -> str:

@@ -69,14 +69,22 @@ def domain_lines(
     yield from table_lines(summary) if is_closer else ()
 
 
-def total_lines(agent: str, total: Total, *, verbosity: int = 0) -> Iterator[str]:
-    """Yield the block of several domains: the mean over domains, and all runs pooled."""
+def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = "") -> Iterator[str]:
+    """Yield the block of several domains: the mean over domains, and all runs pooled.
+
+    Args:
+        agent: as the session names it.
+        total: of its domains.
+        verbosity: as pytest counts `-v` and `-q`.
+        named: the agent where the session has others, for the one line below verbosity 0.
+    """
     several = counted(total.domains, "domain")
     pooled = total.pooled
     if verbosity < 0:
         bounds = interval(tsr_bounds(pooled))
         rates = f"mean {percent(total.means.get('tsr'))}, pooled {percent(pooled.tsr)} {bounds}"
-        yield f"{several}: TSR {rates} {pooled.correct} of {pooled.runs}"
+        by = f" ({one_line(named)})" if named else ""
+        yield f"{several}{by}: TSR {rates} {pooled.correct} of {pooled.runs}"
         return
     yield heading(f"SOP: {several}, agent {one_line(agent)}: mean, and pooled")
     means = _means(total, verbosity)

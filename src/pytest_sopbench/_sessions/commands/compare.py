@@ -30,8 +30,9 @@ def compare_saved(
     """Compare a session with a baseline, as far as both files tell.
 
     What the options of the current session did not select is left out: domains that it was not run
-    on (see `domains_left_out`), and, where it was run on a part of the tasks, those that it did
-    not plan. With a slim baseline nothing but outcomes and names of calls is compared.
+    on and agents that did not run here (see `domains_left_out`, `agents_left_out`), and, where it
+    was run on a part of the tasks, those that it did not plan. With a slim baseline nothing but
+    outcomes and names of calls is compared.
 
     Args:
         baseline: the session that was accepted.
@@ -39,14 +40,19 @@ def compare_saved(
         fields: the output fields of the domains that are at hand.
 
     Raises:
-        SessionFileError: one of the two is a shard.
+        SessionFileError: one of the two is a shard, or they have no agent in common and one of them
+            has several.
     """
     kept = _slimmed if baseline.slim or current.slim else _whole
-    left_out = domains_left_out(baseline, current)
+    domains, agents = domains_left_out(baseline, current), agents_left_out(baseline, current)
     return compare(
         ComparedSession(
             name=baseline.name,
-            records=[one for one in kept(baseline) if one.domain not in left_out],
+            records=[
+                one
+                for one in kept(baseline)
+                if one.domain not in domains and one.agent not in agents
+            ],
             judging=baseline.header.judging,
             domains=_judging(baseline),
             doubt=_doubt("the baseline", baseline) or _unended(baseline),
@@ -73,6 +79,32 @@ def domains_left_out(baseline: SavedSession, current: SavedSession) -> frozenset
     """
     there, here = frozenset(baseline.header.domains), frozenset(current.header.domains)
     return frozenset() if there.isdisjoint(here) else there - here
+
+
+def agents_left_out(baseline: SavedSession, current: SavedSession) -> frozenset[str]:
+    """Return the agents that the baseline has and the current session was not run by.
+
+    Agents are known by what their runs are filed under. Where each session has one agent, one is
+    compared with the other, whatever they are called.
+
+    Raises:
+        SessionFileError: one of the two has several agents, and none of them is in the other.
+    """
+    there, here = _agents(baseline), _agents(current)
+    if len(there) <= 1 and len(here) <= 1:
+        return frozenset()
+    if there and here and there.isdisjoint(here):
+        msg = (
+            f"{baseline.path} and {current.path} have no agent in common: "
+            f"{', '.join(sorted(there))}, and {', '.join(sorted(here))}"
+        )
+        hint = "agents are paired by name; --agent NAME=SPEC gives an agent the same name in both"
+        raise SessionFileError(msg, hint=hint)
+    return there - here
+
+
+def _agents(saved: SavedSession) -> frozenset[str]:
+    return frozenset(one.agent for one in planned_records(saved))
 
 
 def _whole(saved: SavedSession) -> Sequence[RunRecord]:

@@ -17,7 +17,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.gates.spec import read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec, outcome_gates
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
 from pytest_sopbench._sessions.reading.planned import (
     outcomes_of,
     planned_records,
@@ -101,6 +101,7 @@ def ask_gates(
     facts = SessionFacts(
         gates=gates,
         records=planned_records(saved),
+        agents=agents_of({GroupKey(one.domain, one.agent) for one in planned_records(saved)}),
         quarantined=quarantined(saved),
         enforces=recorded.contract == "enforce",
         comparison=comparison,

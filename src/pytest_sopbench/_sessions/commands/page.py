@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, summaries_of
+from pytest_sopbench._sessions.reading.planned import (
+    grouped,
+    planned_records,
+    selection_of,
+    summaries_of,
+)
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .gate import quarantined, recorded_failures
@@ -30,9 +36,11 @@ def session_page(
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
     failures = (recorded_failures(saved) or 0) if decision.failures else 0
+    records = planned_records(saved)
     return SessionPage(
         agent=saved.header.agent,
-        records=planned_records(saved),
+        records=records,
+        leaderboard=leaderboard_of(grouped(records), records, may_fail=quarantined(saved)),
         summaries=summaries_of(saved),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
         not_evaluated=decision.not_evaluated,

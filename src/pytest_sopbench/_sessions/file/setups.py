@@ -10,7 +10,7 @@ from pytest_sopbench._core.values.json import JsonValue
 
 from .header import SessionHeader
 
-AGENTS: Final = "agents"
+SETUPS: Final = "setups"
 """The option of the header that holds them, by the agents' names."""
 
 PROMPTS: Final = "prompts"
@@ -19,13 +19,13 @@ PROMPTS: Final = "prompts"
 PRICES: Final = "prices"
 """The option that names the prices by which costs were reckoned."""
 
-LATE: Final = (AGENTS, PROMPTS, PRICES)
+LATE: Final = (SETUPS, PROMPTS, PRICES)
 """Options that a session learns with its first run: a part without runs does not have them."""
 
 
 def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
     """Return what each agent says of itself; of one that says nothing, what it was given."""
-    told, hashes = _object(header.options, AGENTS), _object(header.options, PROMPTS)
+    told, hashes = _object(header.options, SETUPS), _object(header.options, PROMPTS)
     found = {name: _setup(told, hashes, name) for name in dict.fromkeys((*told, *hashes))}
     # What the session was given says nothing more of an agent that lists its own settings.
     return found or {header.agent: Setup(agent=header.agent, settings=dict(header.agent_args))}

@@ -39,20 +39,22 @@ def read_last(path: Path) -> LastSession | None:
     try:
         with path.open("rb") as file:
             header, summary = json.loads(file.readline()), json.loads(_last_line(file))
-        pooled: dict[str, Any] = summary["total"]["pooled"]
+        totals: list[dict[str, Any]] = [*summary.get("agents", {"": summary["total"]}).values()]
+        pooled = [one["pooled"] for one in totals]
         options: dict[str, Any] = header["options"]
         if summary["type"] != "summary" or summary["duration_s"] is None or RECORDED in options:
             return None
         # A run that was never started has cost nothing.
-        started = pooled["runs"] - pooled["outcomes"].get("not_run", 0)
-        cost = pooled["usage"].get("cost_usd")
+        started = sum(one["runs"] - one["outcomes"].get("not_run", 0) for one in pooled)
+        costs = [cost for one in pooled if (cost := one["usage"].get("cost_usd"))]
+        is_whole = bool(costs) and sum(one["known"] for one in costs) == started
         return LastSession(
             agent=header["agent"],
             domains=frozenset(header["domains"]),
             runs=started,
             duration_s=summary["duration_s"],
             concurrency=options["concurrency"],
-            cost_usd=cost["total"] if cost and cost["known"] == started else None,
+            cost_usd=sum(one["total"] for one in costs) if is_whole else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # It only serves for a remark, which can be left out.

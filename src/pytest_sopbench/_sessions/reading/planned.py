@@ -94,6 +94,15 @@ def summarized(
         records: each key once.
         fields: the output fields of the domains that are at hand; see `Tally`.
     """
+    groups = grouped(records, fields)
+    return {group.title(groups): summary for group, summary in groups.items()}
+
+
+def grouped(
+    records: Iterable[RunRecord],
+    fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
+) -> Mapping[GroupKey, Summary]:
+    """Count records by domain and agent; see `summarized`."""
     tallies: dict[GroupKey, Tally] = {}
     for one in records:
         group = GroupKey(one.domain, one.agent)
@@ -101,7 +110,7 @@ def summarized(
         if tally is None:
             tally = tallies[group] = Tally(fields.get(one.domain, ()))
         tally.add(one)
-    return {group.title(tallies): tally.summary() for group, tally in tallies.items()}
+    return {group: tally.summary() for group, tally in tallies.items()}
 
 
 def planned_keys(saved: SavedSession) -> Iterator[RunKey]:

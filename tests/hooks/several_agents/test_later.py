@@ -1,0 +1,158 @@
+"""Sessions of several agents that are resumed, compared and merged: agents are known by name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("lab")
+
+LAB = "--sop-domain=lab"
+RIGHT, SECOND, THREE = (
+    "--agent=habits:right",
+    "--agent=habits:loses_second",
+    "--agent=habits:loses_three",
+)
+SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
+
+
+@pytest.fixture
+def both(pytester: pytest.Pytester, lab: Path) -> None:
+    """The saved session `both` of two agents."""
+    pytester.runpytest(LAB, RIGHT, SECOND, "--sop-save=both")
+
+
+@pytest.mark.usefixtures("both")
+@pytest.mark.parametrize(
+    ("agents", "line"),
+    [
+        pytest.param((SECOND, RIGHT), "resumed 12 of 12 runs from both", id="in-another-order"),
+        pytest.param((RIGHT, THREE, SECOND), "resumed 12 of 18 runs from both", id="one-more"),
+        pytest.param((SECOND,), "resumed 6 of 6 runs from both", id="one-of-them"),
+    ],
+)
+def test_a_session_is_resumed_by_the_agents_that_it_shares(
+    pytester: pytest.Pytester, agents: tuple[str, ...], line: str
+) -> None:
+    result = pytester.runpytest(LAB, *agents, "--sop-resume=both", "--tb=no")
+
+    result.stdout.fnmatch_lines([line])
+
+
+def test_a_session_of_one_agent_is_resumed_by_two(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(LAB, SECOND, "--sop-save=one")
+
+    result = pytester.runpytest(LAB, RIGHT, SECOND, "--sop-resume=one", "--tb=no")
+
+    result.stdout.fnmatch_lines(["resumed 6 of 12 runs from one"])
+
+
+@pytest.mark.usefixtures("both")
+def test_a_session_without_an_agent_in_common_is_not_resumed(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, THREE, "--sop-resume=both")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*agent: habits:right, habits:loses_second there, *"])
+
+
+def test_another_agent_of_the_same_name_is_not_taken_for_it(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(LAB, "--agent=desk=habits:right", SECOND, "--sop-save=named")
+
+    result = pytester.runpytest(LAB, "--agent=desk=habits:empty", SECOND, "--sop-resume=named")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*agent desk: habits:right there, habits:empty here*"])
+
+
+def test_each_agent_is_compared_with_itself(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(LAB, "--agent=desk=habits:right", SECOND, "--sop-save=main")
+
+    result = pytester.runpytest(
+        LAB,
+        SECOND,
+        "--agent=desk=habits:loses_three",
+        "--sop-compare=main",
+        "--sop-gate=lost=1",
+    )
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "gate   lab (habits:loses_second): lost tasks <= 1 holds (got 0)",
+            "gate   lab (desk): lost tasks <= 1 does not hold (got 3)*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("gate   all*")
+
+
+@pytest.mark.usefixtures("both")
+def test_one_agent_is_compared_with_itself_among_two(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest(LAB, SECOND, "--sop-compare=both", "--sop-gate=lost=0")
+
+    assert pytest.ExitCode.OK == result.ret
+    result.stdout.fnmatch_lines(["gate   lost tasks <= 0 holds (got 0)"])
+
+
+@pytest.mark.usefixtures("both")
+def test_an_agent_that_the_baseline_has_not_passes_no_gate_on_it(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest(LAB, RIGHT, THREE, "--sop-compare=both", "--sop-gate=lost=0")
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "gate   lab (habits:right): lost tasks <= 0 holds (got 0)",
+            "gate   lab (habits:loses_three): lost tasks <= 0 inconclusive (got 0): only 0 of*",
+        ]
+    )
+
+
+@pytest.mark.usefixtures("both")
+def test_a_baseline_without_an_agent_in_common_ends_the_session_first(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest(LAB, THREE, "--agent=x=habits:right", "--sop-compare=both")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*it has runs of habits:loses_second, habits:right, and none of*"])
+
+
+@pytest.mark.usefixtures("both")
+def test_the_saved_session_answers_as_the_session_did(pytester: pytest.Pytester) -> None:
+    held = pytester.run(*SOPBENCH, "gate", "both", "--gate", "tsr=0.9@right")
+    fails = pytester.run(*SOPBENCH, "gate", "both", "--gate", "tsr=0.9")
+    shown = pytester.run(*SOPBENCH, "show", "both")
+    page = pytester.run(*SOPBENCH, "report", "both")
+
+    assert (0, 1) == (held.ret, fails.ret)
+    fails.stdout.fnmatch_lines(["gate   lab (habits:loses_second): TSR >= 90% does not hold*"])
+    shown.stdout.fnmatch_lines(["lab/T_02[[]loses_second] wrong: *"])
+    page.stdout.fnmatch_lines(["## Leaderboard"])
+
+
+def test_shards_of_two_agents_are_merged_in_whichever_order_these_were_given(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.runpytest(LAB, RIGHT, SECOND, "--sop-shard=1/2", "--sop-save=one")
+    pytester.runpytest(LAB, SECOND, RIGHT, "--sop-shard=2/2", "--sop-save=two")
+
+    merged = pytester.run(*SOPBENCH, "merge", "one", "two", "--out", "whole")
+    gated = pytester.run(*SOPBENCH, "gate", "whole", "--gate", "tsr=1", "--json")
+
+    assert 0 == merged.ret
+    gates = json.loads(gated.stdout.str())["gates"]
+    assert {"lab (habits:right)": 1.0, "lab (habits:loses_second)": 5 / 6} == {
+        one["where"]: one["got"] for one in gates
+    }
+
+
+@pytest.mark.usefixtures("both")
+def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pytester) -> None:
+    result = pytester.run(*SOPBENCH, "flaky", "both")
+
+    assert 2 == result.ret
+    result.stderr.fnmatch_lines(["*of several agents: habits:loses_second, habits:right"])
