@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shown import commands_of, is_shown
 
 from pytest_sopbench._running.agents.spec import resolve_agent
 from pytest_sopbench.agents import FunctionCalling, ReAct, Stepwise
@@ -21,17 +22,7 @@ PAGES = {
     for name in ("test-a-model", "use-a-local-server")
 }
 REFERENCE = (DOCS / "reference" / "reference-agents.md").read_text(encoding="utf-8")
-COMMANDS = [
-    (name, command, shown)
-    for name, page in PAGES.items()
-    for command, shown in re.findall(r"^\$ pytest (.*)\n((?:[^`$\n].*\n)+)", page, re.MULTILINE)
-]
-
-
-def pattern_of(shown: str) -> str:
-    """Return what the output must hold; `...` stands for any lines, or for a part of one."""
-    lines = [re.sub("={3,}", "===", line) for line in shown.splitlines() if line != "..."]
-    return "(?s:.*)".join(re.escape(line).replace(r"\.\.\.", ".*") for line in lines)
+COMMANDS = [(name, *one) for name, page in PAGES.items() for one in commands_of(page)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +52,7 @@ def test_a_command_prints_what_the_page_shows(
     result = pytester.runpytest_inprocess(*arguments)
 
     told = "\n".join([*result.outlines, *result.errlines])
-    assert re.search(pattern_of(shown), re.sub("={3,}", "===", told)), told
+    assert is_shown(shown, told), told
     assert stub.requests or "ERROR" in shown
 
 

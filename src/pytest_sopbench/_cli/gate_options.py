@@ -17,7 +17,7 @@ gate_option = click.option(
     "--gate",
     "gates",
     multiple=True,
-    metavar="[DOMAIN:]NAME=VALUE",
+    metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
     help="A gate, written as for --sop-gate; repeatable.",
 )
 fail_under_option = click.option(

@@ -156,7 +156,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_gate",
-        metavar="[DOMAIN:]NAME=VALUE",
+        metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
         help="any other gate. At least: tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
         "with trials also task, pass_any, pass_all. At most: unavailable; with --sop-compare "
