@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fnmatch import fnmatch
 from typing import Any
 
 import pytest
@@ -218,3 +219,34 @@ def test_a_mark_names_the_one_agent_of_a_test(pytester: pytest.Pytester) -> None
     )
 
     result.assert_outcomes(passed=17, failed=1)
+
+
+@pytest.mark.parametrize(
+    ("conftest", "test", "message"),
+    [
+        pytest.param(
+            "",
+            "@pytest.mark.sop(agent=['habits:right', 'habits:empty'])\ndef test_it(sop_run): pass",
+            "*one agent expected, as text*",
+            id="a-mark",
+        ),
+        pytest.param(
+            "import pytest, habits\n\n@pytest.fixture\ndef sop_agent(): return [habits.right]\n",
+            "def test_it(sop_run): pass",
+            "*it gives several at once*",
+            id="a-fixture",
+        ),
+    ],
+)
+def test_a_list_where_one_agent_belongs_is_refused_with_the_way_to_give_several(
+    pytester: pytest.Pytester, conftest: str, test: str, message: str
+) -> None:
+    pytester.makeconftest(conftest)
+    pytester.makepyfile(test_it=f"import pytest\n\n{test}\n")
+
+    result = pytester.runpytest(LAB, "test_it.py")
+
+    assert pytest.ExitCode.OK != result.ret
+    told = [*result.outlines, *result.errlines]
+    assert any(fnmatch(line, message) for line in told)
+    assert any("params=[...]" in line for line in told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,47 @@ def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pyte
 
     assert 2 == result.ret
     result.stderr.fnmatch_lines(["*of several agents: habits:loses_second, habits:right"])
+
+
+@pytest.mark.usefixtures("both")
+def test_a_task_is_explained_by_one_agent_with_the_others_beside(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.run(*SOPBENCH, "explain", "T_02", "--session", "both")
+
+    result.stdout.fnmatch_lines(
+        [
+            "task     lab/T_02: wrong: *",
+            "agent    habits:loses_second",
+            "beside   habits:right: 1 of 1 run correct",
+        ]
+    )
+
+
+KILLED = """
+import os, signal
+from habits import number, right
+
+def agent(inputs, tools):
+    if number(inputs) == 3 and not os.path.exists("killed"):
+        open("killed", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return right(inputs, tools)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_session_that_was_killed_is_resumed_in_another_order_and_with_one_more(
+    pytester: pytest.Pytester, newest: Callable[[], Path | None], workers: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(fatal=KILLED)
+    pytester.runpytest_subprocess(LAB, RIGHT, "--agent=x=fatal:agent")
+    killed = newest()
+
+    result = pytester.runpytest(
+        LAB, "--agent=x=fatal:agent", SECOND, RIGHT, f"--sop-resume={killed}", *workers
+    )
+
+    # Both agents had run two tasks, and the first of them the third as well.
+    result.stdout.fnmatch_lines(["resumed 5 of 18 runs from *"])
+    result.assert_outcomes(passed=17, failed=1)

@@ -37,6 +37,10 @@ NO_AGENT = (
 )
 
 
+SEVERAL = (
+    "it gives several at once, and each must have runs of its own\n"
+    "make them parameters: @pytest.fixture(scope='session', params=[...]), and return request.param"
+)
 WHICH = (
     "sop_agent: the session has several agents, and this test does not say which it wants\n"
     "make the fixture a parameter of the test, or name one with @pytest.mark.sop(agent=...)"
@@ -167,6 +171,9 @@ class Agents:
             pytest.UsageError: a parameter cannot be filled.
         """
         if id(agent) not in self._callers:
+            if isinstance(agent, list | tuple):
+                msg = f"agent {name!r}: {SEVERAL}"
+                raise pytest.UsageError(msg)
             try:
                 caller = AgentCaller(agent, dict(self._sop.options.agent_args))
             except SopbenchError as error:

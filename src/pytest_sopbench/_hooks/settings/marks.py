@@ -22,6 +22,13 @@ def check_mark(mark: pytest.Mark, where: str) -> None:
         what = f"unknown keyword {unknown[0]!r}" if unknown else "positional arguments"
         msg = f"{where}: @pytest.mark.sop: {what}; it takes {', '.join(KNOWN)}, by keyword"
         raise pytest.UsageError(msg)
+    agent = mark.kwargs.get("agent")
+    if not isinstance(agent, str | None):
+        msg = (
+            f"{where}: @pytest.mark.sop(agent={agent!r}): one agent expected, as text\n"
+            "several are given by --agent or by @pytest.fixture(params=[...]) on sop_agent"
+        )
+        raise pytest.UsageError(msg)
     trials = mark.kwargs.get("trials", 1)
     if type(trials) is not int or trials < 1:
         msg = f"{where}: @pytest.mark.sop(trials={trials!r}): a whole number of at least 1 expected"

@@ -20,10 +20,7 @@ def explained(records: Sequence[RunRecord]) -> Iterator[str]:
     wrong = [one for one in records if one.outcome is not Outcome.CORRECT]
     first = wrong[0] if wrong else records[0]
     yield from labelled("task", one_line(f"{first.domain}/{first.task}: {headline(first)}"))
-    if len(records) > 1:
-        right = len(records) - len(wrong)
-        what = f"{right} of {counted(len(records), 'run')} of it are correct"
-        yield from labelled("runs", f"{what}; this is trial {first.trial}")
+    yield from _other_lines(records, first)
     for mismatch in first.mismatches:
         values = f"expected {expected_text(mismatch)}, given {shown(mismatch.actual)}"
         yield from labelled("field", f"{one_line(mismatch.field)}: {values} ({mismatch.why})")
@@ -35,6 +32,22 @@ def explained(records: Sequence[RunRecord]) -> Iterator[str]:
             clause = f"{rule.clause}, " if rule.clause else ""
             told = f"{rule.id} ({clause}{rule.severity}) is broken: {rule.why}"
             yield from labelled("rule", one_line(told))
+
+
+def _other_lines(records: Sequence[RunRecord], first: RunRecord) -> Iterator[str]:
+    """Say of how many runs this is one; what another agent did says nothing of this one."""
+    mine = [one for one in records if one.agent == first.agent]
+    if len(mine) < len(records):
+        yield from labelled("agent", one_line(first.agent))
+    if len(mine) > 1:
+        right = sum(one.outcome is Outcome.CORRECT for one in mine)
+        what = f"{right} of {counted(len(mine), 'run')} of it are correct"
+        yield from labelled("runs", f"{what}; this is trial {first.trial}")
+    others = {one.agent for one in records} - {first.agent}
+    for agent in sorted(others):
+        ends = [one.outcome for one in records if one.agent == agent]
+        beside = f"{ends.count(Outcome.CORRECT)} of {counted(len(ends), 'run')} correct"
+        yield from labelled("beside", one_line(f"{agent}: {beside}"))
 
 
 def _calls(record: RunRecord) -> str:
