@@ -19,6 +19,11 @@ AGENT = """
 def right(inputs, tools):
     reading = tools.call("measure", sample_id=inputs["sample_id"])["reading"]
     return {"grade": "pass" if reading > 50 else "fail"}
+
+
+class Desk:
+    def run(self, inputs, tools):
+        return right(inputs, tools)
 """
 
 
@@ -235,7 +240,7 @@ def test_the_help_shows_the_options(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--help")
 
     result.stdout.fnmatch_lines(
-        ["*--sop-domain=NAME|PATH*", "*--agent=SPEC*same as --sop-agent*", "*sop_max_calls*"]
+        ["*--sop-domain=NAME|PATH*", "*--agent=*SPEC*same as --sop-agent*", "*sop_max_calls*"]
     )
 
 
@@ -265,10 +270,10 @@ def test_the_agent_is_taken(pytester: pytest.Pytester, args: tuple[str, ...]) ->
 
 
 @pytest.mark.usefixtures("lab")
-def test_the_last_agent_given_counts(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--sop-domain=lab", "--agent", "mine:wrong", "--agent=mine:right")
+def test_every_agent_given_counts(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--agent", "mine:Desk", "--agent=mine:right")
 
-    result.assert_outcomes(passed=2)
+    result.assert_outcomes(passed=4)
 
 
 @pytest.mark.usefixtures("lab")

@@ -17,7 +17,8 @@ LAB = "--sop-domain=lab"
 RIGHT = "--sop-agent=habits:right"
 AGAINST_MAIN = (LAB, "--sop-compare=main")
 BASELINE = ".sop/sessions/main.jsonl"
-CREATE = (LAB, RIGHT, "--sop-compare=main", "--sop-compare-create")
+CREATED = (LAB, "--sop-compare=main", "--sop-compare-create")
+CREATE = (*CREATED, RIGHT)
 
 
 class TestWithoutABaseline:
@@ -82,7 +83,7 @@ class TestWithoutABaseline:
     @pytest.mark.parametrize(
         ("args", "why"),
         [
-            pytest.param(("-k", "T_01"), "-k took 5 of 6 selected tasks away", id="-k"),
+            pytest.param((RIGHT, "-k", "T_01"), "-k took 5 of 6 selected tasks away", id="-k"),
             pytest.param(
                 ("-x", "--sop-agent=habits:loses_second"), "4 runs were never started", id="-x"
             ),
@@ -91,14 +92,14 @@ class TestWithoutABaseline:
     def test_a_part_of_the_runs_is_no_baseline(
         self, pytester: pytest.Pytester, args: tuple[str, ...], why: str
     ) -> None:
-        result = pytester.runpytest(*CREATE, *args)
+        result = pytester.runpytest(*CREATED, *args)
 
         result.stdout.fnmatch_lines([f"*{BASELINE} is not written: {why}"])
         assert not (pytester.path / BASELINE).exists()
 
     def test_a_session_that_fails_its_gate_is_no_baseline(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest(
-            *CREATE, "--sop-agent=habits:loses_second", "--sop-fail-under=1"
+            *CREATED, "--sop-agent=habits:loses_second", "--sop-fail-under=1"
         )
 
         result.stdout.fnmatch_lines([f"*{BASELINE} is not written: a gate does not hold"])
@@ -107,7 +108,7 @@ class TestWithoutABaseline:
     def test_one_whose_gate_was_not_asked_is_none_either(self, pytester: pytest.Pytester) -> None:
         """All of its runs were made, and the last of them stopped it."""
         result = pytester.runpytest(
-            *CREATE,
+            *CREATED,
             "--sop-agent=habits:loses_second",
             "--sop-limit=2",
             "--sop-fail-under=0.5",
@@ -121,7 +122,7 @@ class TestWithoutABaseline:
         (pytester.path / "sop_tasks.toml").write_text('["lab/T_02"]\nmust_pass = true\n')
 
         result = pytester.runpytest(
-            *CREATE, "--sop-agent=habits:loses_second", "--sop-fail-under=0.5"
+            *CREATED, "--sop-agent=habits:loses_second", "--sop-fail-under=0.5"
         )
 
         result.stdout.fnmatch_lines([f"*{BASELINE} is not written: the tasks file fails*"])
@@ -142,7 +143,7 @@ class TestWithoutABaseline:
     def test_creating_replaces_nothing(self, pytester: pytest.Pytester, baseline: Path) -> None:
         before = baseline.read_text("utf-8")
 
-        result = pytester.runpytest(*CREATE, "--sop-agent=habits:loses_second")
+        result = pytester.runpytest(*CREATED, "--sop-agent=habits:loses_second")
 
         assert before == baseline.read_text("utf-8")
         result.stdout.fnmatch_lines(["vs main  lost 1 (T_02), gained 0, *"])
