@@ -174,6 +174,23 @@ def test_a_task_is_explained_by_one_agent_with_the_others_beside(
     )
 
 
+@pytest.mark.usefixtures("both")
+def test_a_comparison_for_programs_pools_no_two_agents(pytester: pytest.Pytester) -> None:
+    result = pytester.run(*SOPBENCH, "compare", "both", "both", "--json")
+
+    (compared,) = json.loads(result.stdout.str())["compared"]
+    assert {"lab (habits:right)", "lab (habits:loses_second)"} == compared["groups"].keys()
+    assert compared["pooled"] is None
+
+
+@pytest.mark.usefixtures("both")
+def test_a_table_of_sessions_has_a_row_for_each_agent(pytester: pytest.Pytester) -> None:
+    result = pytester.run(*SOPBENCH, "compare", "both", "both", "both")
+
+    assert 3 == sum("both (habits:right)" in line for line in result.outlines)
+    assert 3 == sum("both (habits:loses_second)" in line for line in result.outlines)
+
+
 KILLED = """
 import os, signal
 from habits import number, right

@@ -125,7 +125,8 @@ def test_the_page_has_a_leaderboard_and_no_rate_of_two_agents(pytester: pytest.P
     page = (pytester.path / "page.md").read_text("utf-8")
     assert page.startswith("# SOP: lab, agent habits:right, habits:loses_second\n")
     assert "## Leaderboard\n\n| agent | TSR, % |" in page
-    assert "| loses&#95;second | 83.3 |" in page or "| loses_second | 83.3 |" in page
+    assert "| loses_second | 83.3 |" in page
+    assert "| outcome | right | loses_second |" in page
     assert "of 12" not in page
 
 

@@ -14,13 +14,19 @@ from .compare import Comparison, SessionComparison
 
 
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
-    """Return all groups and the pooled tasks; what is unknown is `None`, JSON's `null`."""
-    return {
+    """Return all groups and the pooled tasks; what is unknown is `None`, JSON's `null`.
+
+    Where agents are told apart nothing is pooled over them: `agents` pools the domains of each.
+    """
+    found: dict[str, Any] = {
         "baseline": comparison.pooled.name,
         "groups": {name: _group(one) for name, one in comparison.groups.items()},
-        "pooled": _group(comparison.pooled),
         "setups": [asdict(one) for one in comparison.setups],
     }
+    if not comparison.has_agents:
+        return {**found, "pooled": _group(comparison.pooled)}
+    agents = {agent: _group(one) for agent, one in comparison.agents.items()}
+    return {**found, "pooled": None, "agents": agents}
 
 
 def _group(one: Comparison) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.gates.session_page import SessionPage
@@ -46,7 +47,7 @@ def markdown(page: SessionPage) -> str:
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
         list(trials_block(page.summaries, page.records)),
-        list(_outcome_lines(page.records)),
+        list(_outcome_lines(page)),
         list(_miss_lines("Not correct", page.asked, by=page.leaderboard is not None)),
         list(_miss_lines("Not correct, and may fail", page.apart, by=page.leaderboard is not None)),
         list(_rule_lines(page.summaries)),
@@ -135,11 +136,15 @@ def _columns() -> list[MetricSpec]:
     return [metric for metric in METRICS.values() if metric.heading and metric.table]
 
 
-def _outcome_lines(records: Sequence[RunRecord]) -> Iterator[str]:
-    counts = [(one, sum(record.outcome is one for record in records)) for one in Outcome]
+def _outcome_lines(page: SessionPage) -> Iterator[str]:
+    standings = page.leaderboard.standings if page.leaderboard is not None else ()
+    counts = Counter((one.agent if standings else "", one.outcome) for one in page.records)
+    agents = {one.agent: escaped(one.label) for one in standings} or {"": "runs"}
+    known = [one for one in Outcome if any(counts[agent, one] for agent in agents)]
     yield "## Outcomes"
     yield ""
-    yield from table(("outcome", "runs"), [(one.value, f"{n}") for one, n in counts if n])
+    rows = ([one.value, *(f"{counts[agent, one]}" for agent in agents)] for one in known)
+    yield from table(("outcome", *agents.values()), rows)
 
 
 def _miss_lines(what: str, records: Sequence[RunRecord], *, by: bool) -> Iterator[str]:
