@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from textwrap import indent
 from typing import Any
@@ -150,6 +151,40 @@ def test_a_tool_that_computes_from_its_arguments_is_not_blind(run_lab: Any) -> N
     run_lab.specs(weigh, {**weigh, "name": "screen"}).write(policy_py=None)
 
     assert [] == run_lab.findings("blind-tool")
+
+
+def test_a_tool_with_a_file_of_its_own_may_answer_by_the_id(run_lab: Any) -> None:
+    top = 'OWN = json.loads((Path(__file__).parent / "own.json").read_text())'
+    with_code(run_lab, 'return {"kilograms": OWN[parcel_id]}', top=top).write(policy_py=None)
+    own = {f"L{number:03}": number % 40 for number in range(1, 129)}
+    run_lab.write(own_json=json.dumps(own))
+
+    assert [] == run_lab.findings()
+
+
+def test_a_tool_that_records_may_answer_the_same_to_everybody(run_lab: Any) -> None:
+    with_code(run_lab, rest='def stamp(self, parcel_id):\n    return {"status": "stamped"}')
+    code = (run_lab.folder / "tools.py").read_text("utf-8")
+    policy = (run_lab.folder / "policy.py").read_text("utf-8")
+    first = '        if name == "weigh":\n'
+    stamp = '        if name == "stamp":\n            return self.stamp(**arguments)\n'
+    call = '    call("stamp", parcel_id=inputs["parcel_id"])\n'
+    run_lab.write(
+        tools_py=code.replace(first, f"{stamp}{first}"),
+        policy_py=policy.replace("    weight =", f"{call}    weight ="),
+    )
+    run_lab.specs(*(spec(name) for name in ("weigh", "screen", "stamp")))
+
+    assert [] == run_lab.findings()
+
+
+def test_a_tool_that_needs_what_no_column_has_is_noted(run_lab: Any) -> None:
+    with_code(run_lab, more=", comment")
+    run_lab.specs(spec("weigh", comment={"type": "string"}), spec("screen")).write(policy_py=None)
+
+    found = run_lab.only("tool-not-called")
+
+    assert "'comment'" in found.what
 
 
 def test_parameters_of_spec_and_method_are_compared(run_lab: Any) -> None:

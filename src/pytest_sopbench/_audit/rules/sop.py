@@ -49,7 +49,7 @@ def _unwritten_numbers(subject: Subject) -> Iterator[Fault]:
 def _labels_not_in_sop(subject: Subject) -> Iterator[Fault]:
     text = fold(subject.domain.sop)
     for field in subject.compared:
-        if field.type not in (FieldType.ENUM, FieldType.TEXT, FieldType.LIST):
+        if field.type not in (FieldType.ENUM, FieldType.LIST):
             continue
         labels = _expected_words(subject, field.name)
         other = {fold(label): fold(alias) for alias, label in field.aliases.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._audit.measures.random_source import changing_calls
@@ -18,10 +19,17 @@ from pytest_sopbench._audit.observing.observed import (
 from pytest_sopbench._audit.reading.subject import Subject
 from pytest_sopbench._core.contract.conditions import reads_same
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.suggestions import listed, shown
+from pytest_sopbench._loading.files.suggestions import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5
+_EMPTY: Final[tuple[JsonValue, ...]] = (None, "", {}, [])
+_DATA: Final = frozenset(
+    {".csv", ".db", ".json", ".jsonl", ".parquet", ".pickle", ".pkl", ".py", ".sqlite"}
+    | {".sqlite3", ".toml", ".tsv", ".xlsx", ".yaml", ".yml"}
+)
+"""The suffixes of files that tools may read."""
+
 _MOSTLY: Final = 0.9
 _SAID: Final[Mapping[IncidentKind, str]] = {
     IncidentKind.HANGS: "hangs: nothing came of it for many seconds",
@@ -55,7 +63,7 @@ def _place(subject: Subject, incident: Incident) -> Place:
 
 def _stubs(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
-        if all(not one.error and one.result in (None, "", {}, []) for one in sight.answers):
+        if all(not one.error and one.result in _EMPTY for one in sight.answers):
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"it returns nothing on all {len(sight.answers)} rows",
@@ -65,17 +73,28 @@ def _stubs(subject: Subject) -> Iterator[Fault]:
 
 def _constants(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
+        result = sight.answers[0].result
         texts = {frozen(one.result) for one in sight.answers}
-        empty = sight.answers[0].result in (None, "", {}, [])
-        if len(texts) == 1 and not empty and not any(one.error for one in sight.answers):
+        if len(texts) > 1 or result in _EMPTY or any(one.error for one in sight.answers):
+            continue
+        if not _only_records(subject, sight.name, result):
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"it returns {shown(sight.answers[0].result)} on every row",
+                what=f"it returns {shown(result)} on every row",
                 do="serve what the row holds; of a tool that only records, accept this",
             )
 
 
-def _always_fails(subject: Subject) -> Iterator[Fault]:
+def _only_records(subject: Subject, tool: str, result: JsonValue) -> bool:
+    """Whether the policy needs the tool, and no column says what it should return."""
+    called = any(
+        call.name == tool for run in subject.observed.policy.values() for call in run.calls
+    )
+    names = set(result) if isinstance(result, dict) else set[str]()
+    return called and names.isdisjoint(subject.tasks[0].results)
+
+
+def _not_called(subject: Subject) -> Iterator[Fault]:
     for sight in subject.observed.tools.values():
         if sight.uncallable and not sight.answers:
             yield Fault(
@@ -83,11 +102,14 @@ def _always_fails(subject: Subject) -> Iterator[Fault]:
                 what=f"it requires {sight.uncallable!r}, and no row has a column of that name",
                 do="it was not called, so nothing is known of it",
             )
+
+
+def _always_fails(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         if all(one.error for one in sight.answers) and not sight.unknown:
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"it fails on all {len(sight.answers)} rows: {sight.answers[0].error[:200]}",
+                what=f"it fails on all {len(sight.answers)} rows: {cut(sight.answers[0].error)}",
                 do="call it by hand with what a row holds",
             )
 
@@ -115,13 +137,25 @@ def _random_source(subject: Subject) -> Iterator[Fault]:
 def _blind(subject: Subject) -> Iterator[Fault]:
     for sight in _called(subject):
         tried = sight.blind + sight.followed
-        if tried >= _FEW and sight.blind >= _MOSTLY * tried:
+        if tried >= _FEW and sight.blind >= _MOSTLY * tried and not _has_own_data(subject):
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
                 what=f"its answer stays on {sight.blind} of {tried} rows where all columns but the"
                 " id are exchanged",
                 do="it is made of the id: read the data instead",
             )
+
+
+def _has_own_data(subject: Subject) -> bool:
+    """Whether tools may look the id up elsewhere: in a file of their own, or in their source."""
+    own = (path for path in subject.folder.path.iterdir() if path.name not in subject.folder.files)
+    if any(path.is_dir() or path.suffix.lower() in _DATA for path in own if _is_content(path)):
+        return True
+    return any(task.id in subject.text(TOOLS_FILE) for task in subject.tasks)
+
+
+def _is_content(path: Path) -> bool:
+    return not path.name.startswith((".", "__"))
 
 
 def _ignored(subject: Subject) -> Iterator[Fault]:
@@ -160,8 +194,7 @@ def _differing(subject: Subject, answers: Sequence[ToolAnswer]) -> Mapping[str, 
 
 
 def _same(stored: JsonValue, answered: JsonValue) -> bool:
-    empties: tuple[JsonValue, ...] = (None, "", [], {})
-    return reads_same(stored, answered) or (stored in empties and answered in empties)
+    return reads_same(stored, answered) or (stored in _EMPTY and answered in _EMPTY)
 
 
 def _not_json(subject: Subject) -> Iterator[Fault]:
@@ -171,7 +204,7 @@ def _not_json(subject: Subject) -> Iterator[Fault]:
             rows = subject.rows([one.position for one in odd])
             yield Fault(
                 place=Place(file=TOOLS_FILE, tool=sight.name),
-                what=f"its answer is not JSON on {rows}: {odd[0].not_json[:200]}",
+                what=f"its answer is not JSON on {rows}: {cut(odd[0].not_json)}",
                 do="return text, numbers, true, false, null, lists and objects only",
             )
 
@@ -196,14 +229,20 @@ RULES: Final = (
     Rule(
         name="constant-tool",
         severity=Severity.WARNING,
-        looks_for="A tool of the domain's own code returns the same on every row.",
+        looks_for="A tool of own code returns the same on every row, and does not only record.",
         look=_constants,
     ),
     Rule(
         name="tool-fails",
         severity=Severity.ERROR,
-        looks_for="A tool fails on every row, or requires what no row has.",
+        looks_for="A tool fails on every row.",
         look=_always_fails,
+    ),
+    Rule(
+        name="tool-not-called",
+        severity=Severity.NOTE,
+        looks_for="A tool requires what no column has, so that the audit could not call it.",
+        look=_not_called,
     ),
     Rule(
         name="random-tool",
