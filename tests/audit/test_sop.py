@@ -136,6 +136,22 @@ def test_ranges_of_a_table_follow_on_each_other(
     assert bool(said) == bool(found)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("It lies between 4 and 20.", False),
+        ("It lies between 4 and 21.", True),
+        ("It lies between 3 and 20.", True),
+        ("It lies between 4 and 90.", False),
+        ("It lies between 1 and 5.", False),
+    ],
+)
+def test_a_table_covers_what_the_text_says(words: str, said: bool) -> None:
+    table = TABLE.format("4 to 7", "8 to 11", "12 to 15", "16 to 20")
+
+    assert said == bool(SopText(f"1.1 {words}\n\n1.2 Classes:\n\n{table}").broken_ranges)
+
+
 def test_a_broken_range_is_a_finding_with_its_line(lab: Any) -> None:
     table = TABLE.format("4 to 7", "8 to 10", "12 to 15", "16 to 20")
     sop_with(lab, "3.5 The answer", f"{table}\n3.5 The answer")

@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?![\w.]
 
 def masked(findings: Iterable[Finding], subject: Subject | None) -> Iterator[Finding]:
     """Yield the findings without what stands in private columns, inputs and outputs alike."""
-    values = _private_values(subject) if subject is not None else {}
+    values = _private_values(subject)
     every = {text for texts in values.values() for text in texts if len(text) >= LONG}
     for finding in findings:
         yield _masked(finding, values, every) if values else finding
@@ -36,7 +36,9 @@ def _masked(finding: Finding, values: Mapping[str, set[str]], every: set[str]) -
     return replace(finding, what=what)
 
 
-def _private_values(subject: Subject) -> Mapping[str, set[str]]:
+def _private_values(subject: Subject | None) -> Mapping[str, set[str]]:
+    if subject is None:
+        return {}
     found: dict[str, set[str]] = {name: set() for name in subject.domain.private_columns}
     for task in subject.tasks if found else ():
         row = {**task.results, **task.inputs, **task.expected_as_written}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 _BEGINS: Final = re.compile(
     r"^[\s#>*_-]*(?:(?:clause|section|step)\s+)?([0-9]+(?:\.[0-9]+)*)[.):]?(?=[\s*_]|$)",
@@ -49,6 +49,9 @@ _COMPARED: Final = re.compile(
     re.IGNORECASE,
 )
 _RANGE: Final = re.compile(rf"^\D{{0,12}}?({_DIGITS})\s*(?:to|-|\u2013)\s*({_DIGITS})\D{{0,12}}$")
+_WHOLE: Final = re.compile(rf"\bbetween ({_DIGITS}) and ({_DIGITS})(?![\w]|\.[0-9])")
+_SOME: Final = 3
+Range: TypeAlias = tuple[Decimal, Decimal]
 _UPPER_END: Final = re.compile(rf"((?:{_DIGITS})\s*(?:to|-|\u2013)\s*|up to\s+)(?:{_DIGITS})")
 
 
@@ -131,7 +134,12 @@ class SopText:
     @cached_property
     def broken_ranges(self) -> tuple[tuple[int, str], ...]:
         """Line and words of each step in a table of ranges that leaves a gap or goes twice."""
-        return tuple(_broken_ranges(self.text.splitlines()))
+        whole = [
+            (Decimal(low.replace(",", "")), Decimal(high.replace(",", "")))
+            for clause in self.clauses
+            for low, high in _WHOLE.findall(clause.text)
+        ]
+        return tuple(_broken_ranges(self.text.splitlines(), whole))
 
     def _cells(self) -> Iterator[Threshold]:
         for clause in self.clauses:
@@ -178,7 +186,7 @@ def numbers_in(text: str) -> Iterator[Decimal]:
             yield _SPELLED[match[0].lower()]
 
 
-def _broken_ranges(lines: list[str]) -> Iterator[tuple[int, str]]:
+def _broken_ranges(lines: list[str], whole: list[Range]) -> Iterator[tuple[int, str]]:
     for start, rows in _tables(lines):
         for column in range(max((len(row) for row in rows), default=0)):
             ranges = [
@@ -187,6 +195,7 @@ def _broken_ranges(lines: list[str]) -> Iterator[tuple[int, str]]:
                 if column < len(row) and (match := _RANGE.match(row[column].strip()))
             ]
             yield from _broken_steps(ranges)
+            yield from _other_ends(ranges, whole)
 
 
 def _broken_steps(ranges: list[tuple[int, Decimal, Decimal]]) -> Iterator[tuple[int, str]]:
@@ -203,6 +212,26 @@ def _broken_steps(ranges: list[tuple[int, Decimal, Decimal]]) -> Iterator[tuple[
         if step != wanted:
             kind = "leaves a gap after" if step > wanted else "overlaps"
             yield line, f"the range {low} to {high} {kind} {before[1]} to {before[2]}"
+
+
+def _other_ends(
+    ranges: list[tuple[int, Decimal, Decimal]], whole: list[Range]
+) -> Iterator[tuple[int, str]]:
+    """Where the text says what the table covers, and one of its ends is a little off."""
+    if len(ranges) < _SOME:
+        return
+    ordered = sorted(ranges, key=lambda one: one[1])
+    first, last = ordered[0], ordered[-1]
+    low, high = first[1], last[2]
+    near = (high - low) / 4
+    if (low, high) in whole:
+        return
+    for least, most in whole:
+        if (low == least and abs(high - most) <= near) or (
+            high == most and abs(low - least) <= near
+        ):
+            line = last[0] if low == least else first[0]
+            yield line, f"the table covers {low} to {high}, and the text says {least} to {most}"
 
 
 def _tables(lines: list[str]) -> Iterator[tuple[int, list[list[str]]]]:
