@@ -15,14 +15,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import current_mask, masking
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task, ToolSpec
-from pytest_sopbench._core.model.trace import (
-    UNKNOWN_USAGE,
-    Approval,
-    Finding,
-    FindingKind,
-    ToolCall,
-    Usage,
-)
+from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import encodable, plain
 from pytest_sopbench._running.observing.capture import Output, captured
@@ -111,9 +104,9 @@ class Toolbox:
 
     @property
     def usage(self) -> Usage:
-        return self.consumed()
+        return self._desk.consumption.consumed()
 
-    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
+    def consumed(self, returned: Usage) -> Usage:
         """Return what the run consumed; `returned` fills in what no report has told."""
         return self._desk.consumption.consumed(returned)
 

@@ -10,14 +10,18 @@ from pytest_sopbench._sessions.file.setups import LATE, PRICES
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
-def known_to_both(
+def unlike(
     one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]
 ) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
-    """Leave out what a shard without a run could not learn, and the prices of its runs."""
+    """Return in which options two shards differ that one session cannot differ in.
+
+    What a shard without a run could not learn is left out, and so are the prices of its runs.
+    """
     unknown = {PRICES, *(name for name in LATE if name not in one or name not in other)}
+    same = {name for name in (*one, *other) if one.get(name) == other.get(name)}
     return (
-        {name: value for name, value in one.items() if name not in unknown},
-        {name: value for name, value in other.items() if name not in unknown},
+        {name: value for name, value in one.items() if name not in unknown | same},
+        {name: value for name, value in other.items() if name not in unknown | same},
     )
 
 

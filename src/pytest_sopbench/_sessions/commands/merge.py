@@ -29,7 +29,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubte
 from pytest_sopbench._settings.values import Shard
 from pytest_sopbench.errors import SessionFileError
 
-from .learned_options import known_to_both, learned
+from .learned_options import learned, unlike
 from .shares import check_shares
 
 _SHOWN: Final = 3
@@ -126,7 +126,7 @@ def _differences(one: SavedSession, other: SavedSession) -> Iterator[str]:
         ("commit", a.git and a.git.commit, b.git and b.git.commit),
         ("version of pytest-sopbench", a.plugin, b.plugin),
         ("options that select tasks", _selected_by(one), _selected_by(other)),
-        ("options", *_unlike(*known_to_both(_without_past(one), _without_past(other)))),
+        ("options", *unlike(_without_past(one), _without_past(other))),
     ):
         if mine != its:
             yield f"{what} {mine!r} and {its!r}"
@@ -173,16 +173,6 @@ def _options(saved: SavedSession) -> Mapping[str, JsonValue]:
 def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
     """Leave out which sessions a shard was resumed from: another may have run through."""
     return {name: one for name, one in _options(saved).items() if name not in {*PAST, FAILURES}}
-
-
-def _unlike(
-    one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]
-) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
-    """Leave out what both have."""
-    return (
-        {name: value for name, value in one.items() if other.get(name) != value},
-        {name: value for name, value in other.items() if one.get(name) != value},
-    )
 
 
 def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
