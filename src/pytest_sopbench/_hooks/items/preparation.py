@@ -30,10 +30,11 @@ def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> Non
     try:
         prepare_items(sop, runs, session.items)
     except pytest.UsageError as error:
-        if not hasattr(session.config, "workerinput"):
+        told: dict[str, str] | None = getattr(session.config, "workerinput", None)
+        if told is None:
             raise
         errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
-        shown: str = session.config.workerinput.get(SHOWN, "")
+        shown = told.get(SHOWN, "")
         place = f"{shown}: " if shown else ""
         errors.tell_controller(session.config, f"{place}{error}")
 
