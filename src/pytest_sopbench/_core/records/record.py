@@ -182,9 +182,8 @@ def _plain_part(part: object) -> dict[str, Any]:
     return parts
 
 
-# Taken at import: an agent may put another function into its place.
+# Taken and made once: an agent may replace them, and `json.dumps` makes an encoder for each call.
 _loads = json.loads
-# Made once: `json.dumps` makes an encoder for each call that is told anything.
 _ENCODER = json.JSONEncoder(
     ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
 )
