@@ -109,6 +109,18 @@ def test_without_a_name_the_largest_sheet_is_read_and_told(tmp_path: Path) -> No
     assert ("sheet 'Q3' is read, the largest; there are also Q2",) == grid.notes
 
 
+def test_a_sheet_that_is_coloured_to_its_end_is_read_to_its_last_case(tmp_path: Path) -> None:
+    path = workbook(tmp_path, {"Q3": 5})
+    book = openpyxl.load_workbook(path)
+    book["Q3"]["A1048576"].number_format = "0%"
+    book.save(path)
+
+    grid = read_grid(path, None)
+
+    assert 2005 == len(grid.rows)
+    assert ("nothing is read below row 2005, after 2,000 empty rows",) == grid.notes
+
+
 def workbook(folder: Path, sheets: dict[str, int]) -> Path:
     book = openpyxl.Workbook()
     for name, rows in sheets.items():

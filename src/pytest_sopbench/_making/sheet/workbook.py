@@ -16,6 +16,9 @@ from pytest_sopbench.errors import LoadingError
 from .grid import EMPTY, Cell, Grid, Kind, Merged, cell_of
 
 _ZEROS: Final = re.compile(r"0{2,}")
+_GAP: Final = 2_000
+"""Empty rows from which on nothing more is looked for."""
+
 _QUOTED: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
@@ -32,10 +35,11 @@ def read_workbook(path: Path, sheet: str | None) -> Grid:
     """
     book = _opened(path, values=False)
     chosen, notes = _sheet(path, book, sheet)
-    cells = [list(row) for row in chosen.iter_rows()]
+    cells, ends = _rows(chosen)
     if any(cell.data_type == "f" for row in cells for cell in row):
         values = _opened(path, values=True)[chosen.title]
-        stored = [list(row) for row in values.iter_rows()]
+        last = chosen.min_row + len(cells) - 1
+        stored = [list(row) for row in values.iter_rows(min_row=chosen.min_row, max_row=last)]
     else:
         stored = cells
     rows = [
@@ -48,8 +52,8 @@ def read_workbook(path: Path, sheet: str | None) -> Grid:
         rows=rows,
         numbers=range(chosen.min_row, chosen.min_row + len(rows)),
         typed=True,
-        merged=_merged(chosen),
-        notes=(*notes, *_hidden(chosen)),
+        merged=_merged(chosen, len(rows)),
+        notes=(*notes, *ends, *_hidden(chosen)),
     )
 
 
@@ -93,6 +97,18 @@ def _sheet(path: Path, book: Any, name: str | None) -> tuple[Any, tuple[str, ...
     return sheets[title], ()
 
 
+def _rows(sheet: Any) -> tuple[list[list[Any]], tuple[str, ...]]:
+    """Return the rows up to a long gap: some sheets are coloured down to their millionth row."""
+    rows, empty = list[list[Any]](), 0
+    for row in sheet.iter_rows():
+        rows.append(list(row))
+        empty = empty + 1 if all(cell.value is None for cell in row) else 0
+        if empty == _GAP:
+            end = sheet.min_row + len(rows) - 1
+            return rows, (f"nothing is read below row {end}, after {_GAP:,} empty rows",)
+    return rows, ()
+
+
 def _cell(cell: Any, stored: Any) -> Cell:
     if cell.data_type == "f" and stored.value is None:
         return Cell("", Kind.FORMULA)
@@ -110,15 +126,16 @@ def _cell(cell: Any, stored: Any) -> Cell:
     return found
 
 
-def _merged(sheet: Any) -> Sequence[Merged]:
+def _merged(sheet: Any, rows: int) -> Sequence[Merged]:
     return [
         Merged(
             top=one.min_row - sheet.min_row,
-            bottom=one.max_row - sheet.min_row,
+            bottom=min(one.max_row - sheet.min_row, rows - 1),
             left=one.min_col - sheet.min_column,
             right=one.max_col - sheet.min_column,
         )
         for one in sheet.merged_cells.ranges
+        if one.min_row - sheet.min_row < rows
     ]
 
 
