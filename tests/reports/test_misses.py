@@ -45,7 +45,7 @@ def test_a_miss_of_several_fields_has_all_of_their_values() -> None:
     )
     miss = replace(MISS, domain="bikes", outcome=Outcome.WRONG, mismatches=mismatches)
 
-    said = "bikes/P_1 wrong: decision is 'refuse', not 'free'; pays is 240, not 0"
+    said = "bikes/P_1 wrong: decision 'free' -> 'refuse', pays 0 -> 240"
     assert said == miss_line(miss)
 
 

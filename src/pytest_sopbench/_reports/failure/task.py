@@ -109,8 +109,13 @@ def headline(record: RunRecord) -> str:
 
 def value_line(record: RunRecord) -> str:
     """Say in one line what came of a run, with the values of all fields that differ."""
-    if record.outcome is Outcome.WRONG and record.mismatches:
-        return f"wrong: {'; '.join(map(_pair, record.mismatches))}"
+    if record.outcome is Outcome.WRONG and len(record.mismatches) > 1:
+        # Shorter than the words of a headline, so that two fields find room on a line.
+        pairs = (
+            f"{one_line(one.field)} {expected_text(one)} -> {shown(one.actual)}"
+            for one in record.mismatches
+        )
+        return f"wrong: {', '.join(pairs)}"
     return headline(record)
 
 
