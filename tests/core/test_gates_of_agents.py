@@ -103,3 +103,10 @@ def test_the_agent_stands_behind_the_value() -> None:
     )
     with pytest.raises(ValueError, match=r"write \[DOMAIN:\]NAME=VALUE\[@AGENT\]"):
         read_gate("tsr=0.9@")
+
+
+def test_a_gate_is_asked_also_where_no_run_is_left_to_ask_of() -> None:
+    (verdict,) = evaluate([read_gate("tsr=0")], {})
+
+    assert GateState.INCONCLUSIVE is verdict.state
+    assert "no run was planned" == verdict.why

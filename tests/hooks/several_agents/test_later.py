@@ -94,7 +94,12 @@ def test_one_agent_is_compared_with_itself_among_two(pytester: pytest.Pytester) 
     result = pytester.runpytest(LAB, SECOND, "--sop-compare=both", "--sop-gate=lost=0")
 
     assert pytest.ExitCode.OK == result.ret
-    result.stdout.fnmatch_lines(["gate   lost tasks <= 0 holds (got 0)"])
+    result.stdout.fnmatch_lines(
+        [
+            "gate   lost tasks <= 0 holds (got 0)",
+            "       agent habits:right is in the baseline and did not run here; it is left out",
+        ]
+    )
 
 
 @pytest.mark.usefixtures("both")

@@ -31,14 +31,14 @@ def places_of(
 ) -> Sequence[tuple[str, Sequence[str]]]:
     """Return each place where a gate is asked, and the groups that stand there together.
 
-    Without a domain that is every group, and all domains of each agent. A place that the gate names
-    and that the session has not has no groups.
+    Without a domain that is every group, and all domains of each agent. Where there is no such
+    group the gate is asked of nothing, and never left out.
     """
     of = {one: agents.get(one) or agent_of(one) for one in groups}
     every = {*of.values()}
     meant = {*named_agents(spec.agent, every)} if spec.agent else every
     mine = [one for one in of if of[one] in meant and (not spec.domain or is_of(one, spec.domain))]
-    if not mine and (spec.domain or spec.agent):
+    if not mine:
         by = f" ({spec.agent})" if spec.agent else ""
         return [(f"{spec.domain or POOLED}{by}", ())]
     if spec.domain:

@@ -13,7 +13,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.partial import taken_away
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._sessions.commands.compare import compare_saved
+from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved
 from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
@@ -121,6 +121,10 @@ class Baseline:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
         try:
+            self.remarks = tuple(
+                f"agent {one} is in the baseline and did not run here; it is left out"
+                for one in sorted(agents_left_out(self._saved, current))
+            )
             return compare_saved(self._saved, current, fields=fields)
         except SessionFileError as error:
             # Which agents a fixture gives was not known before.
