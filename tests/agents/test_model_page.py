@@ -63,7 +63,7 @@ def is_of_project(command: str) -> bool:
 def test_the_pages_have_an_example_of_everything() -> None:
     counts = Counter(name for name, *_ in COMMANDS)
 
-    assert {"test-a-model": 7, "use-a-local-server": 4} == counts
+    assert {"test-a-model": 8, "use-a-local-server": 4} == counts
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._hooks.process import exit_guard
 from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 
 
@@ -109,12 +110,37 @@ def test_only_an_ended_session_is_left_in_order(
 def test_a_forked_child_ends_as_it_likes(
     standing: Standing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    monkeypatch.setattr(exit_guard, "_getpid", lambda: -1)
 
     with pytest.raises(LeftError) as left:
         os._exit(0)
 
     assert (0,) == left.value.args
+
+
+class Pretender:
+    """What says that it is a module and has no names, such as a library of cffi."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> type:
+        return ModuleType
+
+
+def test_what_only_says_that_it_is_a_module_is_passed_over(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch, holder: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "pretender", Pretender())
+    monkeypatch.setattr(os, "_exit", leave)
+    before = holder.end
+    guard = Standing(pytestconfig).guard
+
+    guard.stand()
+    after = holder.end
+    guard.step_down()
+
+    assert before is not after
 
 
 def test_a_guard_that_steps_down_leaves_everything_as_it_was(

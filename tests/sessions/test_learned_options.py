@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_sopbench._sessions.commands.learned_options import learned, unlike
 
-TOLD = {"trials": 1, "prompts": {"a": "3f2a"}, "agents": {"a": {}}, "prices": "mine of 2026-11-01"}
+TOLD = {"trials": 1, "prompts": {"a": "3f2a"}, "setups": {"a": {}}, "prices": "mine of 2026-11-01"}
 
 
 def test_a_shard_without_a_run_differs_in_nothing() -> None:

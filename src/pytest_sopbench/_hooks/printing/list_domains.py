@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 
 import pytest
 
-from pytest_sopbench._audit.saved import saved_summary
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
@@ -52,11 +52,18 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     )
     domains, broken = load_catalogue(asked, where)
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
-    audits = {one.name: saved_summary(one, config.rootpath) for one in domains}
     verbosity = config.option.verbose
+    audits = _saved_audits(config, domains) if verbosity > 0 else {}
     for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
         sys.stdout.write(f"{harmless(line)}\n")
     return pytest.ExitCode.USAGE_ERROR if broken and asked else pytest.ExitCode.OK
+
+
+def _saved_audits(config: pytest.Config, domains: Iterable[Domain]) -> Mapping[str, str]:
+    # A plain list shows none of them.
+    from pytest_sopbench._audit.saved import saved_summary
+
+    return {one.name: saved_summary(one, config.rootpath) for one in domains}
 
 
 @contextmanager

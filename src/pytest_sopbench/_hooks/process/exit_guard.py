@@ -136,7 +136,8 @@ class ExitGuard:
 def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[ModuleType, str]]:
     """Yield where modules have a function."""
     for module in modules:
-        if not isinstance(module, ModuleType):
+        # By its type: what cffi puts among the modules only says that it is one.
+        if not issubclass(type(module), ModuleType):
             continue
         # Past the module's own way of giving attributes, which may load what nobody needs.
         names: dict[str, object] = object.__getattribute__(module, "__dict__")
