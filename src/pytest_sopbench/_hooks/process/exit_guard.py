@@ -136,9 +136,13 @@ class ExitGuard:
 def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[ModuleType, str]]:
     """Yield where modules have a function."""
     for module in modules:
-        # By its type: what cffi puts among the modules only says that it is one.
-        if not issubclass(type(module), ModuleType):
+        if not _is_module(module):
             continue
         # Past the module's own way of giving attributes, which may load what nobody needs.
         names: dict[str, object] = object.__getattribute__(module, "__dict__")
         yield from ((module, name) for name, value in list(names.items()) if value is original)
+
+
+def _is_module(value: object) -> TypeGuard[ModuleType]:
+    # By its type: what cffi puts among the modules only says that it is one.
+    return issubclass(type(value), ModuleType)
