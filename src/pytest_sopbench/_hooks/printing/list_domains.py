@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -53,14 +53,16 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     domains, broken = load_catalogue(asked, where)
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
     verbosity = config.option.verbose
-    audits = _saved_audits(config, domains) if verbosity > 0 else {}
+    audits = _saved_audits(config, domains if verbosity > 0 else ())
     for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
         sys.stdout.write(f"{harmless(line)}\n")
     return pytest.ExitCode.USAGE_ERROR if broken and asked else pytest.ExitCode.OK
 
 
-def _saved_audits(config: pytest.Config, domains: Iterable[Domain]) -> Mapping[str, str]:
+def _saved_audits(config: pytest.Config, domains: Sequence[Domain]) -> Mapping[str, str]:
     # A plain list shows none of them.
+    if not domains:
+        return {}
     from pytest_sopbench._audit.saved import saved_summary
 
     return {one.name: saved_summary(one, config.rootpath) for one in domains}

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import pytest
 
