@@ -138,6 +138,41 @@ def test_a_test_that_closes_standard_output_fails_the_session_and_is_named_in_on
     result.stderr.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.parametrize("capture", ["capsys", "capfd"])
+def test_a_test_that_captures_its_own_output_breaks_nothing(
+    pytester: pytest.Pytester, lab: Path, capture: str
+) -> None:
+    pytester.makepyfile(
+        test_output=f"""
+        import sys
+        import pytest
+
+        @pytest.fixture
+        def own(monkeypatch):
+            with open("out.txt", "w") as file:
+                monkeypatch.setattr(sys, "stdout", file)
+                yield file
+                monkeypatch.undo()
+
+        def test_it({capture}):
+            print("seen")
+            assert "seen\\n" == {capture}.readouterr().out
+
+        def test_with_a_file(own):
+            print("kept")
+
+        @pytest.mark.sop(domain="lab", agent="habits:right")
+        def test_grade(sop_run, {capture}):
+            sop_run.assert_correct()
+        """
+    )
+
+    result = pytester.runpytest_inprocess()
+
+    assert 0 == result.ret
+    result.stdout.no_fnmatch_line("*was closed*")
+
+
 def test_a_mock_that_a_conftest_leaves_behind_fails_the_session_and_is_named_in_one_line(
     pytester: pytest.Pytester, lab: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 from pytest_sopbench._running.observing.kept_open import KeptOpen
 
@@ -42,6 +43,18 @@ def test_a_stream_that_is_let_go_can_be_closed() -> None:
 
     assert stream.closed
     assert not told
+
+
+def test_what_pytest_opened_for_a_test_it_closes_as_well() -> None:
+    stream, told = io.TextIOWrapper(io.BytesIO()), list[str]()
+    KeptOpen(told.append).keep(stdout=stream)
+    of_pytest: dict[str, Any] = {"__name__": "_pytest.capture"}
+    exec("def done(stream): stream.close()", of_pytest)  # noqa: S102 - who calls is what counts
+
+    of_pytest["done"](stream)
+
+    assert stream.closed
+    assert [] == told
 
 
 def test_a_stream_that_is_none_or_takes_no_attribute_is_left_alone() -> None:

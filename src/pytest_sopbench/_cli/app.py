@@ -28,6 +28,7 @@ class FrontDoor(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         # A large session is many small values and no cycles: looking for these doubles the time.
+        was_on = gc.isenabled()
         gc.disable()
         try:
             return super().invoke(ctx)
@@ -42,6 +43,10 @@ class FrontDoor(click.Group):
                 raise
             # What was typed is a part of it, and click writes it as it is.
             raise click.UsageError(harmless(told), error.ctx) from None
+        finally:
+            # A program may have called the command.
+            if was_on:
+                gc.enable()
 
 
 def project() -> Project:

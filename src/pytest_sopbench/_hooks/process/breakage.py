@@ -106,7 +106,11 @@ class Breakage:
         self._open.let_go()
 
     def _keep_streams(self) -> None:
-        self._open.keep(stdout=sys.stdout, stderr=sys.stderr)
+        # What a fixture put there is closed by the fixture.
+        if _is_of_pytest(sys.stdout):
+            self._open.keep(stdout=sys.stdout)
+        if _is_of_pytest(sys.stderr):
+            self._open.keep(stderr=sys.stderr)
         self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
 
     def take(self, notes: Iterable[str]) -> None:
@@ -127,3 +131,7 @@ def breakage_of(
     early: Any = config.pluginmanager.get_plugin("sop-end-guard")
     breakage.take(early.broken if early is not None else ())
     return breakage
+
+
+def _is_of_pytest(stream: object) -> bool:
+    return type(stream).__module__.startswith("_pytest.")

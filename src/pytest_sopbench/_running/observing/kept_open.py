@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import currentframe
+from types import FrameType
 from typing import Any, TextIO
 
 
@@ -30,15 +31,18 @@ class KeptOpen:
 
     def let_go(self) -> None:
         """Let the streams be closed again, as pytest itself does at the end."""
-        for stream in self._kept:
-            if "close" in vars(stream):
-                del stream.close
-        self._kept.clear()
+        for stream in list(self._kept):
+            self._release(stream)
 
     def _keep(self, name: str, stream: Any) -> None:
         def close() -> None:
             here = currentframe()
             there = here.f_back if here is not None else None
+            if there is not None and _is_pytest(there):
+                # What captures a test, such as `capsys`, is closed by the one who opened it.
+                self._release(stream)
+                stream.close()
+                return
             place = f"{there.f_code.co_filename}:{there.f_lineno}" if there is not None else "once"
             self._told(f"sys.{name} was closed at {place}; it was kept open")
 
@@ -48,3 +52,13 @@ class KeptOpen:
             # A stream without a __dict__; pytest's and Python's own have one.
             return
         self._kept.append(stream)
+
+    def _release(self, stream: Any) -> None:
+        if "close" in vars(stream):
+            del stream.close
+        self._kept = [one for one in self._kept if one is not stream]
+
+
+def _is_pytest(frame: FrameType) -> bool:
+    name: object = frame.f_globals.get("__name__")
+    return isinstance(name, str) and name.partition(".")[0] == "_pytest"
