@@ -266,7 +266,9 @@ def test_a_plugin_that_ends_the_waiting_test_ends_its_run_alone(
 SCARCE = """
 import threading
 
-begin = threading._start_new_thread
+# It is called otherwise from 3.13 on.
+name = "_start_new_thread" if hasattr(threading, "_start_new_thread") else "_start_joinable_thread"
+begin = getattr(threading, name)
 left = {left}
 
 
@@ -280,7 +282,7 @@ def scarce(*args, **named):
 
 def pytest_runtestloop():
     # As where RLIMIT_NPROC is reached: whoever asks for a thread is refused.
-    threading._start_new_thread = scarce
+    setattr(threading, name, scarce)
 """
 
 
