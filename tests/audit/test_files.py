@@ -21,7 +21,8 @@ def test_every_file_that_is_missing_is_named_at_once(lab: Any) -> None:
 
     found = lab.findings("missing-file")
 
-    assert ["has no sop.txt and no sop.md"] == [one.what for one in found if "sop" in one.what]
+    missing = [one.what for one in found if "sop" in one.what]
+    assert ["has no sop.txt and no sop.md and no SKILL.md"] == missing
     assert any("data.csv" in one.what for one in found)
     assert [] == lab.findings("does-not-load")
 

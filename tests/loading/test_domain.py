@@ -60,8 +60,9 @@ def test_a_domain_cannot_be_called_anything(make_domain: MakeDomain) -> None:
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        pytest.param({"sop.txt": None}, "no sop.txt and no sop.md", id="no-sop"),
+        pytest.param({"sop.txt": None}, "no sop.txt and no sop.md and no SKILL.md", id="no-sop"),
         pytest.param({"sop.md": "x"}, "has both sop.txt and sop.md", id="two-sops"),
+        pytest.param({"SKILL.md": "x"}, "has both sop.txt and SKILL.md", id="a-skill-beside"),
         pytest.param({"sop.txt": " \n"}, "the file is empty", id="an-empty-sop"),
         pytest.param(
             {"toolspecs.json": None},
@@ -200,3 +201,23 @@ def test_a_distractor_is_one_of_the_tools(make_domain: MakeDomain) -> None:
     with pytest.raises(LoadingError, match="no tool spec has the name 'weigh_parcels'") as caught:
         load_domain(make_domain(folder="slip", distractors=["weigh_parcels"]))
     assert "did you mean 'weigh_parcel'?" == caught.value.hint
+
+
+def test_a_skill_is_a_procedure_with_its_front_matter_and_its_steps(
+    make_domain: MakeDomain,
+) -> None:
+    skill = """---
+name: parcels
+description: Sends parcels.
+---
+
+### Step 1: Weigh
+Use the scale.
+
+### Step 2: Send
+Choose the route.
+"""
+    domain = load_domain(make_domain({"sop.txt": None, "SKILL.md": skill}))
+
+    assert skill == domain.sop
+    assert ["Weigh", "Send"] == [step.title for step in domain.procedure.steps]

@@ -36,7 +36,7 @@ from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBL
 from pytest_sopbench._loading.metadata.read import Described, read_metadata
 from pytest_sopbench.errors import LoadingError
 
-SOP_FILES = ("sop.txt", "sop.md")
+SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
 TOOLS_FILE = "tools.py"
 POLICY_FILE = "policy.py"
@@ -131,10 +131,13 @@ def _sop(folder: Path) -> str:
     found = [folder / name for name in SOP_FILES if is_a_file(folder / name)]
     if not found:
         raise LoadingError(
-            folder, "no sop.txt and no sop.md", hint="the procedure stands in one of them"
+            folder,
+            "no sop.txt and no sop.md and no SKILL.md",
+            hint="the procedure stands in one of them",
         )
     if len(found) > 1:
-        raise LoadingError(folder, "has both sop.txt and sop.md", hint="keep one")
+        names = " and ".join(path.name for path in found)
+        raise LoadingError(folder, f"has both {names}", hint="keep one")
     text = read_text(found[0])
     if not text.strip():
         raise LoadingError(found[0], "the file is empty", hint="write the procedure into it")
