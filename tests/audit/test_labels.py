@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from pathlib import Path
 from typing import Any
 
 from pytest_sopbench._audit.audit import audit
@@ -79,69 +76,3 @@ def test_a_column_that_only_names_the_row_makes_no_difference(lab: Any) -> None:
     lab.rows(change)
 
     assert lab.findings("contradicting-rows")
-
-
-# --- a public folder, with a policy written from its procedure ---------------------------------
-
-PUBLIC_POLICY = """
-import re
-
-TEXTS = {
-    "sds_label_score": "sds_label_text",
-    "handling_score": "handling_and_storage_guidelines",
-    "transportation_score": "transportation_requirements",
-    "disposal_score": "disposal_guidelines",
-}
-
-
-def decide(inputs, call):
-    if not re.fullmatch("P_[0-9]{5}", inputs["product_id"]):
-        return {"hazard_class": "Unable to Decide"}
-    found = []
-    for score, text in TEXTS.items():
-        asked = {"product_id": inputs["product_id"], text: inputs[text]}
-        found.append(call(f"calculate_{score}", **asked)[score])
-    scores = [float(score) for score in found if score]
-    if len(found) - len(scores) > 2:
-        return {"hazard_class": "Unable to Decide"}
-    total = sum(scores) + (len(found) - len(scores)) * max(scores)
-    letter = "D" if total >= 17 else "C" if total >= 13 else "B" if total >= 8 else "A"
-    return {"hazard_class": f"Hazard Class {letter}"}
-"""
-
-
-def test_the_public_folder_of_dangerous_goods(public_data: Path, tmp_path: Path) -> None:
-    """Five labels contradict its text, and the cut-offs between its classes stand nowhere."""
-    source = public_data / "sop_bench" / "dangerous_goods"
-    folder = tmp_path / "dangerous_goods"
-    folder.mkdir()
-    for name in ("sop.txt", "toolspecs.json", "test_set_with_outputs.csv"):
-        (folder / name).write_bytes((source / name).read_bytes())
-    with (source / "test_set_with_outputs.csv").open(encoding="utf-8") as file:
-        inputs = [name for name in next(csv.reader(file)) if not name.endswith(("score", "class"))]
-    scores = ("sds_label", "handling", "transportation", "disposal")
-    tools = {
-        f"calculate_{one}_score": {
-            "key": ["product_id"],
-            "returns": [f"{one}_score"],
-            "missing": "null",
-        }
-        for one in scores
-    }
-    metadata = {
-        "name": "dangerous_goods",
-        "output_columns": ["hazard_class"],
-        "input_columns": inputs,
-        "tools": tools,
-    }
-    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
-    (folder / "policy.py").write_text(PUBLIC_POLICY, "utf-8")
-
-    found = audit(folder).findings
-
-    disagreeing = [one.place.line for one in found if one.rule == "policy-disagrees"]
-    numbers = [one for one in found if one.rule in {"unwritten-number", "policy-number"}]
-    assert [113, 242, 244, 258, 268] == disagreeing
-    said = " ".join(one.what for one in numbers)
-    assert [] == [cut for cut in (8, 13, 17) if f"decides by {cut}," not in said]
-    assert 3 == sum(one.rule == "unwritten-number" for one in numbers)
