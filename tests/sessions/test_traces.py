@@ -24,6 +24,7 @@ KEY = RunKey("lab", "T_1", 1, "pkg:agent")
         pytest.param(RunKey("lab", "T_1+2"), "lab/T_1%2B2.jsonl", id="plus"),
         pytest.param(RunKey("lab", "../x"), "lab/%2E.%2Fx.jsonl", id="out of the folder"),
         pytest.param(RunKey("..", ".."), "%2E./%2E..jsonl", id="dots"),
+        pytest.param(RunKey("lab", "\ud800"), "lab/%ED%A0%80.jsonl", id="half a character"),
     ],
 )
 def test_the_name_of_a_log(key: RunKey, name: str) -> None:

@@ -118,7 +118,9 @@ def answer_label(
         return None
     if len(label) <= ANSWER_LIMIT:
         return label
-    return f"{label[:ANSWER_LIMIT]}... #{blake2b(label.encode(), digest_size=4).hexdigest()}"
+    # A saved session may hold half of a character, which JSON escapes.
+    digest = blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{label[:ANSWER_LIMIT]}... #{digest}"
 
 
 def is_joint(label: str) -> bool:

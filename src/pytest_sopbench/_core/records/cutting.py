@@ -27,4 +27,7 @@ def cut(value: JsonValue) -> JsonValue:
     text = _sorted(value)
     if len(text) <= RESULT_LIMIT:
         return value
-    return {"sha256": sha256(text.encode()).hexdigest(), "characters": len(text)}
+    return {
+        "sha256": sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "characters": len(text),
+    }

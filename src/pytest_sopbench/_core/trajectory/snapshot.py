@@ -70,7 +70,8 @@ def snapshot_file(domain: str, task: str) -> str:
     """
     name = _encoded(task)
     if len(name) > LONGEST:
-        name = f"{name[:LONGEST]}~{hashlib.sha256(task.encode()).hexdigest()[:16]}"
+        digest = hashlib.sha256(task.encode("utf-8", "surrogatepass")).hexdigest()
+        name = f"{name[:LONGEST]}~{digest[:16]}"
     return f"{_encoded(domain)}/{name}{SUFFIX}"
 
 
@@ -171,7 +172,7 @@ def _lost(
 
 
 def _encoded(text: str) -> str:
-    name = quote(text, safe=_SAFE)
+    name = quote(text, safe=_SAFE, errors="surrogatepass")
     return f"%2E{name[1:]}" if name.startswith(".") else name
 
 

@@ -23,7 +23,7 @@ _TASK_ID = re.compile(
 
 def encoded(task_id: str) -> str:
     """Percent-encode what has a meaning to pytest, to shells or to file systems."""
-    return quote(task_id, safe=SAFE)
+    return quote(task_id, safe=SAFE, errors="surrogatepass")
 
 
 def item_name(key: RunKey, label: str | None = None) -> str:
@@ -45,7 +45,7 @@ def item_name(key: RunKey, label: str | None = None) -> str:
 def encoded_label(label: str) -> str:
     """Percent-encode what would mean something in the brackets of an id."""
     # Two colons part the names of an id.
-    return quote(label, safe=_IN_BRACKETS).replace("::", "%3A%3A")
+    return quote(label, safe=_IN_BRACKETS, errors="surrogatepass").replace("::", "%3A%3A")
 
 
 def split_label(text: str) -> tuple[str, str | None]:

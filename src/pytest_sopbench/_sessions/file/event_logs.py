@@ -110,12 +110,14 @@ class TraceFolder:
 
 
 def _part(text: str) -> str:
-    name = quote(text, safe=SAFE)
+    name = quote(text, safe=SAFE, errors="surrogatepass")
     if name.startswith("."):
         name = f"%2E{name[1:]}"
     if len(name) <= LONGEST:
         return name
-    return f"{name[:LONGEST]}~{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    return (
+        f"{name[:LONGEST]}~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    )
 
 
 def _refused(path: Path, fault: OSError) -> SessionFileError:
