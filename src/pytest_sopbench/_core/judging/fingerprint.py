@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.rules import Rule
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.task import OutputField
 
@@ -35,6 +36,7 @@ def judging_hash(rules: Mapping[str, Rules]) -> str:
         "domains": {
             name: {
                 "scoring": one.scoring.value,
+                **_document(one.document),
                 "fields": {field.name: _field(field) for field in one.fields},
                 "rules": {rule.id: _rule(rule) for rule in one.contract.rules}
                 if one.contract
@@ -53,6 +55,17 @@ def _field(field: OutputField) -> dict[str, Any]:
         "tolerance": field.tolerance,
         "ordered": field.ordered,
         "compare": field.compare.value,
+    }
+
+
+def _document(rules: DocumentRules | None) -> dict[str, Any]:
+    # Left out where there is none, so that what was judged before keeps its hash.
+    if rules is None:
+        return {}
+    return {
+        "schema": rules.schema,
+        "ignored": sorted(rules.ignored),
+        "ordered": sorted(rules.ordered),
     }
 
 

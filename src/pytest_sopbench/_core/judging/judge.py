@@ -14,7 +14,6 @@ from pytest_sopbench._core.answers.published_finding import NOT_FOUND, published
 from pytest_sopbench._core.answers.text.pasted import without_sop
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.task import Compare, Scoring, Task
 from pytest_sopbench._core.model.trace import TURN_LIMIT, Ending, Returned, ReturnedKind, Trace
@@ -23,9 +22,10 @@ from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
+from .documents import judged_document
+from .one_line import one_line
 from .procedure import with_procedure
 
-_REASON_LIMIT: Final = 160
 _SPEAKS_OF_FAILURE: Final = frozenset({"success", "error"})
 
 _ENDED: Final[Mapping[Ending, Outcome]] = {
@@ -53,8 +53,10 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
         return Verdict(outcome=_ENDED[trace.ending], reason=_how_it_ended(trace))
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
     if returned.declared_error is not None and _says_it_failed(rules):
-        reason = _one_line(f"the agent said that it failed: {returned.declared_error}")
+        reason = one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
+    if rules.document is not None:
+        return judged_document(rules.document, task, returned)
     answer = find_answer(without_sop(returned, rules.sop), rules.fields, rules.sop)
     exact = _judged(rules, task, answer)
     if rules.scoring is Scoring.EXACT:
@@ -64,7 +66,7 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
 
 def _judged(rules: Rules, task: Task, answer: Answer) -> Verdict:
     if not answer.complete:
-        return Verdict(outcome=Outcome.NO_ANSWER, reason=_one_line(answer.why), answer=answer)
+        return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(answer.why), answer=answer)
     mismatches = _closest(rules, task, answer.values, Scoring.EXACT)
     return _compared(mismatches, answer)
 
@@ -107,7 +109,7 @@ def _compared(
     if mismatches:
         reason = "; ".join(f"{mismatch.field}: {mismatch.why}" for mismatch in mismatches)
         return Verdict(
-            outcome=Outcome.WRONG, reason=_one_line(reason), answer=answer, mismatches=mismatches
+            outcome=Outcome.WRONG, reason=one_line(reason), answer=answer, mismatches=mismatches
         )
     reason = "only by the published scorer's rules" if only_published else ""
     return Verdict(
@@ -141,7 +143,9 @@ def _mismatches(
 
 def _says_it_failed(rules: Rules) -> bool:
     """Whether `success` and `error` speak of the run, and are not what the task asks for."""
-    return _SPEAKS_OF_FAILURE.isdisjoint(fold(field.name) for field in rules.fields)
+    names = rules.document.declared.names if rules.document else None
+    asked = (field.name for field in rules.fields) if names is None else names
+    return _SPEAKS_OF_FAILURE.isdisjoint(map(fold, asked))
 
 
 def _how_it_ended(trace: Trace) -> str:
@@ -149,18 +153,11 @@ def _how_it_ended(trace: Trace) -> str:
         case Ending.TIMED_OUT:
             return f"still running after {as_seconds(trace.duration)}"
         case Ending.OVER_LIMIT if trace.problem and trace.problem.type == TURN_LIMIT:
-            return _one_line(trace.problem.message)
+            return one_line(trace.problem.message)
         case Ending.OVER_LIMIT:
             return f"passed its limit of tool calls, after {len(trace.calls)}"
         case Ending.PROCESS_DIED:
             return "the process that ran it died"
         case _:
             problem = trace.problem
-            return _one_line(
-                f"{problem.type}: {problem.message}" if problem else "the agent raised"
-            )
-
-
-def _one_line(words: str) -> str:
-    line = " ".join(ready_to_cut(words)[: 4 * _REASON_LIMIT].split())
-    return line if len(line) <= _REASON_LIMIT else f"{line[: _REASON_LIMIT - 3]}..."
+            return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")

@@ -17,6 +17,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
+from pytest_sopbench._loading.documents.rows import DocumentRows
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._loading.load import load_domain
@@ -52,9 +53,9 @@ class TaskRef:
         """The line of the data file on which the task's row starts, from 1."""
         rows = self.domain.domain.tasks
         # Without building the task, where it is not built yet.
-        return (
-            rows.line_at(self.position) if isinstance(rows, TaskRows) else rows[self.position].line
-        )
+        if isinstance(rows, TaskRows | DocumentRows):
+            return rows.line_at(self.position)
+        return rows[self.position].line
 
     @property
     def task(self) -> Task:
@@ -277,6 +278,7 @@ class SopSession:
             sop=domain.sop,
             contract=None if self.options.contract == "off" else domain.contract,
             expected_calls=domain.expected_calls,
+            document=domain.document,
         )
 
     def _spec(self, found: FoundDomain) -> str:

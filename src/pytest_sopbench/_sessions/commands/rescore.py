@@ -120,6 +120,7 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
         sop=domain.sop,
         contract=None if off else domain.contract,
         expected_calls=domain.expected_calls,
+        document=domain.document,
     )
 
 

@@ -96,6 +96,7 @@ _RUN: Final = {
     "trajectory": _maybe(_fields({"held": _FLAG, "departure": _TEXT})),
     "unneeded": _maybe(_COUNT),
     "notes": _TEXTS,
+    "document": _fields({"paths": _TEXTS, "label": _TEXT, "domain_class": _TEXT}),
 }
 _FINDING: Final = {**dict.fromkeys(("kind", "parameter", "message"), _TEXT), "copied": _FLAG}
 _TIMES: Final = dict.fromkeys(("started", "duration"), _AMOUNT)
@@ -185,7 +186,7 @@ _SHAPES: Final = {
     "summary": SchemaValidator(_fields({"domains": _by_name(_fields(_COUNTED))})),
 }
 _BEGIN: Final = b'{"type":"run",'
-_SKIM: Final = SchemaValidator(_fields(_SKIMMED, needed=_SKIMMED.keys() - _UNREAD))
+_SKIM: Final = SchemaValidator(_fields(_SKIMMED, needed=_SKIMMED.keys() - _UNREAD - {"document"}))
 
 
 def read_run(line: bytes) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.records.document import document_from_json
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
 from pytest_sopbench._core.records.rule_line import rule_from_json
 from pytest_sopbench._core.values.json import JsonValue
@@ -112,6 +113,7 @@ class Skimmer:
         run.contract = _STATES[data["contract"]]
         run.grounded = data["grounded"]
         run.unneeded = data["unneeded"]
+        run.document = document_from_json(data["document"]) if "document" in data else None
         # What is not read.
         run.answer = run.problem = run.trajectory = None
         run.reason = run.answer_form = run.text = run.trace = ""
