@@ -75,7 +75,7 @@ def test_the_text_is_returned_as_the_model_wrote_it() -> None:
 
     returned: Any = FunctionCalling(client=client).execute("4.1 Greet.", {}, Toolbox(), {})
 
-    assert '{"step": "4.1"}' == returned["output"]
+    assert '{"step": "4.1"}' == returned
     assert 2 == len(client.asked)
 
 
@@ -84,7 +84,7 @@ def test_of_a_react_agent_what_follows_the_label_is_returned() -> None:
 
     returned: Any = ReAct(client=client).execute("4.1 Greet.", {}, Toolbox(), {})
 
-    assert '{"step": "4.1"}' == returned["output"]
+    assert '{"step": "4.1"}' == returned
 
 
 @pytest.mark.parametrize(
