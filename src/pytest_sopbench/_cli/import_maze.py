@@ -28,9 +28,7 @@ _NAME = "maze"
     "--name", metavar="NAME", help="What to call the domain; of several files NAME_01, ..."
 )
 @click.option("--class", "kind", metavar="TEXT", help="The class of the domains.")
-def import_maze(
-    files: tuple[Path, ...], out: Path, name: str | None, domain_class: str | None
-) -> None:
+def import_maze(files: tuple[Path, ...], out: Path, name: str | None, kind: str | None) -> None:
     """Import files as SOP-Maze publishes them.
 
     Each FILE is a JSON list of records, and becomes a domain: a folder in OUT. SOP, case, target
