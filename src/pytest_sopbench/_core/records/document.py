@@ -51,7 +51,8 @@ def document_from_json(data: Mapping[str, Any]) -> DocumentRecord:
         KeyError: a key is missing.
         TypeError: one is unknown.
     """
-    return DocumentRecord(**{**data, "paths": tuple(data["paths"])})
+    read: dict[str, Any] = {**data, "paths": tuple(data["paths"])}
+    return DocumentRecord(**read)
 
 
 def is_short(document: Mapping[str, JsonValue]) -> bool:
