@@ -21,7 +21,7 @@ FACTS = ("guests", "time", "name", "phone", "reference")
 def world(dice: Dice, case: Case, names: list[str]) -> Case:
     """Everything that a script may speak of, by its name there; `2` is what replaces it."""
     today = date(2026, dice.pick(MONTHS), dice.between(2, 17))
-    guests = case.get("guests") or dice.between(2, 4)
+    guests = case.get("guests") or dice.between(2, 5)
     day, day2 = _days(dice, case, today)
     time, time2 = (_time(dice) for _ in range(2))
     name, name2 = dice.shuffled(names)[:2]
