@@ -13,6 +13,7 @@ from pytest_sopbench._cli.compare import compare
 from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
+from pytest_sopbench._cli.import_maze import import_maze
 from pytest_sopbench._cli.import_sop_bench import import_sop_bench
 from pytest_sopbench._cli.list import list_domains
 from pytest_sopbench._cli.merge import merge
@@ -38,6 +39,7 @@ for _command in (
     explain,
     flaky,
     gate,
+    import_maze,
     import_sop_bench,
     list_domains,
     merge,

@@ -37,6 +37,12 @@ class RunTools(Protocol):
     ) -> None: ...
 
 
+def schema_of(tools: object) -> Mapping[str, Any] | None:
+    """Return the JSON schema of the answer, where the toolbox knows one."""
+    known: Any = getattr(tools, "output_schema", None)
+    return known() if callable(known) else None
+
+
 class Asking(Protocol):
     """What a reference agent uses of the approver that every agent may be given."""
 

@@ -37,6 +37,7 @@ NO_ANSWER = {
     "prose around a fence": (f"Here:\n```json\n{RIGHT}\n```", "not JSON"),
     "two objects": (f"{RIGHT}\n{RIGHT}", "not JSON: something follows the document"),
     "two fences": (f"```\n{RIGHT}\n```\n```\n{RIGHT}\n```", "not JSON"),
+    "a fence that is not closed": (f"```json\n{RIGHT}", "not JSON: a code fence is not closed"),
     "Python repr": ("{'step': '4.1', 'nights': 3}", "not JSON: expecting property name"),
     "Python words": ('{"step": "4.1", "reply": None}', "not JSON: expecting value at character 26"),
     "trailing comma": ('{"step": "4.1", "nights": 3,}', "not JSON"),

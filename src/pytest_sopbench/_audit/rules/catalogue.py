@@ -9,6 +9,7 @@ from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.rules import (
     contract,
+    documents,
     files,
     judging,
     labels,
@@ -30,6 +31,7 @@ DOMAIN_RULES: Final = (
     *labels.RULES,
     *sop.RULES,
     *contract.RULES,
+    *documents.RULES,
 )
 """The rules that hold of domains that can be loaded."""
 
@@ -63,6 +65,7 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "labels": labels.RULES,
     "the text of the SOP": sop.RULES,
     "contract and expected calls": contract.RULES,
+    "answers that are documents": documents.RULES,
     "the audit itself": (_ACCEPTANCE, _FAILED),
 }
 """All rules, in the order in which they are documented."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pytest_sopbench._core.metrics.document_counts import documents_to_json
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 
@@ -82,4 +83,5 @@ def _side(summary: Summary) -> Mapping[str, Any]:
         "calls_per_run": summary.calls_per_run,
         "usage_per_run": usage,
         "cost_per_correct": summary.cost_per_correct,
+        **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
     }

@@ -39,6 +39,18 @@ def compare_documents(
     return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
 
 
+def compare_values(
+    rules: DocumentRules, expected: JsonValue, actual: JsonValue, path: Path
+) -> Compared:
+    """Compare two values that stand at a path of their documents."""
+    schema = rules.declared
+    for part in path:
+        schema = schema.inside(part) if isinstance(part, str) else schema.items
+    walk = _Walk(rules)
+    walk.values(expected, actual, path, schema)
+    return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
+
+
 class _Walk:
     """One comparison of two values."""
 

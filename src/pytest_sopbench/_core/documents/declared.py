@@ -32,6 +32,11 @@ class Declared:
         self._inner: dict[str, Declared] = {}
         self._items: Declared | None = None
 
+    @property
+    def may_be_list(self) -> bool:
+        """Whether some subschema speaks of a list."""
+        return any("items" in one or one.get("type") == "array" for one in self._schemas)
+
     def declares(self, key: str) -> bool:
         """Whether a key is one that the schema speaks of."""
         return key in self.names or self._map or any(_fits(one, key) for one in self._patterns)

@@ -82,7 +82,7 @@ def _checked(rules: DocumentRules, value: JsonValue, position: int | None) -> Fo
 
 def _in_words(rules: DocumentRules, broken: tuple[Violation, ...]) -> str:
     first = broken[0]
-    ignored = rules.ignored_patterns.match(first.path)
+    ignored = rules.ignored_patterns.match(first.about)
     place = f"{first.place} (ignored)" if ignored else first.place
     demand = f" {first.demand}" if first.demand else ""
     more = f"; and {len(broken) - 1} more" if len(broken) > 1 else ""

@@ -135,6 +135,8 @@ def _words(fault: json.JSONDecodeError, document: str) -> str:
         return "something follows the document"
     if fault.pos >= len(document.rstrip()) or fault.msg.startswith("Unterminated"):
         return "the text ends before the document does"
+    if fault.pos == 0 and document.startswith(("```", "~~~")):
+        return "a code fence is not closed, or something follows it"
     if fault.pos == 0 and document[:1] not in {"{", "["}:
         return "something stands before the document"
     return fault.msg[:1].lower() + fault.msg[1:].removesuffix(" at")

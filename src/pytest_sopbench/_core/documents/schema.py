@@ -29,12 +29,14 @@ class Violation:
         keyword: the keyword of the schema that is broken.
         demand: what the keyword asks for, as JSON, cut.
         value: what stands there, as JSON, cut; or which name is missing or too many.
+        about: the same path, but that of the key which is missing, where one is.
     """
 
     path: Path
     keyword: str
     demand: str
     value: str
+    about: Path = ()
 
     @property
     def place(self) -> str:
@@ -97,12 +99,16 @@ def _violation(error: Any) -> Violation:
     path: Path = tuple(error.instance_path)
     keyword = str(error.kind.name)
     if keyword in _WORDED:
-        return Violation(path=path, keyword=keyword, demand="", value=_cut(error.message))
+        missing = getattr(error.kind, "property", None)
+        about = (*path, missing) if isinstance(missing, str) else path
+        words = _cut(error.message)
+        return Violation(path=path, keyword=keyword, demand="", value=words, about=about)
     return Violation(
         path=path,
         keyword=keyword,
         demand="" if keyword in _COMBINING else _demand(error.kind.as_dict()),
         value=_json(error.instance),
+        about=path,
     )
 
 

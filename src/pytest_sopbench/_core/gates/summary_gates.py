@@ -206,7 +206,7 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) ->
         state = GateState.HOLDS
     else:
         state = GateState.FAILS
-        why = f"{whole - share} below" if of_tasks else f"{share} of {whole}"
+        why = f"{whole - share} below" if of_tasks else _counted(spec, share, whole)
     got = percent(share / whole) if whole else "n/a"
     if of_tasks:
         got = f"{share} of {whole} tasks"
@@ -225,6 +225,13 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
         return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
     metric = gate_metrics()[spec.name]
     return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+
+
+def _counted(spec: GateSpec, share: int, whole: int) -> str:
+    """Write what was divided, in runs also where parts of them are counted."""
+    metric = gate_metrics().get(spec.name)
+    parts = metric.parts if metric else 1
+    return f"{share} of {whole}" if parts == 1 else f"{share / parts:g} of {whole // parts}"
 
 
 def no_runs(runs: int) -> str:

@@ -56,7 +56,7 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
         reason = one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
     if rules.document is not None:
-        return judged_document(rules.document, task, returned)
+        return judged_document(rules.document, task, returned, rules.scoring)
     answer = find_answer(without_sop(returned, rules.sop), rules.fields, rules.sop)
     exact = _judged(rules, task, answer)
     if rules.scoring is Scoring.EXACT:

@@ -32,6 +32,7 @@ from .counts import (
     added,
     ratio,
 )
+from .document_counts import NO_DOCUMENTS, DocumentCounts
 from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
 from .trials import TrialCounts
 
@@ -49,10 +50,10 @@ class Summary:
     given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
-    of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded` and
-    `unneeded` as their own words say. `trials_by` maps (trials, correct) to tasks, and is empty
-    where each task has one trial. Two summaries add where they have no task in common. A rate is
-    `None` where there is nothing to divide.
+    of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
+    `unneeded` and `documents` as their own words say. `trials_by` maps (trials, correct) to tasks,
+    and is empty where each task has one trial. Two summaries add where they have no task in
+    common. A rate is `None` where there is nothing to divide.
     """
 
     runs: int = 0
@@ -73,6 +74,7 @@ class Summary:
     contract: ContractTally = NO_CONTRACT
     grounded: GroundedCounts = NOTHING_REQUIRED
     unneeded: UnneededCounts = NOTHING_EXPECTED
+    documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
 
@@ -233,6 +235,7 @@ class Summary:
             contract=self.contract + other.contract,
             grounded=self.grounded + other.grounded,
             unneeded=self.unneeded + other.unneeded,
+            documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),
         )

@@ -18,6 +18,7 @@ from .counts import (
     ToolCounts,
     UnneededCounts,
 )
+from .document_counts import NO_DOCUMENTS, documents_from_json, documents_to_json
 from .metric import rates_of
 from .rule_counts import ContractTally, RuleTally
 from .summary import Summary
@@ -54,6 +55,7 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "contract": asdict(summary.contract),
         "grounded": asdict(summary.grounded),
         "unneeded": asdict(summary.unneeded),
+        **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
         "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
         **(
             {"by_class": {label: _run_counts(one) for label, one in summary.by_class.items()}}
@@ -90,6 +92,9 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
             unneeded=UnneededCounts(**data["unneeded"]),
+            documents=documents_from_json(data["documents"])
+            if "documents" in data
+            else NO_DOCUMENTS,
             by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
             by_class={label: RunCounts(**one) for label, one in data.get("by_class", {}).items()},
             answers=_pairs_from(data["answers"]),
@@ -111,6 +116,20 @@ def total_to_json(total: Total) -> dict[str, Any]:
         "domains": total.domains,
         "mean": dict(total.means),
         "pooled": {name: pooled[name] for name in kept},
+        **({"classes": classes_to_json(total.classes)} if total.classes else {}),
+    }
+
+
+def classes_to_json(classes: Mapping[str, Total]) -> dict[str, Any]:
+    """Return for each class of domains its means and its pooled rates, each with its n."""
+    return {
+        name: {
+            "domains": one.domains,
+            "runs": one.pooled.runs,
+            "mean": dict(one.means),
+            "pooled": rates_of(one.pooled),
+        }
+        for name, one in classes.items()
     }
 
 

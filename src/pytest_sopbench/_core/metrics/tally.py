@@ -14,6 +14,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
+from .document_counts import DocumentTally
+from .expected_values import expected_label, right_values
 from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels
 from .procedure_counts import ProcedureTally
 from .summary import USAGE_NAMES, Summary
@@ -51,6 +53,7 @@ class Tally:
         self._durations = array("d")
         self._without_calls = 0
         self._procedure = ProcedureTally()
+        self._documents = DocumentTally()
         self._only_published = 0
         self._reruns = 0
         self._trials = TrialTally()
@@ -63,6 +66,8 @@ class Tally:
         labels = self._fields or dict.fromkeys(record.expected, self._unknown)
         completed = record.outcome in COMPLETED
         self._add_expected(record, labels, completed=completed)
+        if record.document is not None:
+            self._documents.add(record.document, record)
         if completed:
             self._add_answer(record, labels)
         for call in record.calls:
@@ -109,6 +114,7 @@ class Tally:
             contract=self._procedure.contract,
             grounded=self._procedure.grounded,
             unneeded=self._procedure.unneeded,
+            documents=self._documents.counts(),
             durations=tuple(sorted(self._durations)),
             usage={
                 name: Amount(total=total, known=int(known))
@@ -120,7 +126,7 @@ class Tally:
         self, record: RunRecord, labels: Mapping[str, FieldLabels], *, completed: bool
     ) -> None:
         correct = record.outcome is Outcome.CORRECT
-        label = answer_label(record.expected, labels)
+        label = expected_label(record, labels)
         if label is not None:
             group = self._by_expected.get(label)
             if group is None:
@@ -137,9 +143,8 @@ class Tally:
 
     def _add_answer(self, record: RunRecord, fields: Mapping[str, FieldLabels]) -> None:
         wrong = {mismatch.field: mismatch for mismatch in record.mismatches}
-        for name, labels in fields.items():
-            expected = record.expected.get(name, MASK)
-            if name not in wrong and labels.counted and expected != MASK:
+        for name, expected, labels in right_values(record, fields):
+            if labels.counted and expected != MASK:
                 label = labels.of(expected)
                 # The judge's word: what matches counts as the label, however it was spelled.
                 if len(label) <= LABEL_LIMIT:

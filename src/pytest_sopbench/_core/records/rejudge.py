@@ -11,6 +11,7 @@ from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF
+from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
@@ -18,6 +19,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
 from .cutting import RESULT_LIMIT
+from .document import DOCUMENT_LIMIT
 from .record import CallRecord, RunRecord, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
@@ -128,10 +130,19 @@ def _are_whole(calls: Sequence[CallRecord]) -> bool:
 
 def _answered(record: RunRecord) -> Trace | None:
     """Return a trace that gives the recorded answer, or `None` where it is not whole."""
+    if record.document is not None and record.answer_form != AnswerForm.MAPPING:
+        # How a document was written decides as well, so that its text is read again.
+        return _told_in(record.text)
     if record.answer is None or any(_is_cut(one) for one in record.answer.values()):
         return None
     returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
     return Trace(ending=Ending.RETURNED, returned=returned)
+
+
+def _told_in(text: str) -> Trace | None:
+    if not text or len(text) > DOCUMENT_LIMIT:
+        return None
+    return Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text=text))
 
 
 def _is_cut(value: JsonValue) -> bool:

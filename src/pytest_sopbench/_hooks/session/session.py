@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
@@ -272,6 +273,8 @@ class SopSession:
         return active
 
     def _rules(self, domain: Domain) -> Rules:
+        if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
+            refuse_without_libraries(domain.name)
         return Rules(
             fields=domain.fields,
             scoring=self.options.scoring,

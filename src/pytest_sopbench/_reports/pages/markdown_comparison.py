@@ -8,7 +8,12 @@ from pytest_sopbench._core.comparing.compare import Comparison, SessionCompariso
 from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
-from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
+from pytest_sopbench._reports.terminal.comparison import (
+    change_text,
+    p_value,
+    path_parts,
+    setup_text,
+)
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
 
 from .markdown_blocks import escaped, table
@@ -40,10 +45,17 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
         yield from _task_lines(f"not compared, {reason}", keys, pooled)
     yield from _task_lines("not compared, and not correct now", pooled.not_correct, pooled)
     yield from _task_lines("not compared, may fail", pooled.may_fail, pooled)
-    if len(compared.groups) > 1:
-        yield from _group_lines(compared)
+    yield from _path_lines(compared)
+    yield from _group_lines(compared)
     if not compared.has_agents:
         yield from _change_lines(pooled)
+
+
+def _path_lines(compared: SessionComparison) -> Iterator[str]:
+    for name, one in compared.groups.items():
+        moved = path_parts(one)
+        if moved:
+            yield f"- paths of {escaped(name)}: {escaped(' '.join(moved))}"
 
 
 def _pooled(compared: SessionComparison) -> Mapping[str, Comparison]:
@@ -76,6 +88,8 @@ def _name(key: TaskKey) -> str:
 
 
 def _group_lines(compared: SessionComparison) -> Iterator[str]:
+    if len(compared.groups) == 1:
+        return
     yield ""
     rows = [
         (escaped(name), str(len(one.lost)), str(len(one.gained)), p_value(one.test.p))

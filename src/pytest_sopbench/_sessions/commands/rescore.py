@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.metrics.summary import Summary
@@ -101,6 +102,9 @@ def _judges(
     saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
 ) -> Mapping[str, Judges]:
     off = saved.header.asked.contract == "off"
+    for domain in domains.values():
+        if domain.document is not None and Scoring.PUBLISHED in {scoring, scoring_of(saved.header)}:
+            refuse_without_libraries(domain.name)
     before = {
         name: _rules(domain, scoring_of(saved.header), off=off) for name, domain in domains.items()
     }
