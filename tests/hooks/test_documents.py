@@ -118,10 +118,10 @@ def test_a_run_shows_each_path_and_a_page_the_tiers(pytester: pytest.Pytester) -
 def test_a_session_is_resumed_and_judged_again_from_what_it_keeps(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.runpytest(*RUN, "-osop_traces=none", "--sop-sample=4")
+    pytester.runpytest(*RUN, "--sop-sample=4")
 
-    resumed = pytester.runpytest(*RUN, "-osop_traces=none", "--sop-resume=last")
-    found = sopbench("rescore", "last", "--domain", "desk", "--scoring", "published")
+    resumed = pytester.runpytest(*RUN, "--sop-resume=last")
+    found = sopbench("rescore", "last", "--domain", "./desk", "--scoring", "published")
 
     resumed.stdout.fnmatch_lines(["TSR    40.0% correct, 2 of 5*", "resumed 4 of 5 runs from last"])
     # Repaired, the truncated answer is right, which is told.

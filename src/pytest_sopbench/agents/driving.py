@@ -40,7 +40,10 @@ class RunTools(Protocol):
 def schema_of(tools: object) -> Mapping[str, Any] | None:
     """Return the JSON schema of the answer, where the toolbox knows one."""
     known: Any = getattr(tools, "output_schema", None)
-    return known() if callable(known) else None
+    if known is None:
+        return None
+    schema: Mapping[str, Any] | None = known()
+    return schema
 
 
 class Asking(Protocol):

@@ -29,8 +29,10 @@ def run(task: str, outcome: Outcome, wrong: Sequence[str] = (), kind: str = "") 
         task=task,
         outcome=outcome,
         expected={"step": "1", "charge": 2, "stay": {"room": "a"}},
-        mismatches=tuple(Mismatch(field=one, expected=1, actual=2, why="x") for one in wrong),
-        document=DocumentRecord(paths=PATHS, label=f"document {task}", domain_class=kind),
+        mismatches=tuple(Mismatch(field=one, expected="1", actual="2", why="x") for one in wrong),
+        document=DocumentRecord(
+            paths=PATHS, labelled=("step",), label=f"document {task}", domain_class=kind
+        ),
     )
 
 
@@ -157,3 +159,11 @@ def test_the_page_has_a_table_of_tiers_and_one_of_classes() -> None:
         "| desk | 28.0% | 1 | 2 | 2 | step 1 of 5 right, stay.room 2 of 5, charge 3 of 5 |" in page
     )
     assert "| deep | 1 | 20.0% | 28.0% | 5 | 20.0% | 28.0% |" in page
+
+
+def test_only_paths_of_few_values_have_a_table_and_stand_in_the_breakdown() -> None:
+    summary = desk()
+
+    assert {"step": {("1", "1"): 1, ("1", "2"): 2}} == summary.answers
+    assert {"1"} == {*summary.by_class}
+    assert {"step", "stay"} == {*summary.mismatched}

@@ -10,7 +10,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from .comparing import compare_values
 from .paths import path_of, value_at
 from .rules import DocumentRules
-from .symptoms import MISSING
+from .wording.symptoms import MISSING
 
 
 def difference_at(

@@ -17,9 +17,9 @@ from .canonical import canonical
 from .declared import Declared
 from .paths import Path, path_text
 from .rules import DocumentRules, Role
-from .symptoms import list_symptom, lost_or_extra, symptom
 from .text_key import text_key
 from .unordered import unpaired
+from .wording.symptoms import list_symptom, lost_or_extra, symptom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,13 @@ class Declared:
         self._items: Declared | None = None
 
     @property
+    def has_few_values(self) -> bool:
+        """Whether some subschema lists the values, or allows true and false alone."""
+        return any(
+            "enum" in one or "const" in one or one.get("type") == "boolean" for one in self._schemas
+        )
+
+    @property
     def may_be_list(self) -> bool:
         """Whether some subschema speaks of a list."""
         return any("items" in one or one.get("type") == "array" for one in self._schemas)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pytest_sopbench._core.values.json import JsonValue
 
-from .paths import Path, overlaps, path_text
-from .rules import DocumentRules
+from .paths import Path, overlaps, path_of, path_text
+from .rules import DocumentRules, Role
 
 
 def compared_paths(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> tuple[str, ...]:
@@ -24,6 +24,20 @@ def _leaves(rules: DocumentRules, value: Mapping[str, JsonValue], path: Path) ->
             yield from _leaves(rules, inner, place)
         else:
             yield place
+
+
+def labelled_paths(rules: DocumentRules, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths whose values are few, so that one given for another tells something."""
+    return tuple(path for path in paths if _has_few_values(rules, path))
+
+
+def _has_few_values(rules: DocumentRules, text: str) -> bool:
+    path, schema = path_of(text), rules.declared
+    if rules.roles.get(rules.role_patterns.match(path)) is Role.ROUTE:
+        return True
+    for part in path:
+        schema = schema.inside(part) if isinstance(part, str) else schema.items
+    return schema.has_few_values
 
 
 def wrong_paths(paths: Iterable[str], mismatched: Iterable[str]) -> frozenset[str]:

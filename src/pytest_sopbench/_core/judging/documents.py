@@ -16,6 +16,7 @@ from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.model.trace import Returned
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .one_line import one_line
@@ -58,7 +59,7 @@ def _published(document: DocumentRules, task: Task, returned: Returned, exact: V
         return _no_answer(str(fault))
     mismatches = published_mismatches(task.expected, value, document.ignored)
     # A schema may allow more than objects, which only this scorer would look at.
-    values = value if isinstance(value, Mapping) else {}
+    values: Mapping[str, JsonValue] = value if isinstance(value, Mapping) else {}
     answer = exact.answer if exact.completed and exact.answer else None
     return _compared(
         answer or Answer(values=values, form=AnswerForm.PUBLISHED),

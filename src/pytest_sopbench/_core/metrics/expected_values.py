@@ -23,6 +23,14 @@ def expected_label(record: RunRecord, labels: Mapping[str, FieldLabels]) -> str 
     return answer_label(record.expected, labels)
 
 
+def class_label(record: RunRecord, classes: Mapping[str, FieldLabels]) -> str | None:
+    """Return one label for the fields, or paths, of few values; `None` where there is none."""
+    if record.document is None:
+        return answer_label(record.expected, classes)
+    values = {path: value_at(record.expected, path) for path in record.document.labelled}
+    return answer_label(values, dict.fromkeys(values, _UNKNOWN))
+
+
 def right_values(
     record: RunRecord, fields: Mapping[str, FieldLabels]
 ) -> Iterator[tuple[str, JsonValue, FieldLabels]]:
@@ -34,9 +42,14 @@ def right_values(
                 yield name, record.expected.get(name, MASK), labels
         return
     wrong_here = wrong_of(record.document, record)
-    for path in record.document.paths:
+    for path in record.document.labelled:
         if path not in wrong_here:
             value = value_at(record.expected, path)
             # A container is no label.
             if value is None or isinstance(value, str | int | float):
                 yield path, value, _UNKNOWN
+
+
+def is_labelled(record: RunRecord, name: str) -> bool:
+    """Whether the values of a field or path are few enough for a table of labels."""
+    return record.document is None or name in record.document.labelled

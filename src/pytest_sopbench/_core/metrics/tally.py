@@ -15,8 +15,8 @@ from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
 from .document_counts import DocumentTally
-from .expected_values import expected_label, right_values
-from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels
+from .expected_values import class_label, expected_label, is_labelled, right_values
+from .labels import LABEL_LIMIT, FieldLabels, field_labels
 from .procedure_counts import ProcedureTally
 from .summary import USAGE_NAMES, Summary
 from .trials_tally import TrialTally
@@ -132,9 +132,9 @@ class Tally:
             if group is None:
                 group = self._by_expected[label] = [0, 0, 0]
             _count(group, completed=completed, correct=correct)
-            if self._has_others:
+            if self._has_others or record.document is not None:
                 # Without a field of few values there is one class, which says nothing.
-                name = answer_label(record.expected, self._classes) or ""
+                name = class_label(record, self._classes) or ""
                 counts = self._by_class.setdefault(name, [0, 0, 0])
                 _count(counts, completed=completed, correct=correct)
         if record.disagreement:
@@ -152,14 +152,17 @@ class Tally:
         for name, mismatch in wrong.items():
             self._mismatched[name] += 1
             if mismatch.expected != MASK:
-                self._add_pair(name, mismatch.expected, mismatch.actual)
+                counted = is_labelled(record, name)
+                self._add_pair(name, mismatch.expected, mismatch.actual, counted=counted)
 
-    def _add_pair(self, name: str, expected: JsonValue, actual: JsonValue) -> None:
+    def _add_pair(
+        self, name: str, expected: JsonValue, actual: JsonValue, *, counted: bool
+    ) -> None:
         labels = self._fields.get(name, self._unknown) if self._fields else self._unknown
         label, instead = labels.of(expected), labels.of(actual)[: LABEL_LIMIT + 1]
         if len(label) > LABEL_LIMIT:
             return
-        if labels.counted:
+        if labels.counted and counted:
             self._answers.add(name, label, instead)
         if len(instead) <= LABEL_LIMIT:
             self._wrong_pairs.add(name, labels.written(expected), labels.written(actual))

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from pytest_sopbench._core.documents.canonical import canonical
-from pytest_sopbench._core.documents.leaves import compared_paths
+from pytest_sopbench._core.documents.leaves import compared_paths, labelled_paths
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -25,20 +25,24 @@ class DocumentRecord:
 
     Attributes:
         paths: those of the expected document that are compared, in its order.
+        labelled: those of them whose values are few, such as a step.
         label: the same for two tasks exactly where they expect the same document.
         domain_class: the class of the domain; empty where it has none.
     """
 
     paths: tuple[str, ...]
     label: str
+    labelled: tuple[str, ...] = ()
     domain_class: str = ""
 
 
 def document_record(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> DocumentRecord:
     """Say what is counted of a task."""
     spelled = canonical(rules, expected)
+    paths = compared_paths(rules, expected)
     return DocumentRecord(
-        paths=compared_paths(rules, expected),
+        paths=paths,
+        labelled=labelled_paths(rules, paths),
         label=f"document {blake2b(spelled.encode(), digest_size=6).hexdigest()}",
         domain_class=rules.domain_class,
     )
@@ -51,7 +55,9 @@ def document_from_json(data: Mapping[str, Any]) -> DocumentRecord:
         KeyError: a key is missing.
         TypeError: one is unknown.
     """
-    return DocumentRecord(**{**data, "paths": tuple(data["paths"])})
+    texts = {name: tuple(data[name]) for name in ("paths", "labelled")}
+    read: dict[str, Any] = {**data, **texts}
+    return DocumentRecord(**read)
 
 
 def is_short(document: Mapping[str, JsonValue]) -> bool:

@@ -96,7 +96,9 @@ _RUN: Final = {
     "trajectory": _maybe(_fields({"held": _FLAG, "departure": _TEXT})),
     "unneeded": _maybe(_COUNT),
     "notes": _TEXTS,
-    "document": _fields({"paths": _TEXTS, "label": _TEXT, "domain_class": _TEXT}),
+    "document": _fields(
+        {"paths": _TEXTS, "labelled": _TEXTS, "label": _TEXT, "domain_class": _TEXT}
+    ),
 }
 _FINDING: Final = {**dict.fromkeys(("kind", "parameter", "message"), _TEXT), "copied": _FLAG}
 _TIMES: Final = dict.fromkeys(("started", "duration"), _AMOUNT)

@@ -6,10 +6,9 @@ import re
 from itertools import takewhile
 from typing import Final
 
+from pytest_sopbench._core.documents.text_key import text_key
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
-
-from .text_key import text_key
 
 SIBLING: Final = "sibling"
 STOPPED_EARLY: Final = "stopped early"

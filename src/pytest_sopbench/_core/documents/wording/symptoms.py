@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from pytest_sopbench._core.documents.rules import Role
 from pytest_sopbench._core.fields.comparison import OFF_BY
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
@@ -13,7 +14,6 @@ from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._core.values.quantities import as_words, distance, read_number
 
 from .routes import INVENTED, MISSED, route_symptom
-from .rules import Role
 from .times import apart
 
 DIFFERENT: Final = "different"
