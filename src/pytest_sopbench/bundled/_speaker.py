@@ -31,7 +31,7 @@ class Speaker:
         fitting = [
             one
             for one in self._book.templates
-            if one.meaning == meaning and one.tells == set(tells) and fits(one)
+            if one.meaning == meaning and one.tells == frozenset(tells) and fits(one)
         ]
         least = min(self._used[one.text] for one in fitting)
         found = self._dice.pick([one for one in fitting if self._used[one.text] == least])

@@ -9,7 +9,7 @@ said to the desk is all that is read; no other part of the data tells how a dial
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class Desk:
         self._inputs = inputs
         self._today = date.fromisoformat(inputs["called_on"])
         self._days = {day["day"]: day for day in inputs["book"]}
-        self._record = inputs["record"] or {}
+        self._record: Mapping[str, Any] = inputs["record"] or {}
         self._purpose = ""
         shown = re.sub("[^0-9]", "", inputs["display"]) or None
         self.facts: dict[str, Any] = dict.fromkeys((*WISHES, *DETAILS, "reference"))
@@ -150,7 +150,7 @@ class Desk:
         agree = weekday in {None, WEEKDAYS[date.fromisoformat(found).weekday()]}
         return found if agree else None
 
-    def _next(self, fits: Any, *, first: int) -> str:
+    def _next(self, fits: Callable[[date], bool], *, first: int) -> str:
         days = (self._today + timedelta(days=ahead) for ahead in range(first, 62))
         return next(day for day in days if fits(day)).isoformat()
 
