@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.verdict import Verdict
 
+SCHEMA = {
+    "type": "object",
+    "properties": {"step": {"type": "string"}, "nights": {"type": "integer"}},
+}
 RIGHT = '{"step": "4.1", "nights": 3}'
 EXPECTED: dict[str, Any] = {"step": "4.1", "nights": 3}
 
@@ -215,6 +220,44 @@ def test_a_mapping_is_the_document(judged: Callable[..., Verdict]) -> None:
     verdict = judged({"step": "4.1", "nights": 3.0}, EXPECTED)
 
     assert ("correct", "mapping") == (verdict.outcome, verdict.answer.form)
+
+
+WRAPPED = {
+    "a text": {"output": RIGHT, "usage": {"input_tokens": 3}},
+    "a document": {"output": EXPECTED, "success": True},
+    "messages": {"messages": [{"role": "assistant", "content": RIGHT}]},
+    "text blocks": [{"type": "text", "text": RIGHT}],
+    "bytes": RIGHT.encode(),
+}
+
+
+@pytest.mark.parametrize("returned", WRAPPED.values(), ids=WRAPPED)
+def test_an_answer_may_be_wrapped_as_in_other_domains(
+    judged: Callable[..., Verdict], returned: object
+) -> None:
+    closed = DocumentRules(schema={**SCHEMA, "additionalProperties": False})
+
+    verdict = judged(returned, EXPECTED, closed)
+
+    assert ("correct", ()) == (verdict.outcome, verdict.notes)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({"output": "hi", "step": "1"}, id="output"),
+        pytest.param({"success": False, "error": "none left"}, id="success and error"),
+        pytest.param({"messages": [{"role": "assistant", "content": "x"}]}, id="messages"),
+    ],
+)
+def test_keys_that_wrap_elsewhere_are_the_documents_own_where_its_schema_has_them(
+    judged: Callable[..., Verdict], document: dict[str, Any]
+) -> None:
+    rules = DocumentRules(schema={"properties": {key: {} for key in document}})
+
+    verdict = judged(document, document, rules)
+
+    assert ("correct", document) == (verdict.outcome, dict(verdict.answer.values))
 
 
 def test_an_agent_that_says_it_failed_is_an_error(judged: Callable[..., Verdict]) -> None:

@@ -47,7 +47,7 @@ class JudgedDocument:
 def find_document(rules: DocumentRules, returned: Returned) -> FoundDocument:
     """Read the document, and hold it against the schema."""
     if _is_mapping(rules, returned):
-        return _checked(rules, returned.mapping, None)
+        return _checked(rules, _unwrapped(rules, returned.mapping), None)
     if returned.kind is ReturnedKind.NOTHING:
         return FoundDocument(reason=f"{EMPTY}: the agent returned None")
     if returned.kind is ReturnedKind.UNUSABLE:
@@ -71,6 +71,16 @@ def _is_mapping(rules: DocumentRules, returned: Returned) -> bool:
         return True
     # A document may have a key that elsewhere wraps a text.
     return any(name in returned.mapping and name in rules.declared.names for name in _ENVELOPE)
+
+
+def _unwrapped(rules: DocumentRules, mapping: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    """Return the document that an object wraps as its output, as other answers are wrapped."""
+    while "output" not in rules.declared.names:
+        inside = mapping.get("output")
+        if not isinstance(inside, Mapping):
+            break
+        mapping = inside
+    return mapping
 
 
 def _checked(rules: DocumentRules, value: JsonValue, position: int | None) -> FoundDocument:

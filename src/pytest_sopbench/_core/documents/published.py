@@ -42,7 +42,7 @@ def refuse_without_libraries(domain: str) -> None:
     name = missing_library()
     if name:
         msg = f"sop_scoring=published: domain {domain} needs {name}, which is not installed"
-        raise SopbenchError(msg, hint=f"pip install 'pytest-sopbench[{EXTRA}]'")
+        raise SopbenchError(msg, hint=f"pip install {name}; the extra {EXTRA!r} pins it")
 
 
 class NoDocumentError(ValueError):
