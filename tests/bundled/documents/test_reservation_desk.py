@@ -1,7 +1,7 @@
 """The policy of `reservation_desk` says what card RD-3 says: worked out by hand, step by step.
 
-A fresh reader decided 32 rows from the card alone, and agreed with the labels on all that could be
-decided; one could not, until the card said where an aside ends.
+Of 48 rows that were decided from the card and the inputs alone, the labels agreed with 47. The
+other could not be decided, until the card and the transcripts said where an aside ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The policy of `stay_packages` says what sheet SP-12 says: worked out by hand, clause by clause.
 
-A fresh reader worked out sixteen rows from the sheet alone, to the penny, and agreed with the
-labels on all of them.
+Sixteen rows were worked out from the sheet and the inputs alone, to the penny; the labels agreed
+with all of them.
 """
 
 from __future__ import annotations
