@@ -8,6 +8,7 @@
     │   ├── RowError
     │   └── ToolSpecError
     ├── AgentSpecError            --agent cannot be resolved or called as an agent
+    ├── ComparerError             what compares an output field cannot be found or used
     ├── ToolError                 what the agent asked of a tool is impossible
     │   ├── UnknownToolError
     │   ├── ToolArgumentError
@@ -88,6 +89,10 @@ class ToolSpecError(LoadingError):
 
 class AgentSpecError(SopbenchError):
     """The agent that was asked for cannot be found, or cannot be called as an agent."""
+
+
+class ComparerError(SopbenchError):
+    """What is to compare an output field cannot be found, or cannot be used."""
 
 
 class ToolError(SopbenchError):

@@ -19,7 +19,8 @@ class Rules:
 
     Without a `contract` no rule is checked. `expected_calls` are the calls that a run should
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
-    the procedure, whose own examples are no answer where an agent pastes it.
+    the procedure, whose own examples are no answer where an agent pastes it. `comparers` says of
+    each field that others compare by what they do so, down to its version.
     """
 
     fields: tuple[OutputField, ...]
@@ -29,6 +30,7 @@ class Rules:
     expected_calls: Mapping[str, tuple[ExpectedCall, ...]] = field(
         default_factory=dict[str, "tuple[ExpectedCall, ...]"]
     )
+    comparers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

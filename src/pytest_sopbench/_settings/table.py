@@ -220,6 +220,11 @@ TABLE: Final = (
         ini="exceptions that mean that the provider was unavailable",
     ),
     OptionSpec(
+        name="sop_comparer_timeout",
+        ini="seconds that one comparison by a function may take (0: no limit)",
+        default=("60",),
+    ),
+    OptionSpec(
         name="sop_tasks_file",
         ini="tasks that must pass or may fail",
         default=("sop_tasks.toml",),

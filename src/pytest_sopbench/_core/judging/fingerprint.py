@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.domain import Rules
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, OutputField
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -22,7 +22,8 @@ VERSION = 2
 def judging_hash(rules: Mapping[str, Rules]) -> str:
     """Hash what decides whether an answer matches, or a contract holds.
 
-    That is types, aliases, tolerances, scoring, and the rules without the clauses they cite.
+    That is types, aliases, tolerances, scoring, the versions of the functions that compare, and
+    the rules without the clauses they cite.
 
     The known labels of a field are no part of it: they come from the rows, word reasons and
     decide nothing, and a row that is added must not make a baseline incomparable.
@@ -35,7 +36,9 @@ def judging_hash(rules: Mapping[str, Rules]) -> str:
         "domains": {
             name: {
                 "scoring": one.scoring.value,
-                "fields": {field.name: _field(field) for field in one.fields},
+                "fields": {
+                    field.name: {**_field(field), **_compared(field, one)} for field in one.fields
+                },
                 "rules": {rule.id: _rule(rule) for rule in one.contract.rules}
                 if one.contract
                 else {},
@@ -54,6 +57,13 @@ def _field(field: OutputField) -> dict[str, Any]:
         "ordered": field.ordered,
         "compare": field.compare.value,
     }
+
+
+def _compared(field: OutputField, rules: Rules) -> dict[str, Any]:
+    # Said only where there is something to say, so that other baselines keep their hash.
+    if field.compare not in ASKED_OF_OTHERS:
+        return {}
+    return {"comparer": rules.comparers.get(field.name, ""), "at_least": field.at_least}
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

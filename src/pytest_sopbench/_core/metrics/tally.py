@@ -60,7 +60,9 @@ class Tally:
         self._outcomes[record.outcome] += 1
         self._trials.add(record)
         self._only_published += record.only_published
-        labels = self._fields or dict.fromkeys(record.expected, self._unknown)
+        labels = self._fields
+        if labels is None:
+            labels = dict.fromkeys(record.expected, self._unknown)
         completed = record.outcome in COMPLETED
         self._add_expected(record, labels, completed=completed)
         if completed:
@@ -150,7 +152,10 @@ class Tally:
                 self._add_pair(name, mismatch.expected, mismatch.actual)
 
     def _add_pair(self, name: str, expected: JsonValue, actual: JsonValue) -> None:
-        labels = self._fields.get(name, self._unknown) if self._fields else self._unknown
+        labels = self._unknown if self._fields is None else self._fields.get(name)
+        if labels is None:
+            # Another value than the expected one may be as right there, so there are no labels.
+            return
         label, instead = labels.of(expected), labels.of(actual)[: LABEL_LIMIT + 1]
         if len(label) > LABEL_LIMIT:
             return

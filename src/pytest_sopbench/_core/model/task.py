@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -26,11 +27,19 @@ class FieldType(StrEnum):
 
 
 class Compare(StrEnum):
-    """What an output field asks of an answer: the right value, any value, or nothing."""
+    """What an output field asks of an answer: the right value, any value, or nothing.
+
+    With `CALL` a function of the user says whether a value is right.
+    """
 
     EXACT = "exact"
     PRESENT = "present"
     IGNORE = "ignore"
+    CALL = "call"
+
+
+ASKED_OF_OTHERS: Final = frozenset({Compare.CALL})
+"""Comparisons that the judge does not make: whoever makes them is asked before it judges."""
 
 
 class Scoring(StrEnum):
@@ -51,7 +60,10 @@ class OutputField:
         aliases: another accepted spelling to the label it stands for.
         tolerance: how far a number may be off, in its own unit.
         ordered: whether a list has to have the same order.
-        compare: whether the right value, any value or none is asked for.
+        compare: whether the right value, any value or none is asked for, or who says.
+        comparer: what compares it, where that is a function: `module:function`, or the name by
+            which it is registered.
+        at_least: the score from which on a value is right whose comparer returns a score alone.
         declared: whether `metadata.json` says the type, or it was inferred from the column.
         private: whether its values are masked in every output.
     """
@@ -65,6 +77,8 @@ class OutputField:
     compare: Compare = Compare.EXACT
     declared: bool = False
     private: bool = False
+    comparer: str = ""
+    at_least: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

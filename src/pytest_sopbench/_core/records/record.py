@@ -15,6 +15,7 @@ from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import (
@@ -93,6 +94,8 @@ class RunRecord:
         unneeded: calls of tools that no expected call names; `None` where none are expected.
         trace: its event log, from the session's folder of traces; empty where none is kept.
         notes: how the run went, beside how it ended.
+        compared: what others found of the fields that the judge does not compare itself; a line
+            does not hold it where there are none.
     """
 
     domain: str
@@ -120,6 +123,7 @@ class RunRecord:
     unneeded: int | None = None
     trace: str = ""
     notes: tuple[str, ...] = ()
+    compared: tuple[Compared, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -163,12 +167,16 @@ def record_of(
         trajectory=_held(verdict.departure),
         unneeded=verdict.unneeded,
         notes=trace.notes if trace else (),
+        compared=trace.compared if trace else (),
     )
 
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    return _ENCODER.encode({"type": "run", **_parts(record)})
+    parts = _parts(record)
+    if not record.compared:
+        del parts["compared"]
+    return _ENCODER.encode({"type": "run", **parts})
 
 
 def _plain_part(part: object) -> dict[str, Any]:
@@ -223,6 +231,7 @@ def record_from_json(data: dict[str, Any]) -> RunRecord:
         data["contract"] = RuleState(data["contract"]) if data["contract"] else None
         data["trajectory"] = Held(**data["trajectory"]) if data["trajectory"] else None
         data["notes"] = tuple(data["notes"])
+        data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
         return RunRecord(**data)
     except (KeyError, TypeError) as fault:
         msg = f"a run's line with missing or unknown keys: {fault}"

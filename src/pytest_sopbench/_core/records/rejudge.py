@@ -131,7 +131,7 @@ def _answered(record: RunRecord) -> Trace | None:
     if record.answer is None or any(_is_cut(one) for one in record.answer.values()):
         return None
     returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
-    return Trace(ending=Ending.RETURNED, returned=returned)
+    return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
 
 
 def _is_cut(value: JsonValue) -> bool:

@@ -33,7 +33,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .first_runs import Starts
 from .journals import JOURNALS, journals_of
-from .reportable import is_unmasked, judge_and_keep
+from .reportable import comparing, is_unmasked, judge_and_keep
 from .requests import Ask, Done, Makings
 from .resumed_runs import taken_over_of
 from .upcoming_items import Upcoming, may_run_ahead
@@ -250,6 +250,7 @@ class Flights:
             timed_out=self._is_timed_out,
             alone=self._estate is not None and key in self._estate.suspects,
             wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
+            compare=comparing(self._sop, ask.ref, ask.task),
         )
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:

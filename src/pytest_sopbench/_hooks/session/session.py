@@ -20,8 +20,10 @@ from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._running.comparing.compare import Comparers
 from pytest_sopbench.errors import SopbenchError
 
+from .comparers import comparers_of
 from .consistency import contents_of
 from .plan import Plan
 from .prices import prices_of
@@ -84,6 +86,7 @@ class ActiveDomain:
     spec: str
     nodeid: str
     trusted: bool
+    comparers: Comparers
     pool: tuple[int, ...]
     positions: tuple[int, ...]
 
@@ -255,13 +258,15 @@ class SopSession:
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"
             raise SopbenchError(msg, hint=f"sopbench list {found.name} counts its tasks")
+        comparers = comparers_of(self.config, self.options, domain, trusted=found.trusted)
         pool = choose(domain, self.options, frozenset(named or ()))
         active = ActiveDomain(
             domain=domain,
-            rules=self._rules(domain),
+            rules=self._rules(domain, comparers),
             spec=self._spec(found),
             nodeid=domain_id(domain, self.config.rootpath, in_project=found.origin in IN_PROJECT),
             trusted=found.trusted,
+            comparers=comparers,
             pool=pool,
             positions=select(domain, self.options, pool),
         )
@@ -270,13 +275,14 @@ class SopSession:
         self.plan.contents[found.name] = contents_of(active)
         return active
 
-    def _rules(self, domain: Domain) -> Rules:
+    def _rules(self, domain: Domain, comparers: Comparers) -> Rules:
         return Rules(
             fields=domain.fields,
             scoring=self.options.scoring,
             sop=domain.sop,
             contract=None if self.options.contract == "off" else domain.contract,
             expected_calls=domain.expected_calls,
+            comparers=comparers.identities,
         )
 
     def _spec(self, found: FoundDomain) -> str:

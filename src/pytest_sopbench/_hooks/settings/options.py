@@ -43,10 +43,10 @@ class Options:
     `types_gate` tells that a gate came with this session, and not with the configuration.
     `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or `enforce`, `traces`
     is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all processes together,
-    `None` is one per process. `timeout` is in seconds, `None` is no limit. `names_tasks_file` tells
-    that the configuration names the tasks file, so that it must be there. `lookahead` is `None`
-    where it follows from the concurrency. `keep_sessions` is `None` where all are kept.
-    `prices` is a file, or one of `PRICE_WORDS`.
+    `None` is one per process. `timeout` and `comparer_timeout` are in seconds, `None` is no limit.
+    `names_tasks_file` tells that the configuration names the tasks file, so that it must be there.
+    `lookahead` is `None` where it follows from the concurrency. `keep_sessions` is `None` where all
+    are kept. `prices` is a file, or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
@@ -82,6 +82,7 @@ class Options:
     retries: int
     scoring: Scoring
     unavailable: frozenset[str]
+    comparer_timeout: float | None
     junit_misses: str
     contract: str
     traces: str
@@ -158,6 +159,7 @@ def read_options(config: pytest.Config) -> Options:
         retries=_required(config, "sop_retries", readers.read_natural),
         scoring=_required(config, "sop_scoring", readers.read_scoring),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
+        comparer_timeout=_required(config, "sop_comparer_timeout", readers.read_seconds),
         junit_misses=_choice(config, "sop_junit_misses", "failure", "skipped"),
         contract=_choice(config, "sop_contract", "report", "off", "enforce"),
         traces=_choice(config, "sop_traces", "failed", "all", "none"),

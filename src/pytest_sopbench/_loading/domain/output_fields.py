@@ -17,6 +17,7 @@ from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import OutputShape
 from pytest_sopbench.errors import LoadingError
 
+from .comparers import check_comparer
 from .expected_answers import check_expected, empty_warnings, refuse_empty
 
 _SHOWN = 5
@@ -96,9 +97,12 @@ def _field(
         tolerance=shape.tolerance,
         ordered=shape.ordered,
         compare=shape.compare,
+        comparer=shape.comparer,
+        at_least=shape.at_least,
         declared=shape.type is not None or bool(shape.values),
     )
     _check(described, field, shape)
+    check_comparer(described, field)
     _check_aliases(described, field, shape, cells)
     return field
 

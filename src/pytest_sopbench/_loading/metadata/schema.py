@@ -99,6 +99,8 @@ class OutputShape(Shape):
     ordered: StrictBool = False
     may_be_empty: StrictBool = False
     compare: Compare = Compare.EXACT
+    comparer: str = ""
+    at_least: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
 
 
 class TableShape(Shape):
