@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .app import FAILS, path_of, refuse, saved_session, say
+from .comparers import comparers_of
 from .list import domain_option, domains_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     saved = saved_session(session)
     path = path_of(out) if out is not None else None
     domains = _all_domains(saved.header.domains, places)
-    done = rescore_session(saved, domains, Scoring(scoring))
+    asking = comparers_of(domains, saved.header.domains, Scoring(scoring), places)
+    done = rescore_session(saved, domains, Scoring(scoring), asking)
     if done.refused:
         for line in refused_lines(done.refused):
             say(line, err=True)

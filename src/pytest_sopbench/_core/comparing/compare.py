@@ -24,6 +24,7 @@ from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, nee
 from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
+from .comparers import unlike_comparers
 from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
 from .setups import Setup, SetupChange, setup_changes
 
@@ -52,7 +53,7 @@ class ComparedSession:
 
     `domains` are the hashes of single domains, as far as they were recorded; where both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
-    `setups` are what its agents say of themselves.
+    `setups` are what its agents say of themselves, `comparers` what compared which field by domain.
     """
 
     name: str
@@ -61,6 +62,7 @@ class ComparedSession:
     domains: Mapping[str, str] = field(default_factory=dict[str, str])
     doubt: str = ""
     setups: Mapping[str, Setup] = field(default_factory=dict[str, Setup])
+    comparers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +237,15 @@ def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence
     now = [current.domains.get(name, "") for name in shared]
     unknown = not (all(before) and all(now))
     if (baseline.judging != current.judging) if unknown else before != now:
-        return OTHER_RULES if shared or not there else ""
+        unlike = "; ".join(
+            line
+            for one in shared
+            for line in unlike_comparers(
+                one, baseline.comparers.get(one, {}), current.comparers.get(one, {})
+            )
+        )
+        said = f"{OTHER_RULES}: {unlike}" if unlike else OTHER_RULES
+        return said if shared or not there else ""
     return ""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.text.pasted import without_sop
@@ -43,6 +44,17 @@ class Question:
     actual: JsonValue
     task: Task
     answer: Answer
+
+
+class Asking(Protocol):
+    """Asks what has to be asked of runs of one domain; `identities` say by field who answers."""
+
+    @property
+    def identities(self) -> Mapping[str, str]: ...
+
+    def compare(self, rules: Rules, task: Task, trace: Trace) -> Trace:
+        """Return the trace with what was found of its answer; nothing is raised."""
+        ...
 
 
 def asks_others(rules: Rules) -> bool:

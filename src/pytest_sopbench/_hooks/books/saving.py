@@ -212,6 +212,7 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
     return DomainHeader(
         **active.domain.hashes,
         judging=judging_hash({active.domain.name: active.rules}),
+        comparers=active.rules.comparers,
         planned=whole.planned,
         trials=whole.trials,
         some_trials=whole.some_trials,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -64,12 +64,22 @@ def find_comparers(
         ComparerError: one cannot be found or used, or the published scorer is asked for, which
             knows of none.
     """
+    check_scoring(place.domain, fields, scoring)
+    asked = [one for one in fields if one.compare in ASKED_OF_OTHERS]
+    found = {one.name: sources[one.compare](one, place) for one in asked}
+    return Comparers(by_field=found, seconds=seconds)
+
+
+def check_scoring(domain: str, fields: Sequence[OutputField], scoring: Scoring) -> None:
+    """Refuse to score as published what that scorer cannot compare.
+
+    Raises:
+        ComparerError: with the field.
+    """
     asked = [one for one in fields if one.compare in ASKED_OF_OTHERS]
     if asked and scoring is Scoring.PUBLISHED:
         msg = (
-            f"domain {place.domain}: field {asked[0].name!r} is compared by others "
+            f"domain {domain}: field {asked[0].name!r} is compared by others "
             f'("compare": "{asked[0].compare}"), which the published scorer knows nothing of'
         )
-        raise ComparerError(msg, hint="leave sop_scoring = published out for this domain")
-    found = {one.name: sources[one.compare](one, place) for one in asked}
-    return Comparers(by_field=found, seconds=seconds)
+        raise ComparerError(msg, hint="leave scoring as published out for this domain")

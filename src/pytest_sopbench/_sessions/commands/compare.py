@@ -55,6 +55,7 @@ def compare_saved(
             ],
             judging=baseline.header.judging,
             domains=_judging(baseline),
+            comparers=_comparers(baseline),
             doubt=_doubt("the baseline", baseline) or _unended(baseline),
             setups=setups_of(baseline.header),
         ),
@@ -63,6 +64,7 @@ def compare_saved(
             records=kept(current),
             judging=current.header.judging,
             domains=_judging(current),
+            comparers=_comparers(current),
             doubt=_doubt("the session", current),
             setups=setups_of(current.header),
         ),
@@ -117,6 +119,10 @@ def _whole(saved: SavedSession) -> Sequence[RunRecord]:
 def _slimmed(saved: SavedSession) -> Sequence[RunRecord]:
     # What only one of the two knows would read as a change.
     return tuple(map(slimmed, _whole(saved)))
+
+
+def _comparers(saved: SavedSession) -> Mapping[str, Mapping[str, str]]:
+    return {name: one.comparers for name, one in saved.header.domains.items()}
 
 
 def _judging(saved: SavedSession) -> Mapping[str, str]:

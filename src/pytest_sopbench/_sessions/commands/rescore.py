@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.questions import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
@@ -45,7 +46,10 @@ class RescoredSession:
 
 
 def rescore_session(
-    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+    saved: SavedSession,
+    domains: Mapping[str, Domain],
+    scoring: Scoring,
+    asking: Mapping[str, Asking] | None = None,
 ) -> RescoredSession:
     """Judge every run of a session again.
 
@@ -53,6 +57,8 @@ def rescore_session(
         saved: the session.
         domains: those of the session, as they are today.
         scoring: whose rules decide.
+        asking: asks those who compare fields, by domain; where it is not given for one, what they
+            found when the runs were made is what is judged by.
 
     Raises:
         SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
@@ -62,7 +68,7 @@ def rescore_session(
         msg = f"{saved.path}: a slim baseline holds no answers to judge"
         raise SessionFileError(msg, hint="rescore the session it was made of, and approve it again")
     refuse_doubted(saved)
-    judges = _judges(saved, domains, scoring)
+    judges = _judges(saved, domains, scoring, asking or {})
     places = {
         name: {task: place for place, task in enumerate(domain.task_ids)}
         for name, domain in domains.items()
@@ -98,16 +104,28 @@ def scoring_of(header: SessionHeader) -> Scoring:
 
 
 def _judges(
-    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+    saved: SavedSession,
+    domains: Mapping[str, Domain],
+    scoring: Scoring,
+    asking: Mapping[str, Asking],
 ) -> Mapping[str, Judges]:
     off = saved.header.asked.contract == "off"
+    comparers = {
+        name: asking[name].identities if name in asking else one.comparers
+        for name, one in saved.header.domains.items()
+    }
     before = {
-        name: _rules(domain, scoring_of(saved.header), off=off) for name, domain in domains.items()
+        name: replace(
+            _rules(domain, scoring_of(saved.header), off=off), comparers=comparers.get(name, {})
+        )
+        for name, domain in domains.items()
     }
     same = judging_hash(before) == saved.header.judging
     return {
         name: Judges(
-            before=before[name] if same else None, after=replace(before[name], scoring=scoring)
+            before=before[name] if same else None,
+            after=replace(before[name], scoring=scoring),
+            asking=asking.get(name),
         )
         for name in domains
     }
@@ -132,7 +150,11 @@ def _header(saved: SavedSession, judges: Mapping[str, Judges], scoring: Scoring)
         options=options,
         judging=judging,
         domains={
-            name: replace(one, judging=judging_hash({name: judges[name].after}))
+            name: replace(
+                one,
+                judging=judging_hash({name: judges[name].after}),
+                comparers=judges[name].after.comparers,
+            )
             for name, one in saved.header.domains.items()
         },
     )
