@@ -61,9 +61,16 @@ def _field(field: OutputField) -> dict[str, Any]:
 
 def _compared(field: OutputField, rules: Rules) -> dict[str, Any]:
     # Said only where there is something to say, so that other baselines keep their hash.
-    if field.compare not in ASKED_OF_OTHERS:
-        return {}
-    return {"comparer": rules.comparers.get(field.name, ""), "at_least": field.at_least}
+    said: dict[str, Any] = {}
+    if field.spelled:
+        said |= {"units": field.units, "grouping": field.grouping, "decimal": field.decimal}
+    if field.formats:
+        said["formats"] = field.formats
+    if field.key:
+        said["key"] = field.key
+    if field.compare in ASKED_OF_OTHERS:
+        said |= {"comparer": rules.comparers.get(field.name, ""), "at_least": field.at_least}
+    return said
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

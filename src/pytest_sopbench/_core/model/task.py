@@ -29,16 +29,25 @@ class FieldType(StrEnum):
 class Compare(StrEnum):
     """What an output field asks of an answer: the right value, any value, or nothing.
 
-    With `CALL` a function of the user says whether a value is right.
+    With `MATCHES` and `ONE_OF` the expected cell holds patterns, with `CONTAINS_ALL` phrases. With
+    `SIMILAR` a text has to be as like the expected one as is declared. With `CALL` a function of
+    the user says whether a value is right.
     """
 
     EXACT = "exact"
     PRESENT = "present"
     IGNORE = "ignore"
+    MATCHES = "matches"
+    ONE_OF = "one_of"
+    CONTAINS_ALL = "contains_all"
+    SIMILAR = "similar"
     CALL = "call"
 
 
-ASKED_OF_OTHERS: Final = frozenset({Compare.CALL})
+PUBLISHED_TOO: Final = frozenset({Compare.EXACT, Compare.PRESENT, Compare.IGNORE})
+"""Comparisons that the published scorer knows as well, in its own way."""
+
+ASKED_OF_OTHERS: Final = frozenset({Compare.CALL, Compare.SIMILAR})
 """Comparisons that the judge does not make: whoever makes them is asked before it judges."""
 
 
@@ -64,6 +73,11 @@ class OutputField:
         comparer: what compares it, where that is a function: `module:function`, or the name by
             which it is registered.
         at_least: the score from which on a value is right whose comparer returns a score alone.
+        units: the spellings of the unit that may stand beside a number.
+        grouping: what may stand between the thousands of a number, and `decimal` before its
+            fraction.
+        formats: how a date may be written, as `strptime` has it, beside the ISO format.
+        key: the name by which the items of a list are told apart, where they are objects.
         declared: whether `metadata.json` says the type, or it was inferred from the column.
         private: whether its values are masked in every output.
     """
@@ -79,6 +93,16 @@ class OutputField:
     private: bool = False
     comparer: str = ""
     at_least: float | None = None
+    units: tuple[str, ...] = ()
+    grouping: str = ""
+    decimal: str = "."
+    formats: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def spelled(self) -> bool:
+        """Whether its numbers are written otherwise than JSON and Python write them."""
+        return bool(self.units or self.grouping or self.decimal != ".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

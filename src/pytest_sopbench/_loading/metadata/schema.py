@@ -99,6 +99,11 @@ class OutputShape(Shape):
     ordered: StrictBool = False
     may_be_empty: StrictBool = False
     compare: Compare = Compare.EXACT
+    units: Names = Field(default_factory=list[str])
+    grouping: Literal["", ",", ".", " ", "'"] = ""
+    decimal: Literal[".", ","] | None = None
+    formats: Names = Field(default_factory=list[str])
+    key: str = ""
     comparer: str = ""
     at_least: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
 

@@ -11,17 +11,28 @@ from pytest_sopbench._core.fields.match import not_judged
 from pytest_sopbench._core.hiding.masking import Mask, masking
 from pytest_sopbench._core.judging.questions import NOT_ASKED, Question, questions
 from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField, Scoring, Task
+from pytest_sopbench._core.model.task import (
+    ASKED_OF_OTHERS,
+    PUBLISHED_TOO,
+    Compare,
+    OutputField,
+    Scoring,
+    Task,
+)
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench.errors import ComparerError
 
 from .comparer import PATIENCE, Comparer, ask
 from .functions import Place, called
+from .similar import similar
 
 Source = Callable[[OutputField, Place], Comparer]
 """Returns what compares a field, or raises `ComparerError`."""
 
-SOURCES: Final[Mapping[Compare, Source]] = {Compare.CALL: called}
+SOURCES: Final[Mapping[Compare, Source]] = {
+    Compare.CALL: called,
+    Compare.SIMILAR: similar,
+}
 """Who is asked, by the kind of comparison; rooms above may know more of them."""
 
 
@@ -76,10 +87,10 @@ def check_scoring(domain: str, fields: Sequence[OutputField], scoring: Scoring) 
     Raises:
         ComparerError: with the field.
     """
-    asked = [one for one in fields if one.compare in ASKED_OF_OTHERS]
+    asked = [one for one in fields if one.compare not in PUBLISHED_TOO]
     if asked and scoring is Scoring.PUBLISHED:
         msg = (
-            f"domain {domain}: field {asked[0].name!r} is compared by others "
+            f"domain {domain}: field {asked[0].name!r} is compared otherwise "
             f'("compare": "{asked[0].compare}"), which the published scorer knows nothing of'
         )
         raise ComparerError(msg, hint="leave scoring as published out for this domain")
