@@ -158,9 +158,9 @@ TABLE: Final = (
         name="sop_gate",
         metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
-        help="any other gate. At least: tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
-        "with trials also task, pass_any, pass_all. At most: unavailable; with --sop-compare "
-        "also lost, drop, p",
+        help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
+        "tool_accuracy, contract, grounded_tsr; with trials also task, pass_any, pass_all. "
+        "At most: unavailable; with --sop-compare also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(

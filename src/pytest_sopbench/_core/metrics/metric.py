@@ -15,6 +15,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import ratio
+from .field_counts import mean_share
 from .summary import Summary
 
 CHANCE: Final = "chance"
@@ -108,6 +109,12 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         heading="C-TSR",
         gate="c_tsr",
         of_outcomes=True,
+    ),
+    MetricSpec(
+        name="fields",
+        label="right fields",
+        counts=lambda summary: mean_share(summary.by_number),
+        gate="fields",
     ),
     MetricSpec(
         name="grounded_tsr",

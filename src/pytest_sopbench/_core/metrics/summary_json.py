@@ -18,6 +18,7 @@ from .counts import (
     ToolCounts,
     UnneededCounts,
 )
+from .field_counts import FieldCounts
 from .metric import rates_of
 from .rule_counts import ContractTally, RuleTally
 from .summary import Summary
@@ -44,6 +45,8 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
             name: {"total": one.total, "known": one.known} for name, one in summary.usage.items()
         },
         "mismatched": dict(summary.mismatched),
+        "by_field": {name: _field_counts(one) for name, one in summary.by_field.items()},
+        "by_number": [[number, one.runs, one.right] for number, one in summary.by_number.items()],
         "disputed": {
             **_run_counts(summary.disputed.counts),
             "reasons": dict(summary.disputed.reasons),
@@ -82,6 +85,11 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
             usage={name: Amount(**one) for name, one in data["usage"].items()},
             mismatched=dict(data["mismatched"]),
+            by_field={name: FieldCounts(**one) for name, one in data.get("by_field", {}).items()},
+            by_number={
+                number: FieldCounts(runs=runs, right=right)
+                for number, runs, right in data.get("by_number", ())
+            },
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
             # Sessions that were saved before there were trials have one of each task.
@@ -122,6 +130,10 @@ def _rule_from(data: Mapping[str, Any]) -> RuleTally:
 
 def _run_counts(counts: RunCounts) -> dict[str, int]:
     return {"runs": counts.runs, "completed": counts.completed, "correct": counts.correct}
+
+
+def _field_counts(counts: FieldCounts) -> dict[str, int]:
+    return {"runs": counts.runs, "right": counts.right}
 
 
 def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:

@@ -14,6 +14,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
+from .field_counts import FieldTally
 from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels
 from .procedure_counts import ProcedureTally
 from .summary import USAGE_NAMES, Summary
@@ -54,6 +55,7 @@ class Tally:
         self._only_published = 0
         self._reruns = 0
         self._trials = TrialTally()
+        self._asked = FieldTally()
 
     def add(self, record: RunRecord) -> None:
         """Count one run; each key must come once, since the first verdict of a run counts."""
@@ -65,6 +67,7 @@ class Tally:
             labels = dict.fromkeys(record.expected, self._unknown)
         completed = record.outcome in COMPLETED
         self._add_expected(record, labels, completed=completed)
+        self._asked.add(record, completed=completed)
         if completed:
             self._add_answer(record, labels)
         for call in record.calls:
@@ -100,6 +103,8 @@ class Tally:
             answers=self._answers.pairs(),
             wrong_pairs=self._wrong_pairs.pairs(),
             mismatched=dict(sorted(self._mismatched.items())),
+            by_field=self._asked.by_field(self._mismatched),
+            by_number=self._asked.by_number(),
             disputed=DisputedCounts(
                 counts=_run_counts(self._disputed), reasons=dict(sorted(self._reasons.items()))
             ),

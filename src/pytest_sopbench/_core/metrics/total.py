@@ -54,7 +54,14 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
 def without_labels(summary: Summary) -> Summary:
     """Return a summary without what means nothing across domains: labels, fields and rules."""
     return replace(
-        summary, by_expected={}, by_class={}, answers={}, wrong_pairs={}, mismatched={}, rules=()
+        summary,
+        by_expected={},
+        by_class={},
+        answers={},
+        wrong_pairs={},
+        mismatched={},
+        by_field={},
+        rules=(),
     )
 
 

@@ -17,7 +17,7 @@ from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import Compare, Task
 from pytest_sopbench._core.model.trace import (
     UNKNOWN_USAGE,
     Ending,
@@ -34,6 +34,8 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .cutting import cut
 from .rule_line import kept_rule, rule_from_json, rule_to_json
+
+_OFTEN_EMPTY = ("compared", "ignored")
 
 TEXT_LIMIT = 4_000
 """Characters of the agent's text that a record keeps."""
@@ -96,6 +98,7 @@ class RunRecord:
         notes: how the run went, beside how it ended.
         compared: what others found of the fields that the judge does not compare itself; a line
             does not hold it where there are none.
+        ignored: the output fields that are not compared; likewise.
     """
 
     domain: str
@@ -124,6 +127,7 @@ class RunRecord:
     trace: str = ""
     notes: tuple[str, ...] = ()
     compared: tuple[Compared, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -168,14 +172,16 @@ def record_of(
         unneeded=verdict.unneeded,
         notes=trace.notes if trace else (),
         compared=trace.compared if trace else (),
+        ignored=tuple(one.name for one in rules.fields if one.compare is Compare.IGNORE),
     )
 
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
     parts = _parts(record)
-    if not record.compared:
-        del parts["compared"]
+    for name in _OFTEN_EMPTY:
+        if not parts[name]:
+            del parts[name]
     return _ENCODER.encode({"type": "run", **parts})
 
 
@@ -232,6 +238,7 @@ def record_from_json(data: dict[str, Any]) -> RunRecord:
         data["trajectory"] = Held(**data["trajectory"]) if data["trajectory"] else None
         data["notes"] = tuple(data["notes"])
         data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
+        data["ignored"] = tuple(data.get("ignored", ()))
         return RunRecord(**data)
     except (KeyError, TypeError) as fault:
         msg = f"a run's line with missing or unknown keys: {fault}"

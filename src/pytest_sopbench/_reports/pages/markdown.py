@@ -30,6 +30,7 @@ from pytest_sopbench._reports.text.numbers import (
 from .markdown_agents import leaderboard_block, pooled_by_agent
 from .markdown_blocks import escaped, table
 from .markdown_comparison import comparison_block
+from .markdown_fields import fields_block
 from .markdown_trials import trials_block
 
 MISSES = 20
@@ -46,6 +47,7 @@ def markdown(page: SessionPage) -> str:
         list(leaderboard_block(page.leaderboard)),
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
+        list(fields_block(page.summaries)),
         list(trials_block(page.summaries, page.records)),
         list(_outcome_lines(page)),
         list(_miss_lines("Not correct", page.asked, by=page.leaderboard is not None)),

@@ -17,6 +17,7 @@ from pytest_sopbench._reports.text.mismatches import wrong_parts
 from pytest_sopbench._reports.text.numbers import counted, interval, percent
 
 from .consumption import all_lines, known_lines
+from .fields import field_lines
 from .rates import GAP, LABEL, completed_word, procedure_lines, rate_lines, silence_lines
 from .rules import breach_lines, contract_lines
 from .tables import table_lines
@@ -60,6 +61,7 @@ def domain_lines(
     yield from trial_lines(summary)
     yield from disagreement_lines(disagreeing)
     yield from _wrong_lines(summary)
+    yield from field_lines(summary, verbosity=verbosity)
     yield from contract_lines(summary, verbosity=verbosity)
     for collapse in summary.collapses:
         several = len(summary.confusions) > 1

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
 from pytest_sopbench._core.records.rule_line import rule_from_json
@@ -112,6 +113,9 @@ class Skimmer:
         run.contract = _STATES[data["contract"]]
         run.grounded = data["grounded"]
         run.unneeded = data["unneeded"]
+        compared, ignored = data.get("compared"), data.get("ignored")
+        run.compared = tuple([Compared(**one) for one in compared]) if compared else ()
+        run.ignored = tuple(ignored) if ignored else ()
         # What is not read.
         run.answer = run.problem = run.trajectory = None
         run.reason = run.answer_form = run.text = run.trace = ""
