@@ -25,6 +25,7 @@ from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
 from .comparers import unlike_comparers
+from .field_changes import FieldChange, ScoreChange, field_changes, score_changes
 from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
 from .setups import Setup, SetupChange, setup_changes
 
@@ -78,11 +79,14 @@ class Comparison:
     while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
     trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
     agents) that it spans. `why` says why the sessions are not comparable, where they are not;
-    `doubt` why nothing may be concluded from one of them, whatever it comes to.
+    `doubt` why nothing may be concluded from one of them, whatever it comes to. `fields` and
+    `scores` are of the output fields of one domain.
     """
 
     name: str
     tier: Tier
+    fields: tuple[FieldChange, ...] = ()
+    scores: tuple[ScoreChange, ...] = ()
     groups: int = 1
     lost: tuple[TaskKey, ...] = ()
     gained: tuple[TaskKey, ...] = ()
@@ -292,6 +296,8 @@ def _comparison(
         baseline=summary_of((run for pair in compared for run in pair.baseline), fields),
         current=summary_of((run for pair in compared for run in pair.current), fields),
         outcomes={one: outcomes[one] for one in Outcome if outcomes[one]},
+        fields=field_changes(compared),
+        scores=score_changes(compared),
     )
 
 

@@ -50,6 +50,8 @@ def _group(one: Comparison) -> dict[str, Any]:
             {"before": was.value, "now": now.value, "tasks": number}
             for (was, now), number in one.kinds.items()
         ],
+        "fields": [asdict(field) for field in one.fields],
+        "scores": [asdict(score) for score in one.scores],
         "collapses": [asdict(collapse) for collapse in one.collapses],
         "ended_collapses": [asdict(collapse) for collapse in one.ended_collapses],
         "before": _side(one.baseline),

@@ -44,6 +44,31 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
         yield from _group_lines(compared)
     if not compared.has_agents:
         yield from _change_lines(pooled)
+        yield from _field_lines(pooled)
+
+
+def _field_lines(one: Comparison) -> Iterator[str]:
+    """Yield a row for each output field that changed, and a line for each score."""
+    rows = [
+        (
+            escaped(field.field),
+            f"{field.before} of {field.of_before}",
+            f"{field.now} of {field.of_now}",
+            f"{field.lost}",
+            f"{field.gained}",
+        )
+        for field in one.fields
+        if field.lost or field.gained
+    ]
+    if rows:
+        yield ""
+        yield from table(("field", "right before", "right now", "lost", "gained"), rows)
+    if one.scores:
+        yield ""
+    for score in one.scores:
+        means = f"{score.before:.3g} before, {score.now:.3g} now"
+        tasks = counted(score.tasks, "task")
+        yield f"- score of {escaped(score.field)}: {means}, {p_value(score.test.p)} ({tasks})"
 
 
 def _pooled(compared: SessionComparison) -> Mapping[str, Comparison]:

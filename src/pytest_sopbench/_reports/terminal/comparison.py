@@ -45,6 +45,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _said(_tier_text(comparison).split(), gap=" ")
         yield from _said(_change_parts(comparison), gap=_GAP)
         yield from _said(_kind_parts(comparison), gap=" ")
+        yield from _said(field_change_parts(comparison), gap=_GAP)
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
     yield from aside_lines(comparison)
@@ -152,6 +153,17 @@ def _change_parts(comparison: Comparison) -> Iterator[str]:
     for name, change in comparison.changes.items():
         if name != "tsr" and change.difference is not None:
             yield f"{METRICS[name].heading or METRICS[name].label} {change_text(change)}"
+
+
+def field_change_parts(comparison: Comparison) -> Iterator[str]:
+    """Yield the fields that changed, and the scores that did, those that lost most first."""
+    for one in sorted(comparison.fields, key=lambda one: one.gained - one.lost):
+        if one.lost or one.gained:
+            yield f"{one_line(one.field)} lost {one.lost}, gained {one.gained}"
+    for score in comparison.scores:
+        if score.before != score.now:
+            means = f"{score.before:.3g} -> {score.now:.3g}"
+            yield f"score of {one_line(score.field)} {means}, {p_value(score.test.p)}"
 
 
 def _kind_parts(comparison: Comparison) -> Sequence[str]:
