@@ -157,3 +157,25 @@ def test_a_comparer_may_say_its_version_itself(
     pytester.runpytest(*CLAIMS)
 
     assert before == saved().header["judging"]
+
+
+@pytest.mark.parametrize("how", [("-n0",), ("--sop-concurrency=64",)], ids=["one", "64 in flight"])
+def test_comparisons_without_code_come_to_the_same(
+    pytester: pytest.Pytester,
+    sixty_claims: Path,
+    make_claims: MakeClaims,
+    saved: ReadSaved,
+    how: tuple[str, ...],
+) -> None:
+    make_claims(
+        refund={"type": "number", "units": ["€", "EUR"], "tolerance": 0.01},
+        decision={"compare": "matches"},
+        items={"type": "list", "key": "sku"},
+        reason={"compare": "contains_all"},
+        letter={"compare": "similar", "at_least": 0.9},
+    )
+
+    pytester.runpytest(*CLAIMS, *how)
+
+    assert right_outcomes() == saved().outcomes
+    assert {"similar version 1"} == {*saved().header["domains"]["claims"]["comparers"].values()}

@@ -8,6 +8,7 @@ from typing import Any, Final
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.rules import (
+    comparisons,
     contract,
     files,
     judging,
@@ -24,6 +25,7 @@ FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
 
 DOMAIN_RULES: Final = (
     *judging.RULES,
+    *comparisons.RULES,
     *leakage.RULES,
     *specs.RULES,
     *tools.RULES,
@@ -56,7 +58,7 @@ _FAILED: Final[Rule[Any]] = Rule(
 GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "files": files.RULES,
     "keys and rows": rows.RULES,
-    "judging": judging.RULES,
+    "judging": (*judging.RULES, *comparisons.RULES),
     "leakage": leakage.RULES,
     "specs": specs.RULES,
     "tools": tools.RULES,

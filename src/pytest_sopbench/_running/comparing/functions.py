@@ -158,7 +158,7 @@ def _version(function: Callable[..., object], where: str) -> str:
     plain = inspect.unwrap(function)
     while isinstance(plain, partial):
         plain = inspect.unwrap(plain.func)
-    for one in _owners(plain):
+    for one in (function, *_owners(plain)):
         said = getattr(one, VERSION, None)
         if isinstance(said, str | int | float):
             return f"version {said}"
