@@ -57,12 +57,22 @@ def found(spec: str, *, trusted: bool = True, **registered: Any) -> str:
     return called(field, place).identity
 
 
-@pytest.mark.parametrize("name", ["same", "wrapped", "bound", "strict"])
+@pytest.mark.parametrize("name", ["same", "wrapped", "strict"])
 def test_a_version_is_the_hash_of_the_file(module: str, name: str) -> None:
     source = found(f"{module}:same").partition(" source ")[2]
 
     assert 12 == len(source)
     assert f"{module}:{name} source {source}" == found(f"{module}:{name}")
+
+
+def test_what_a_partial_was_given_is_a_part_of_its_version(module: str) -> None:
+    own = __import__(module).same
+    names = {
+        one: found("ours", ours=partial(own, **one_of))
+        for one, one_of in {"bare": {}, "lax": {"answer": 1}, "strict": {"answer": 2}}.items()
+    }
+
+    assert 3 == len({*names.values()})
 
 
 def test_a_comparer_may_say_its_version_itself(module: str) -> None:

@@ -120,7 +120,11 @@ def _boolean(field: OutputField, value: JsonValue) -> Key | None:
 
 
 def _number(field: OutputField, value: JsonValue) -> Key | None:
-    number = number_of(field, value)
+    # Not by the property, which takes as long again for each number of each run.
+    if field.units or field.grouping or field.decimal != ".":
+        number = number_of(field, value)
+    else:
+        number = read_number(value)
     return None if number is None else ("number", number)
 
 

@@ -6,6 +6,7 @@ It is made from values, never from the text of an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from pytest_sopbench._core.answers.published_answer import UNKNOWN
@@ -22,7 +23,7 @@ from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .procedure import with_procedure
-from .questions import answer_of, candidates, declared_failure, place_of, unanswered
+from .questions import answer_of, declared_failure, place_of, unanswered
 
 _REASON_LIMIT: Final = 160
 
@@ -30,6 +31,7 @@ NOT_JUDGED: Final = "not judged: "
 """How the reason of a run begins whose answer nobody could compare."""
 
 Found = Mapping[tuple[str, int], Compared]
+_NOTHING: Final[Mapping[str, Compared]] = MappingProxyType({})
 
 _ENDED: Final[Mapping[Ending, Outcome]] = {
     Ending.RAISED: Outcome.ERROR,
@@ -68,10 +70,10 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
 def _judged(rules: Rules, task: Task, answer: Answer, found: Found) -> Verdict:
     if not answer.complete:
         return Verdict(outcome=Outcome.NO_ANSWER, reason=_one_line(answer.why), answer=answer)
-    unknown = "; ".join(f"{field}: {why}" for field, why in unanswered(rules, task, found))
-    if unknown:
+    of_others = [field for field in rules.fields if field.compare in ASKED_OF_OTHERS]
+    if of_others and (unknown := unanswered(of_others, task, found)):
         # Neither right nor wrong, whatever the other fields are.
-        reason = _one_line(f"{NOT_JUDGED}{unknown}")
+        reason = _one_line(NOT_JUDGED + "; ".join(f"{name}: {why}" for name, why in unknown))
         return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)
     mismatches = _closest(rules, task, answer.values, Scoring.EXACT, found)
     return _compared(mismatches, answer)
@@ -131,22 +133,20 @@ def _closest(
     found: Found | None = None,
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; where none fits, the expected one is what failed."""
-    closest: tuple[Mismatch, ...] = ()
-    for place, expected in enumerate(candidates(task)):
-        mismatches = _mismatches(rules, expected, values, scoring, _at(task, place, found))
-        if not mismatches:
+    expected = task.expected_as_written
+    closest = _mismatches(rules, expected, values, scoring, _at(task, 0, found))
+    for place, other in enumerate(task.acceptable if closest else (), start=1):
+        of_others = _at(task, place, found)
+        if not _mismatches(rules, {**expected, **other}, values, scoring, of_others):
             return ()
-        closest = closest or mismatches
     return closest
 
 
 def _at(task: Task, place: int, found: Found | None) -> Mapping[str, Compared]:
     """Return what others found of each field, compared with one of the right answers."""
-    return {
-        field: one
-        for (field, at), one in (found or {}).items()
-        if at == place_of(task, place, field)
-    }
+    if not found:
+        return _NOTHING
+    return {field: one for (field, at), one in found.items() if at == place_of(task, place, field)}
 
 
 def _mismatches(

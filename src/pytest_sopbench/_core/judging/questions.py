@@ -5,7 +5,7 @@ Judging is pure. What a function of the user finds, it finds before, and the tra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -102,16 +102,22 @@ def place_of(task: Task, place: int, field: str) -> int:
 
 
 def unanswered(
-    rules: Rules, task: Task, found: Mapping[tuple[str, int], Compared]
-) -> Iterator[tuple[str, str]]:
-    """Yield each field that could not be compared with some right answer, and why."""
-    for field in rules.fields:
-        if field.compare in ASKED_OF_OTHERS:
-            for place in sorted({place_of(task, n, field.name) for n in _places(task)}):
-                one = found.get((field.name, place))
-                if one is None or one.held is None:
-                    yield field.name, one.why if one else NOT_ASKED
-                    break
+    fields: Sequence[OutputField], task: Task, found: Mapping[tuple[str, int], Compared]
+) -> list[tuple[str, str]]:
+    """Return each of these fields that could not be compared with some right answer, and why."""
+    return [
+        (field.name, why)
+        for field in fields
+        if (why := _why_not(field.name, task, found)) is not None
+    ]
+
+
+def _why_not(field: str, task: Task, found: Mapping[tuple[str, int], Compared]) -> str | None:
+    for place in sorted({place_of(task, n, field) for n in range(len(task.acceptable) + 1)}):
+        one = found.get((field, place))
+        if one is None or one.held is None:
+            return one.why if one else NOT_ASKED
+    return None
 
 
 def _questions(rules: Rules, task: Task, answer: Answer) -> Iterator[Question]:
@@ -128,7 +134,3 @@ def _questions(rules: Rules, task: Task, answer: Answer) -> Iterator[Question]:
                     task=task,
                     answer=answer,
                 )
-
-
-def _places(task: Task) -> range:
-    return range(len(task.acceptable) + 1)

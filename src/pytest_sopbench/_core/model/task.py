@@ -47,7 +47,8 @@ class Compare(StrEnum):
 PUBLISHED_TOO: Final = frozenset({Compare.EXACT, Compare.PRESENT, Compare.IGNORE})
 """Comparisons that the published scorer knows as well, in its own way."""
 
-ASKED_OF_OTHERS: Final = frozenset({Compare.CALL, Compare.SIMILAR})
+# Not a set: the hash of a member is Python's own, and this is asked of each field of each run.
+ASKED_OF_OTHERS: Final = (Compare.CALL, Compare.SIMILAR)
 """Comparisons that the judge does not make: whoever makes them is asked before it judges."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.plain import plain as as_json
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.importing import place_of
@@ -30,6 +33,8 @@ VERSION: Final = "__version__"
 """The attribute by which a comparer says its version itself."""
 
 _TOLD: Final = "it is called as comparer(expected, actual, *, field, task, answer)"
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
 _NAMED: Final = ("field", "task", "answer")
 _SHOWN: Final = 12
 
@@ -156,7 +161,10 @@ def _version(function: Callable[..., object], where: str) -> str:
     The whole file counts: what a function calls decides as much as the function itself.
     """
     plain = inspect.unwrap(function)
+    given: list[JsonValue] = []
     while isinstance(plain, partial):
+        # What it was given beforehand may stand in another file.
+        given.append(as_json([plain.args, plain.keywords]))
         plain = inspect.unwrap(plain.func)
     for one in (function, *_owners(plain)):
         said = getattr(one, VERSION, None)
@@ -169,6 +177,7 @@ def _version(function: Callable[..., object], where: str) -> str:
         except (TypeError, OSError, ValueError):
             continue
         if source:
+            source += _dumps(given, sort_keys=True) if given else ""
             return f"source {sha256(source.encode()).hexdigest()[:_SHOWN]}"
     msg = f"{where}: its source cannot be read, so nobody can tell when it changes"
     raise ComparerError(msg, hint=f"give it an attribute {VERSION}, which you raise with it")
