@@ -15,7 +15,7 @@ from pytest_sopbench._core.verdict import COMPLETED
 from pytest_sopbench.errors import SessionFileError
 
 RUN = ("domain", "task", "trial", "agent", "outcome")
-"""The first columns; those of metrics follow, and the reason."""
+"""The first columns; those of metrics follow, the reason, and the share of right fields."""
 
 BEHIND = ("calls", "duration_s", *COUNTS, "model")
 """Columns behind them; what a run did not tell is missing, and never 0."""
@@ -47,7 +47,7 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
 
 def columns_before() -> tuple[str, ...]:
     """Return the columns before those of the answer."""
-    return (*RUN, *_metrics(), "fields", "reason")
+    return (*RUN, *_metrics(), "reason", "fields")
 
 
 def _metrics() -> dict[str, PerRun]:
@@ -73,8 +73,8 @@ def _row(record: RunRecord, metrics: Mapping[str, PerRun]) -> Mapping[str, Any]:
         "agent": record.agent,
         "outcome": record.outcome.value,
         **{column: metric.of(record) for column, metric in metrics.items()},
-        "fields": share_of(record, completed=record.outcome in COMPLETED),
         "reason": record.reason,
+        "fields": share_of(record, completed=record.outcome in COMPLETED),
         **{f"answer.{name}": value for name, value in answer.items()},
         **_right(record),
         "calls": len(record.calls),
