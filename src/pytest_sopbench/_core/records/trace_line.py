@@ -69,7 +69,7 @@ def _trace(data: Mapping[str, Any]) -> Trace:
         output=data["output"],
         duration=data["duration"],
         notes=tuple(data["notes"]),
-        compared=tuple(Compared(**one) for one in data.get("compared", ())),
+        compared=tuple(Compared(**one) for one in data["compared"]),
     )
 
 
