@@ -14,6 +14,7 @@ from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
 from pytest_sopbench._cli.import_sop_bench import import_sop_bench
+from pytest_sopbench._cli.judge import judge
 from pytest_sopbench._cli.list import list_domains
 from pytest_sopbench._cli.merge import merge
 from pytest_sopbench._cli.new import new
@@ -39,6 +40,7 @@ for _command in (
     flaky,
     gate,
     import_sop_bench,
+    judge,
     list_domains,
     merge,
     new,

@@ -9,6 +9,8 @@
     │   └── ToolSpecError
     ├── AgentSpecError            --agent cannot be resolved or called as an agent
     ├── ComparerError             what compares an output field cannot be found or used
+    │   └── JudgeError            a model judge, or a table of labels, cannot be used
+    │       └── NotJudgedError    a model judge was asked, and gave no judgement
     ├── ToolError                 what the agent asked of a tool is impossible
     │   ├── UnknownToolError
     │   ├── ToolArgumentError
@@ -93,6 +95,14 @@ class AgentSpecError(SopbenchError):
 
 class ComparerError(SopbenchError):
     """What is to compare an output field cannot be found, or cannot be used."""
+
+
+class JudgeError(ComparerError):
+    """A model judge, its calibration or a table of labels cannot be used."""
+
+
+class NotJudgedError(JudgeError):
+    """A model judge was asked, and gave no judgement; the answer is neither right nor wrong."""
 
 
 class ToolError(SopbenchError):

@@ -14,6 +14,7 @@ from .app import project, refuse, say
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Scoring
+    from pytest_sopbench._judge.judging import Judging
     from pytest_sopbench._running.comparing.compare import Comparers
     from pytest_sopbench._sessions.file.header import DomainHeader
 
@@ -23,15 +24,18 @@ def comparers_of(
     ran: Mapping[str, DomainHeader],
     scoring: Scoring,
     places: Sequence[str],
+    judging: Judging,
 ) -> Mapping[str, Comparers]:
     """Find what compares the fields of domains.
 
     What cannot be found here, such as what a `conftest.py` registers, has left in the session what
     it found. So that is judged by, where the session was judged by the function of that name.
     """
-    from pytest_sopbench._running.comparing.compare import check_scoring, find_comparers
+    from pytest_sopbench._core.model.task import Compare
+    from pytest_sopbench._running.comparing.compare import SOURCES, check_scoring, find_comparers
     from pytest_sopbench._running.comparing.functions import Place
 
+    sources = {**SOURCES, Compare.JUDGE: judging.comparer}
     found: dict[str, Comparers] = {}
     for name, domain in domains.items():
         check_scoring(name, domain.fields, scoring)
@@ -42,7 +46,7 @@ def comparers_of(
             path=project().folder,
         )
         try:
-            found[name] = find_comparers(domain.fields, scoring, place)
+            found[name] = find_comparers(domain.fields, scoring, place, sources=sources)
         except ComparerError as error:
             if not _are_those(domain, ran[name].comparers):
                 refuse(error.message, error.hint)
@@ -55,7 +59,11 @@ def _are_those(domain: Domain, ran: Mapping[str, str]) -> bool:
     """Whether a session has what the comparers found that a domain names today."""
     from pytest_sopbench._core.model.task import ASKED_OF_OTHERS
 
-    named = {one.name: one.comparer for one in domain.fields if one.compare in ASKED_OF_OTHERS}
+    named = {
+        one.name: one.comparer or one.compare.value
+        for one in domain.fields
+        if one.compare in ASKED_OF_OTHERS
+    }
     return named == {field: identity.partition(" ")[0] for field, identity in ran.items()}
 
 

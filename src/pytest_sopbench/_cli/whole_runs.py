@@ -48,7 +48,7 @@ def whole_runs(
     from pytest_sopbench._sessions.reading.event_log import kept_log
 
     domains = readable_domains({one.domain for one in records}, places, saved.header.domains)
-    hidden = _redaction()
+    hidden = project_redaction()
     for record in records:
         log = kept_log(saved.path, record)
         known = WholeRun(
@@ -135,7 +135,7 @@ def _short(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _redaction() -> Redaction:
+def project_redaction() -> Redaction:
     """Return what the project masks, for what was never a part of the session."""
     from pytest_sopbench._core.hiding.secrets import secrets_of
     from pytest_sopbench._core.records.redaction import Redaction

@@ -11,6 +11,7 @@ import pytest
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
+from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.resume import Resumption
@@ -130,6 +131,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     if sop.options.junit_misses == "skipped":
         register(JunitMisses(config, gate), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
+    register(JudgeBooks(sop), "sop-judge-books")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:

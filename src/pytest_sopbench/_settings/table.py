@@ -225,6 +225,20 @@ TABLE: Final = (
         default=("60",),
     ),
     OptionSpec(
+        name="sop_judge",
+        ini="the model that judges fields by a rubric (openai/MODEL), and its settings: KEY=VALUE",
+    ),
+    OptionSpec(
+        name="sop_judge_uncalibrated",
+        ini="what gates do that rest on a judge without a valid calibration: inconclusive or allow",
+        default=("inconclusive",),
+    ),
+    OptionSpec(
+        name="sop_judgements_dir",
+        ini="where judgements are kept, so that none is paid for twice",
+        default=(".sop/judgements",),
+    ),
+    OptionSpec(
         name="sop_tasks_file",
         ini="tasks that must pass or may fail",
         default=("sop_tasks.toml",),

@@ -31,7 +31,7 @@ class Compare(StrEnum):
 
     With `MATCHES` and `ONE_OF` the expected cell holds patterns, with `CONTAINS_ALL` phrases. With
     `SIMILAR` a text has to be as like the expected one as is declared. With `CALL` a function of
-    the user says whether a value is right.
+    the user says whether a value is right, with `JUDGE` a model.
     """
 
     EXACT = "exact"
@@ -42,13 +42,14 @@ class Compare(StrEnum):
     CONTAINS_ALL = "contains_all"
     SIMILAR = "similar"
     CALL = "call"
+    JUDGE = "judge"
 
 
 PUBLISHED_TOO: Final = frozenset({Compare.EXACT, Compare.PRESENT, Compare.IGNORE})
 """Comparisons that the published scorer knows as well, in its own way."""
 
 # Not a set: the hash of a member is Python's own, and this is asked of each field of each run.
-ASKED_OF_OTHERS: Final = (Compare.CALL, Compare.SIMILAR)
+ASKED_OF_OTHERS: Final = (Compare.CALL, Compare.JUDGE, Compare.SIMILAR)
 """Comparisons that the judge does not make: whoever makes them is asked before it judges."""
 
 
@@ -73,6 +74,7 @@ class OutputField:
         compare: whether the right value, any value or none is asked for, or who says.
         comparer: what compares it, where that is a function: `module:function`, or the name by
             which it is registered.
+        rubric: what a model judges it by, where one does.
         at_least: the score from which on a value is right whose comparer returns a score alone.
         units: the spellings of the unit that may stand beside a number.
         grouping: what may stand between the thousands of a number, and `decimal` before its
@@ -94,6 +96,7 @@ class OutputField:
     private: bool = False
     comparer: str = ""
     at_least: float | None = None
+    rubric: str = ""
     units: tuple[str, ...] = ()
     grouping: str = ""
     decimal: str = "."

@@ -79,6 +79,9 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
     """
     if record.task_hash != task.hash:
         return Rescored(record=record, why=CHANGED)
+    if trace is not None:
+        # A log is never rewritten, and a session that was rescored may have asked again.
+        trace = replace(trace, compared=record.compared)
     if judges.before is None:
         return _by_changed_rules(judges, task, record, trace)
     if _is_cut_off(record):
@@ -147,18 +150,19 @@ def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
 
 def _are_whole(calls: Sequence[CallRecord]) -> bool:
     values = [value for one in calls for value in (one.arguments, one.result)]
-    return not any(_is_cut(value) or MASK in _spelled(value) for value in values)
+    return not any(is_cut(value) or MASK in _spelled(value) for value in values)
 
 
 def _answered(record: RunRecord) -> Trace | None:
     """Return a trace that gives the recorded answer, or `None` where it is not whole."""
-    if record.answer is None or any(_is_cut(one) for one in record.answer.values()):
+    if record.answer is None or any(is_cut(one) for one in record.answer.values()):
         return None
     returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
     return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
 
 
-def _is_cut(value: JsonValue) -> bool:
+def is_cut(value: JsonValue) -> bool:
+    """Tell whether a hash and a length stand for a value that was too long to be kept."""
     if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
         return False
     size = value["characters"]

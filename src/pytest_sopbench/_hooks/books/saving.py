@@ -32,6 +32,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents
+from .judge_books import judging_to_json
 from .resume import Resumption
 from .unkept import why_unkept
 
@@ -273,6 +274,7 @@ def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
         NOT_EVALUATED: taken_away(sop),
         "compare": baseline,
         BROKEN: [*sop.broken],
+        **judging_to_json(sop),
         **sop.recorded,
     }
     return {name: value for name, value in said.items() if value}

@@ -8,10 +8,13 @@ import pluggy
 import pytest
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.model.task import Compare
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._running.comparing.compare import Comparers, find_comparers
+from pytest_sopbench._running.comparing.compare import SOURCES, Comparers, find_comparers
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
+
+from .judging import judging_of
 
 
 def comparers_of(
@@ -21,6 +24,7 @@ def comparers_of(
 
     Raises:
         ComparerError: one cannot be found or used.
+        JudgeError: a field has a judge, and none is set or can be used.
     """
     place = Place(
         domain=domain.name,
@@ -29,7 +33,13 @@ def comparers_of(
         path=config.rootpath,
         registered=_registered(config),
     )
-    return find_comparers(domain.fields, options.scoring, place, seconds=options.comparer_timeout)
+    return find_comparers(
+        domain.fields,
+        options.scoring,
+        place,
+        seconds=options.comparer_timeout,
+        sources={**SOURCES, Compare.JUDGE: judging_of(config, options).comparer},
+    )
 
 
 def _registered(config: pytest.Config) -> Mapping[str, object]:

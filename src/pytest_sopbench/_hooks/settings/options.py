@@ -41,12 +41,14 @@ class Options:
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
     are among `domains`. `agents` are those of the command line, else of the configuration.
     `types_gate` tells that a gate came with this session, and not with the configuration.
-    `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or `enforce`, `traces`
-    is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all processes together,
-    `None` is one per process. `timeout` and `comparer_timeout` are in seconds, `None` is no limit.
-    `names_tasks_file` tells that the configuration names the tasks file, so that it must be there.
-    `lookahead` is `None` where it follows from the concurrency. `keep_sessions` is `None` where all
-    are kept. `prices` is a file, or one of `PRICE_WORDS`.
+    `judge` are the words of `sop_judge`, which mean something where a field has a judge;
+    `judge_uncalibrated` is `inconclusive` or `allow`. `junit_misses` is `failure` or `skipped`,
+    `contract` is `report`, `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency`
+    counts the runs in flight of all processes together, `None` is one per process. `timeout` and
+    `comparer_timeout` are in seconds, `None` is no limit. `names_tasks_file` tells that the
+    configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
+    follows from the concurrency. `keep_sessions` is `None` where all are kept. `prices` is a file,
+    or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
@@ -83,6 +85,9 @@ class Options:
     scoring: Scoring
     unavailable: frozenset[str]
     comparer_timeout: float | None
+    judge: tuple[str, ...]
+    judge_uncalibrated: str
+    judgements_dir: Path
     junit_misses: str
     contract: str
     traces: str
@@ -160,6 +165,9 @@ def read_options(config: pytest.Config) -> Options:
         scoring=_required(config, "sop_scoring", readers.read_scoring),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
         comparer_timeout=_required(config, "sop_comparer_timeout", readers.read_seconds),
+        judge=ini_values(config, "sop_judge"),
+        judge_uncalibrated=_choice(config, "sop_judge_uncalibrated", "inconclusive", "allow"),
+        judgements_dir=_folders(config, "sop_judgements_dir")[0],
         junit_misses=_choice(config, "sop_junit_misses", "failure", "skipped"),
         contract=_choice(config, "sop_contract", "report", "off", "enforce"),
         traces=_choice(config, "sop_traces", "failed", "all", "none"),

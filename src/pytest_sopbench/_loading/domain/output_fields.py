@@ -19,6 +19,7 @@ from pytest_sopbench.errors import LoadingError
 
 from .comparisons import check_cells, check_comparison
 from .expected_answers import check_expected, empty_warnings, refuse_empty
+from .rubrics import check_rubric, rubric_of
 
 _SHOWN = 5
 """Pairs of labels that are warned of one by one."""
@@ -105,10 +106,12 @@ def _field(
         key=shape.key,
         comparer=shape.comparer,
         at_least=shape.at_least,
+        rubric=rubric_of(described, name, shape),
         declared=shape.type is not None or bool(shape.values),
     )
     _check(described, field, shape)
     check_comparison(described, field)
+    check_rubric(described, field)
     _check_aliases(described, field, shape, cells)
     return field
 

@@ -105,6 +105,8 @@ class OutputShape(Shape):
     formats: Names = Field(default_factory=list[str])
     key: str = ""
     comparer: str = ""
+    rubric: str = ""
+    rubric_file: str | None = None
     at_least: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
 
 

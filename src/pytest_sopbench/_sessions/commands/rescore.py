@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.gates.calibration import Doubtful
 from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.judging.questions import Asking
 from pytest_sopbench._core.metrics.summary import Summary
@@ -17,6 +18,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader, made_of
+from pytest_sopbench._sessions.file.options import DOUBTFUL
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
@@ -50,6 +52,8 @@ def rescore_session(
     domains: Mapping[str, Domain],
     scoring: Scoring,
     asking: Mapping[str, Asking] | None = None,
+    *,
+    doubtful: Doubtful | None = None,
 ) -> RescoredSession:
     """Judge every run of a session again.
 
@@ -59,6 +63,8 @@ def rescore_session(
         scoring: whose rules decide.
         asking: asks those who compare fields, by domain; where it is not given for one, what they
             found when the runs were made is what is judged by.
+        doubtful: model judges on which no gate may rest today; `None` where nothing is known of
+            them that the session does not say itself.
 
     Raises:
         SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
@@ -91,7 +97,7 @@ def rescore_session(
             changed.append((record, done.record))
         records.append(done.record)
     return RescoredSession(
-        header=_header(saved, judges, scoring),
+        header=_header(saved, judges, scoring, doubtful),
         records=tuple(records),
         changed=tuple(changed),
         refused={why: tuple(runs) for why, runs in refused.items()},
@@ -141,9 +147,16 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
     )
 
 
-def _header(saved: SavedSession, judges: Mapping[str, Judges], scoring: Scoring) -> SessionHeader:
+def _header(
+    saved: SavedSession,
+    judges: Mapping[str, Judges],
+    scoring: Scoring,
+    doubtful: Doubtful | None,
+) -> SessionHeader:
     before = scoring_of(saved.header).value
     options = {**saved.header.options, "scoring": scoring.value, "rescored": before}
+    if doubtful is not None:
+        options[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
     judging = judging_hash({name: one.after for name, one in judges.items()})
     return replace(
         made_of(saved.header, saved.header.identity, "rescored", judging),
