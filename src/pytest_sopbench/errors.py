@@ -14,10 +14,13 @@
     │   └── ClosedToolboxError    the run is over, or its limit of calls is passed
     ├── TurnLimitError            an agent stops itself at a limit of its own
     ├── SessionFileError          a saved session cannot be read or compared
-    └── SnapshotFileError         a snapshot cannot be read or written
+    ├── SnapshotFileError         a snapshot cannot be read or written
+    └── CassetteError             recorded model traffic cannot be read or written
 
-Two stand apart. `Unavailable` is raised by agents, to say that their provider could not be
+Three stand apart. `Unavailable` is raised by agents, to say that their provider could not be
 reached. `RunOverError` is no `Exception`: it ends an agent that goes on when its run is over.
+`MissingRecordingError` is none either: a model client would take an `Exception` for a failure of
+the network, and send the request again after a while.
 """
 
 from __future__ import annotations
@@ -118,9 +121,17 @@ class SnapshotFileError(SopbenchError):
     """A snapshot, or the record of its approval, cannot be read or written."""
 
 
+class CassetteError(SopbenchError):
+    """Recorded model traffic cannot be read or written."""
+
+
 class Unavailable(Exception):  # noqa: N818 - the interface promises this name to agents
     """Raised by an agent whose provider cannot be reached: the run ends as `unavailable`."""
 
 
 class RunOverError(BaseException):
     """An agent goes on calling tools, though it was told that its run is over."""
+
+
+class MissingRecordingError(BaseException):
+    """A request has no recording, and replay may send nothing: the run ends as `unavailable`."""
