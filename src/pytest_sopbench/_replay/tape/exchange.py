@@ -42,12 +42,14 @@ class Response:
     """What came back; chunks are cut as they arrived, after any content encoding was undone.
 
     A seam leaves out what does not hold of decoded chunks: `content-encoding`, `content-length` and
-    `transfer-encoding`.
+    `transfer-encoding`. Where `complete` is false, the agent left the stream before its end: served
+    again, the chunks are followed by an error, so that nobody takes them for all there was.
     """
 
     status: int
     headers: Headers = ()
     chunks: tuple[bytes, ...] = ()
+    complete: bool = True
 
     @property
     def body(self) -> bytes:
