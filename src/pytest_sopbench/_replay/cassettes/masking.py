@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.tape.exchange import Response
@@ -30,7 +31,7 @@ def masked_reply(response: Response, mask: Mask) -> Response:
     if mask(text) != text:
         msg = "not recorded: what sop_redact names stands across the pieces of a stream"
         raise CassetteError(msg, hint="have the agent not stream, or mask it before it is sent")
-    return Response(status=response.status, headers=headers, chunks=chunks)
+    return replace(response, headers=headers, chunks=chunks)
 
 
 def _masked(chunk: bytes, mask: Mask) -> bytes:

@@ -31,6 +31,8 @@ def write_reply(response: Response) -> dict[str, Any]:
     line: dict[str, Any] = {"status": response.status}
     if kept := dict(kept_headers(response.headers)):
         line["headers"] = kept
+    if not response.complete:
+        line["complete"] = False
     body = response.body
     if not body:
         return line
@@ -53,7 +55,12 @@ def read_reply(line: Mapping[str, Any]) -> Response:
         chunks: tuple[bytes, ...] = (_compact(line["json"]).encode(),)
     else:
         chunks = tuple(_bytes(one) for one in line.get("chunks", ()))
-    return Response(status=int(line["status"]), headers=tuple(headers.items()), chunks=chunks)
+    return Response(
+        status=int(line["status"]),
+        headers=tuple(headers.items()),
+        chunks=chunks,
+        complete=line.get("complete", True),
+    )
 
 
 def kept_headers(headers: Headers) -> Headers:
