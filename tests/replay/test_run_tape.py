@@ -180,11 +180,11 @@ def test_changed_prompt_is_shown_around_its_first_difference() -> None:
     told = missed(tape, changed)
 
     assert told.splitlines() == [
-        "request 1 of the run, POST /v1/chat/completions, has no recording",
-        "nearest: recorded request 1 of 3, of 2026-10-12; 1 of 2 messages agree",
         "messages[0].content differs at character 351:",
         '  recorded  "... weight down.\\nStep 7: weigh the parcel, and write its weight d ..."',
         '  sent      "... weight down.\\nStep 7: measure the parcel, and write its weight ..."',
+        "in request 1 of the run, POST /v1/chat/completions",
+        "nearest: recorded request 1 of 3, of 2026-10-12; 1 of 2 messages agree",
         "if it should differ, record anew: --sop-replay=record; what is missing alone: auto",
     ]
 
@@ -219,7 +219,7 @@ def test_other_model_or_parameter_is_named(name: str, value: object) -> None:
 
     told = missed(tape, request({**body, name: value}))
 
-    assert f"\n{name} differs" in told
+    assert told.startswith(f"{name} differs")
 
 
 def test_run_without_any_recording_says_so() -> None:

@@ -28,6 +28,9 @@ REPLAYED: Final = "replayed: every reply of a model is of"
 NO_RECORDING: Final = "no recording:"
 """How the note of a run begins that sent what is not recorded; where it differs follows."""
 
+MISSING: Final = "no recording"
+"""The type of the problem of such a run; its message explains, line by line."""
+
 RECORDED: Final = "recorded:"
 """How the note of a run begins that was recorded; the number of its requests follows."""
 

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import (
+    MISSING,
     NO_RECORDING,
     NOT_KEPT,
     NOT_RECORDED,
@@ -177,7 +178,7 @@ class Tapes:
 
 def missed(trace: Trace, miss: Miss) -> Trace:
     """Return the trace of a run that sent what is not recorded."""
-    problem = Problem(type="pytest_sopbench.errors.MissingRecordingError", message=str(miss))
+    problem = Problem(type=MISSING, message=str(miss))
     notes = (*trace.notes, f"{NO_RECORDING} {miss.path}")
     return replace(trace, ending=Ending.UNAVAILABLE, returned=None, problem=problem, notes=notes)
 

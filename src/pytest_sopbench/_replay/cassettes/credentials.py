@@ -13,49 +13,85 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
 from pytest_sopbench._core.values.json import JsonValue
 
-_FORMS: Final[Mapping[str, str]] = {
-    "key of OpenAI or alike": r"sk-(?!ant-)[A-Za-z0-9_-]{16,}",
-    "key of Anthropic": r"sk-ant-[A-Za-z0-9_-]{10,}",
-    "access key of AWS": r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
-    "bearer key of Bedrock": r"ABSK[A-Za-z0-9+/=]{20,}",
-    "key of Google": r"AIza[A-Za-z0-9_-]{30,}",
-    "token of Google": r"ya29\.[A-Za-z0-9_-]{16,}",
-    "token of GitHub": r"(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
-    "token of GitLab": r"glpat-[A-Za-z0-9_-]{16,}",
-    "token of Slack": r"xox[abeprs]-[A-Za-z0-9-]{10,}",
-    "webhook of Slack": r"hooks\.slack\.com/services/[A-Za-z0-9/]{16,}",
-    "key of Stripe": r"(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{16,}",
-    "token of Hugging Face": r"hf_[A-Za-z0-9]{20,}",
-    "key of Groq": r"gsk_[A-Za-z0-9]{20,}",
-    "key of xAI": r"xai-[A-Za-z0-9]{20,}",
-    "key of Replicate": r"r8_[A-Za-z0-9]{20,}",
-    "token of npm": r"npm_[A-Za-z0-9]{20,}",
-    "token of PyPI": r"pypi-[A-Za-z0-9_-]{16,}",
-    "key of SendGrid": r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
-    "key of Twilio": r"SK[0-9a-f]{32}",
-    "token of DigitalOcean": r"dop_v1_[0-9a-f]{32,}",
-    "token of Databricks": r"dapi[0-9a-f]{32}",
-    "JSON web token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
-    "secret key of age": r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
-    "key of an Azure account": r"AccountKey=[A-Za-z0-9+/=]{20,}",
-    "authorization": r"(?i:bearer|basic)\s+(?=[^\s\"']*\d)[A-Za-z0-9+/=._~-]{16,}",
-    "password in a URL": r"[a-z][a-z0-9+.-]*://[^\s/:@\"']+:(?!\*\*\*)[^\s/@\"']{3,}@",
-    "value of a key or password": (
-        r"[A-Za-z0-9_-]*(?i:api[_-]?key|secret(?:[_-]?access)?(?:[_-]?key)?|password|passwd|"
-        r"(?:access|auth|session|refresh)[_-]?token|cookie)[\"']?\s*[:=]\s*[\"']?"
-        r"(?=[^\s\"',;]*\d)(?=[^\s\"',;]*[A-Za-z])[^\s\"',;*<>{}()]{12,}"
+
+class _Form(NamedTuple):
+    """A form of credentials; one of `hints` stands, in lower case, in each text with one."""
+
+    name: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _form(name: str, pattern: str, *hints: str) -> _Form:
+    return _Form(name, hints, re.compile(pattern))
+
+
+_ALONE: Final = "(?<![A-Za-z0-9_-])"
+"""A token begins a word; in the middle of another one the same signs mean nothing."""
+
+_FORMS: Final = (
+    _form("key of OpenAI or alike", rf"{_ALONE}sk-(?!ant-)[A-Za-z0-9_-]{{16,}}", "sk-"),
+    _form("key of Anthropic", rf"{_ALONE}sk-ant-[A-Za-z0-9_-]{{10,}}", "sk-ant-"),
+    _form(
+        "access key of AWS",
+        rf"{_ALONE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}",
+        *("akia", "asia", "abia", "acca"),
     ),
-}
-_FORM: Final = re.compile(
-    "|".join(f"(?P<f{n}>(?<![A-Za-z0-9_-]){one})" for n, one in enumerate(_FORMS.values()))
+    _form("bearer key of Bedrock", rf"{_ALONE}ABSK[A-Za-z0-9+/=]{{20,}}", "absk"),
+    _form("key of Google", rf"{_ALONE}AIza[A-Za-z0-9_-]{{30,}}", "aiza"),
+    _form("token of Google", rf"{_ALONE}ya29\.[A-Za-z0-9_-]{{16,}}", "ya29."),
+    _form("token of GitHub", rf"{_ALONE}gh[pousr]_[A-Za-z0-9]{{20,}}", "gh"),
+    _form("token of GitHub", rf"{_ALONE}github_pat_[A-Za-z0-9_]{{20,}}", "github_pat_"),
+    _form("token of GitLab", rf"{_ALONE}glpat-[A-Za-z0-9_-]{{16,}}", "glpat-"),
+    _form("token of Slack", rf"{_ALONE}xox[abeprs]-[A-Za-z0-9-]{{10,}}", "xox"),
+    _form("webhook of Slack", r"hooks\.slack\.com/services/[A-Za-z0-9/]{16,}", "hooks.slack"),
+    _form(
+        "key of Stripe",
+        rf"{_ALONE}(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{{16,}}",
+        *("sk_", "rk_", "whsec_"),
+    ),
+    _form("token of Hugging Face", rf"{_ALONE}hf_[A-Za-z0-9]{{20,}}", "hf_"),
+    _form("key of Groq", rf"{_ALONE}gsk_[A-Za-z0-9]{{20,}}", "gsk_"),
+    _form("key of xAI", rf"{_ALONE}xai-[A-Za-z0-9]{{20,}}", "xai-"),
+    _form("key of Replicate", rf"{_ALONE}r8_[A-Za-z0-9]{{20,}}", "r8_"),
+    _form("token of npm", rf"{_ALONE}npm_[A-Za-z0-9]{{20,}}", "npm_"),
+    _form("token of PyPI", rf"{_ALONE}pypi-[A-Za-z0-9_-]{{16,}}", "pypi-"),
+    _form("key of SendGrid", rf"{_ALONE}SG\.[\w-]{{16,}}\.[\w-]{{16,}}", "sg."),
+    _form("key of Twilio", rf"{_ALONE}SK[0-9a-f]{{32}}", "sk"),
+    _form("token of DigitalOcean", rf"{_ALONE}dop_v1_[0-9a-f]{{32,}}", "dop_v1_"),
+    _form("token of Databricks", rf"{_ALONE}dapi[0-9a-f]{{32}}", "dapi"),
+    _form(
+        "JSON web token",
+        rf"{_ALONE}eyJ[A-Za-z0-9_-]{{8,}}\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*",
+        "eyj",
+    ),
+    _form("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----", "private key"),
+    _form("secret key of age", rf"{_ALONE}AGE-SECRET-KEY-1[A-Z0-9]{{20,}}", "age-secret"),
+    _form("key of an Azure account", r"AccountKey=[A-Za-z0-9+/=]{20,}", "accountkey="),
+    _form(
+        "authorization",
+        r"\b(?i:bearer|basic)\s+(?=[^\s\"']*\d)[A-Za-z0-9+/=._~-]{16,}",
+        *("bearer", "basic"),
+    ),
+    _form(
+        "password in a URL",
+        rf"{_ALONE}[a-z][a-z0-9+.-]*://[^\s/:@\"']+:(?!\*\*\*)[^\s/@\"']{{3,}}@",
+        "://",
+    ),
+    _form(
+        "value of a key or password",
+        r"(?i:api[_-]?key|secret(?:[_-]?access)?(?:[_-]?key)?|password|passwd|"
+        r"(?:access|auth|session|refresh)[_-]?token|cookie)[\"']?\s*[:=]\s*[\"']?"
+        r"(?=[^\s\"',;]*\d)(?=[^\s\"',;]*[A-Za-z])[^\s\"',;*<>{}()]{12,}",
+        *("key", "secret", "passw", "token", "cookie"),
+    ),
 )
-_NAMES: Final = tuple(_FORMS)
 
 _SECRET_KEYS: Final = frozenset(
     (
@@ -79,6 +115,7 @@ _SECRET_KEYS: Final = frozenset(
 )
 _MASKED: Final = "***"
 _SHORTEST: Final = 8
+_LONG: Final = 2_000
 
 
 class Found(NamedTuple):
@@ -141,10 +178,22 @@ def _is_secret(key: str, value: JsonValue) -> bool:
 def _in_text(text: str, where: str) -> Iterator[Found]:
     if len(text) < _SHORTEST:
         return
+    forms = _forms_of_long(text) if len(text) >= _LONG else _forms_in(text)
+    yield from (Found(where, form) for form in forms)
+
+
+def _forms_in(text: str) -> tuple[str, ...]:
+    found: dict[str, None] = {}
     for one in dict.fromkeys(_readings(text)):
-        for found in _FORM.finditer(one):
-            name = _NAMES[int((found.lastgroup or "f0")[1:])]
-            yield Found(where, name)
+        folded = one.lower()
+        for form in _FORMS:
+            if any(hint in folded for hint in form.hints) and form.pattern.search(one):
+                found[form.name] = None
+    return tuple(found)
+
+
+_forms_of_long = lru_cache(maxsize=64)(_forms_in)
+"""The SOP stands in every request of every task; to look through it once is enough."""
 
 
 def _readings(text: str) -> Iterator[str]:

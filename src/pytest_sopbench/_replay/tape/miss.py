@@ -29,14 +29,14 @@ class Miss:
 
 def explain_miss(recording: Recording, shape: Shape, number: int) -> Miss:
     """Explain why a request, the `number`th of its run, has no recording, in at most six lines."""
-    first = f"request {number} of the run, {shape.method} {shape.path}, has no recording"
+    at = f"in request {number} of the run, {shape.method} {shape.path}"
     every = recording.exchanges
     if not every:
-        return Miss(path=NOTHING, lines=(first, "nothing is recorded of this run", _REMEDY))
+        return Miss(path=NOTHING, lines=("nothing is recorded of this run", at, _REMEDY))
     if times := sum(one.key == shape.key for one in every):
         recorded = "once" if times == 1 else f"{times} times"
-        told = f"it is recorded {recorded}, and was sent more often than that"
-        return Miss(path=AGAIN, lines=(first, told, _REMEDY))
+        told = f"it is recorded {recorded}, and sent more often than that"
+        return Miss(path=AGAIN, lines=(told, at, _REMEDY))
     nearest = max(
         range(len(every)), key=lambda place: _nearness(every[place], place, shape, number)
     )
@@ -44,7 +44,7 @@ def explain_miss(recording: Recording, shape: Shape, number: int) -> Miss:
     of = f"recorded request {nearest + 1} of {len(every)}{_date(recording)}"
     agree = _agreement(every[nearest].shape.body, shape.body)
     beside = f"; {len(found) - 1} more differ" if len(found) > 1 else ""
-    lines = (first, f"nearest: {of}{agree}{beside}", *found[0].lines(), _REMEDY)
+    lines = (*found[0].lines(), at, f"nearest: {of}{agree}{beside}", _REMEDY)
     return Miss(path=found[0].path, lines=lines)
 
 
