@@ -37,6 +37,7 @@ from pytest_sopbench.errors import CassetteError
 
 from .choice import OUTPUT
 
+LOST: Final = "a thread without the context of its run"
 _WELL: Final = frozenset((Ending.RETURNED, Ending.OVER_LIMIT))
 """How a run ends whose recording may take the place of an older one."""
 
@@ -55,7 +56,7 @@ class Tapes:
             options.replay.folder, Shaping(ignored=options.replay.ignored, mask=mask)
         )
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
-        self._tapes: dict[RunKey, tuple[RunTape, Recording]] = {}
+        self._tapes: dict[RunKey, tuple[RunTape, Recording, int]] = {}
         self._lock = Lock()
         self._stack = ExitStack()
         self._installation: Installation | None = None
@@ -108,7 +109,7 @@ class Tapes:
             recording = self.store.load(_place(key)).trials.get(key.trial, recording)
         tape = RunTape(self._mode, recording, self.store.shaping)
         with self._lock:
-            self._tapes[key] = tape, recording
+            self._tapes[key] = tape, recording, self.outside.seen
         with on_tape(tape):
             yield
 
@@ -122,13 +123,24 @@ class Tapes:
             found = self._tapes.pop(ref.key, None)
         if found is None:
             return trace
-        tape, recording = found
+        tape, recording, seen = found
         settle(tape)
         taken = tape.taken
-        if taken.miss is not None:
-            return missed(trace, taken.miss)
+        miss = taken.miss or self._lost_context(taken, recording, seen)
+        if miss is not None:
+            return missed(trace, miss)
         notes = [*self._notes(ref, trace, taken, recording)]
         return replace(trace, notes=(*trace.notes, *notes)) if notes else trace
+
+    def _lost_context(self, taken: Taken, recording: Recording, seen: int) -> Miss | None:
+        """Return why a run says nothing that may have sent what was refused as of no run.
+
+        Whose it was nobody can tell. A run that was served all its recording did not send it.
+        """
+        whole = bool(taken.served) and taken.served == len(recording.exchanges)
+        if self._mode != "only" or whole or self.outside.seen == seen:
+            return None
+        return Miss(path=LOST, lines=tuple(self.outside.last.splitlines()))
 
     def _notes(
         self, ref: TaskRef, trace: Trace, taken: Taken, recording: Recording
