@@ -340,7 +340,7 @@ def test_thread_without_the_context_of_its_run_is_refused_with_what_to_do(
     assert 1 == result.ret
     assert not model.asked
     assert {"unavailable"} == {*saved().outcomes.values()}
-    assert "alarm  1 request refused, of threads that belong to no run:" in told(result)
+    assert "alarm  1 request was refused, of threads that belong to no run:" in told(result)
 
 
 def test_replayed_runs_cost_the_budget_nothing(
