@@ -261,4 +261,4 @@ def test_threads_read_streams_of_one_tape_side_by_side(
             thread.join()
 
     assert 8 == len(tape.kept)
-    assert 1 == len({response for _, response in tape.kept})
+    assert 1 == len({response.body for _, response in tape.kept})
