@@ -255,7 +255,7 @@ class TestTheProxy:
         httpx = library("httpx")
 
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.post(f"{self.base(proxy, provider, tape)}/cut")
+            httpx.post(timeout=60, url=f"{self.base(proxy, provider, tape)}/cut")
 
         assert ([], 1) == (tape.kept, len(tape.failed))
 
@@ -264,7 +264,9 @@ class TestTheProxy:
     ) -> None:
         provider.encoding = "gzip"
 
-        reply = library("httpx").post(f"{self.base(proxy, provider, tape)}/echo", content="words")
+        reply = library("httpx").post(
+            timeout=60, url=f"{self.base(proxy, provider, tape)}/echo", content="words"
+        )
 
         assert "gzip" == reply.headers["Content-Encoding"]
         assert "words" == reply.json()["heard"]
@@ -276,7 +278,7 @@ class TestTheProxy:
         self, path: str, method: str, proxy: Proxy, provider: Provider, tape: MemoryTape
     ) -> None:
         httpx = library("httpx")
-        with httpx.Client() as client:
+        with httpx.Client(timeout=60) as client:
             live = client.request(method, f"{self.base(proxy, provider, tape)}/{path}")
             replay = tape.replaying()
             served = client.request(method, f"{self.base(proxy, provider, replay)}/{path}")
@@ -290,7 +292,7 @@ class TestTheProxy:
         with Provider() as gone:
             base = self.base(proxy, gone, tape)
 
-        reply = library("httpx").post(f"{base}/echo")
+        reply = library("httpx").post(timeout=60, url=f"{base}/echo")
 
         assert 502 == reply.status_code
         assert "the provider cannot be reached" in reply.json()["message"]
@@ -301,7 +303,7 @@ class TestTheProxy:
     ) -> None:
         url = f"{self.base(proxy, provider, tape)}/echo?a=b"
 
-        reply = library("httpx").post(url, content=iter([b"some ", b"words"]))
+        reply = library("httpx").post(timeout=60, url=url, content=iter([b"some ", b"words"]))
 
         assert ("some words", "/echo?a=b") == (reply.json()["heard"], reply.json()["path"])
 
@@ -314,7 +316,7 @@ class TestTheProxy:
         replay = MemoryTape("only", [(asked, cut)])
 
         with pytest.raises(httpx.RemoteProtocolError):
-            httpx.post(f"{self.base(proxy, provider, replay)}/done")
+            httpx.post(timeout=60, url=f"{self.base(proxy, provider, replay)}/done")
 
 
 def test_node_and_others_need_no_http_proxy_for_this_machine(tape: MemoryTape) -> None:

@@ -7,11 +7,12 @@ import contextvars
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import pytest
 from replay_stub import MemoryTape, Provider
-from replay_stub.asking import aiohttp_json, converse, library, openai_chat, requests_json
+from replay_stub.asking import aiohttp_json, converse, library, requests_json
 
 from pytest_sopbench._replay.tape.outside import OutsideTape
 from pytest_sopbench.errors import MissingRecordingError
@@ -20,11 +21,22 @@ IN_FLIGHT = 64
 
 
 def echo(url: str, text: str) -> str:
-    return str(library("httpx").post(f"{url}/echo", content=text).json()["heard"])
+    return str(library("httpx").post(timeout=60, url=f"{url}/echo", content=text).json()["heard"])
+
+
+@cache
+def shared(url: str) -> Any:
+    """One client for all runs, as agents have it; else each would make its own context of TLS."""
+    return library("openai").OpenAI(base_url=f"{url}/v1", api_key="sk-x", max_retries=0)
+
+
+def by_shared_client(url: str, text: str) -> Any:
+    said = [{"role": "user", "content": text}]
+    return shared(url).chat.completions.create(model="m", messages=said).model_dump()
 
 
 @pytest.mark.parametrize(
-    "ask", [openai_chat, converse, requests_json, aiohttp_json], ids=lambda ask: ask.__name__
+    "ask", [by_shared_client, converse, requests_json, aiohttp_json], ids=lambda ask: ask.__name__
 )
 def test_runs_in_flight_never_mix(
     ask: Callable[[str, str], Any], provider: Provider, taped: Any
@@ -56,14 +68,14 @@ def test_runs_in_flight_never_mix(
 def test_tasks_of_one_loop_never_mix(provider: Provider, taped: Any) -> None:
     tapes = [MemoryTape() for _ in range(IN_FLIGHT)]
 
-    async def run(number: int) -> str:
+    async def run(client: Any, number: int) -> str:
         with taped(tapes[number]):
-            async with library("httpx2").AsyncClient() as client:
-                reply = await client.post(f"{provider.url}/echo", content=f"of {number}")
-                return str(reply.json()["heard"])
+            reply = await client.post(f"{provider.url}/echo", content=f"of {number}")
+            return str(reply.json()["heard"])
 
     async def all_of_them() -> list[str]:
-        return await asyncio.gather(*map(run, range(IN_FLIGHT)))
+        async with library("httpx2").AsyncClient(timeout=60) as client:
+            return await asyncio.gather(*(run(client, number) for number in range(IN_FLIGHT)))
 
     heard = asyncio.run(all_of_them())
 
@@ -116,7 +128,7 @@ def test_a_stream_belongs_to_the_run_that_asked_wherever_it_is_read(
     provider: Provider, taped: Any, tape: MemoryTape
 ) -> None:
     provider.go_on.set()
-    with library("httpx").Client() as client:
+    with library("httpx").Client(timeout=60) as client:
         with taped(tape):
             reply = client.send(client.build_request("POST", f"{provider.url}/held"), stream=True)
         with ThreadPoolExecutor(1) as pool:

@@ -174,5 +174,5 @@ def test_an_old_aiohttp_is_told_and_left_alone(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(client.ClientSession, "_request", _request)
     [seam] = (seam for seam in SEAMS if seam.library == "aiohttp")
 
-    with pytest.raises(CassetteError, match="no client middlewares, which came with 3.12"):
+    with pytest.raises(CassetteError, match=r"no client middlewares, which came with 3\.12"):
         seam.open(client)

@@ -18,7 +18,7 @@ from pytest_sopbench.errors import MissingRecordingError
 
 
 def by_httpx(url: str, body: Any = b"", method: str = "POST") -> Any:
-    with library("httpx").Client(follow_redirects=True) as client:
+    with library("httpx").Client(timeout=60, follow_redirects=True) as client:
         return client.request(method, url, content=body or None)
 
 
@@ -155,7 +155,7 @@ def test_a_time_limit_is_lost(provider: Provider, taped: Any, tape: MemoryTape) 
 
 def test_a_cancelled_request_is_lost(provider: Provider, taped: Any, tape: MemoryTape) -> None:
     async def ask() -> None:
-        async with library("httpx").AsyncClient() as client:
+        async with library("httpx").AsyncClient(timeout=60) as client:
             await client.post(f"{provider.url}/held")
 
     async def cancel() -> None:
@@ -234,7 +234,7 @@ def test_what_stays_in_this_process_is_left_alone(taped: Any) -> None:
     httpx = library("httpx")
     transport = httpx.MockTransport(lambda _: httpx.Response(200, text="of the test"))
 
-    with taped(MemoryTape("only")), httpx.Client(transport=transport) as client:
+    with taped(MemoryTape("only")), httpx.Client(timeout=60, transport=transport) as client:
         reply = client.get("https://provider.invalid")
 
     assert "of the test" == reply.text
@@ -260,7 +260,7 @@ def test_a_transport_of_the_users_is_seen_and_not_called_in_replay(
             self._inner.close()
 
     def ask() -> Any:
-        with httpx.Client(transport=Logged()) as client:
+        with httpx.Client(timeout=60, transport=Logged()) as client:
             return client.post(f"{provider.url}/echo", content="words").json()
 
     with taped(tape):
@@ -279,7 +279,7 @@ def test_requests_through_an_http_proxy_are_told_with_their_own_address(
     target = "http://provider.invalid/echo"
 
     with taped(tape):
-        with httpx.Client(proxy=provider.url) as client:
+        with httpx.Client(timeout=60, proxy=provider.url) as client:
             client.get(target)
         requests.get(target, proxies={"http": provider.url}, timeout=60)
 
@@ -297,7 +297,7 @@ def test_one_transport_on_another_is_seen_once(
             reply = requests.request(request.method, str(request.url), timeout=60)
             return httpx.Response(reply.status_code, content=reply.content)
 
-    with taped(tape), httpx.Client(transport=OnRequests()) as client:
+    with taped(tape), httpx.Client(timeout=60, transport=OnRequests()) as client:
         client.get(f"{provider.url}/echo")
 
     assert 1 == len(tape.asked) == len(tape.kept)

@@ -23,12 +23,12 @@ Reading = Callable[[str], Iterator[bytes]]
 
 
 def by_httpx(url: str) -> Iterator[bytes]:
-    with library("httpx").stream("POST", url) as reply:
+    with library("httpx").stream("POST", url, timeout=60) as reply:
         yield from reply.iter_raw()
 
 
 def by_httpx2(url: str) -> Iterator[bytes]:
-    with library("httpx2").stream("POST", url) as reply:
+    with library("httpx2").stream("POST", url, timeout=60) as reply:
         yield from reply.iter_raw()
 
 
@@ -57,7 +57,10 @@ def by_aiohttp(url: str) -> Iterator[bytes]:
 
 def by_async_httpx(url: str) -> Iterator[bytes]:
     async def chunks() -> Any:
-        async with library("httpx").AsyncClient() as client, client.stream("POST", url) as reply:
+        async with (
+            library("httpx").AsyncClient(timeout=60) as client,
+            client.stream("POST", url) as reply,
+        ):
             async for chunk in reply.aiter_raw():
                 yield chunk
 
