@@ -9,6 +9,7 @@ import click
 from pytest_sopbench._cli.app import FrontDoor
 from pytest_sopbench._cli.approve import approve
 from pytest_sopbench._cli.audit import audit
+from pytest_sopbench._cli.cassettes import cassettes
 from pytest_sopbench._cli.compare import compare
 from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
@@ -34,6 +35,7 @@ def main() -> None:
 for _command in (
     approve,
     audit,
+    cassettes,
     compare,
     explain,
     flaky,

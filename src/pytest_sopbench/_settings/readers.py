@@ -20,7 +20,16 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, GivenAgent, ReportTarget, Sample
+from .values import (
+    ALWAYS_AGAIN,
+    GITHUB,
+    MARKDOWN,
+    MAY_BE_AGAIN,
+    GivenAgent,
+    Ignored,
+    ReportTarget,
+    Sample,
+)
 
 __all__ = (
     "read_agent_args",
@@ -30,8 +39,10 @@ __all__ = (
     "read_choice",
     "read_concurrency",
     "read_count",
+    "read_days",
     "read_fail_under",
     "read_gate",
+    "read_ignored",
     "read_keep",
     "read_natural",
     "read_reports",
@@ -47,6 +58,7 @@ __all__ = (
 AUTO: Final = "auto"
 ALL: Final = "all"
 NO_GATE: Final = "none"
+HOST: Final = "host:"
 
 _NO_NAME: Final = frozenset("[]:")
 """Characters that stand in no name of an agent: they mean something in ids, specs and gates."""
@@ -217,6 +229,26 @@ def _report_target(text: str, formats: Collection[str]) -> ReportTarget:
         msg = f"{text}: write {known}, or md=github for the step summary"
         raise ValueError(msg)
     return ReportTarget(format=kind, path=target)
+
+
+def read_ignored(texts: Sequence[str]) -> Ignored:
+    """Read paths of JSON, and hosts as `host:NAME` or `host:NAME:PORT`."""
+    hosts = [text.removeprefix(HOST) for text in texts if text.startswith(HOST)]
+    for host in hosts:
+        if not host or any(sign in host for sign in "/ "):
+            msg = f"{HOST}{host}: write host:NAME or host:NAME:PORT"
+            raise ValueError(msg)
+    paths = [text for text in texts if not text.startswith(HOST)]
+    return Ignored(paths=tuple(paths), hosts=tuple(hosts))
+
+
+def read_days(text: str) -> int:
+    """Read a number of days."""
+    try:
+        return read_count(text.removesuffix("d"))
+    except ValueError:
+        msg = f"{text}: days expected, such as 90 or 90d"
+        raise ValueError(msg) from None
 
 
 def read_choice(*words: str) -> Callable[[str], str]:

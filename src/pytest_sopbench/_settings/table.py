@@ -121,6 +121,14 @@ TABLE: Final = (
         help="once so much is spent, start no more runs: money (5usd) or time (90s, 14m, 2h)",
     ),
     OptionSpec(
+        name="sop_replay",
+        metavar="off|record|only|auto",
+        help="model traffic: record it; only replay what is recorded, and send nothing; auto: "
+        "replay what is recorded, and record the rest",
+        ini="recorded model traffic, as --sop-replay",
+        default=("off",),
+    ),
+    OptionSpec(
         name="sop_prices",
         metavar="PATH|none",
         help="reckon costs by this file of prices (TOML), or not at all (default: by genai-prices, "
@@ -249,6 +257,21 @@ TABLE: Final = (
         name="sop_redact",
         lines=True,
         ini="what is written as *** everywhere: regular expressions, or env:NAME",
+    ),
+    OptionSpec(
+        name="sop_cassettes",
+        ini="where recordings of model traffic are kept",
+        default=("sop_cassettes",),
+    ),
+    OptionSpec(
+        name="sop_replay_ignore",
+        lines=True,
+        ini="what need not agree with a recording: paths of JSON (metadata.user, "
+        "messages[*].name), or host:NAME[:PORT], whose traffic is left alone",
+    ),
+    OptionSpec(
+        name="sop_replay_max_age",
+        ini="days after which a recording is too old to be replayed, such as 90",
     ),
     OptionSpec(
         name="sop_snapshots_dir",

@@ -22,6 +22,14 @@ GITHUB: Final = "github"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """What need not agree with a recording: paths in bodies, and hosts that are left alone."""
+
+    paths: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """How many tasks of each domain to draw, and with which seed."""
 

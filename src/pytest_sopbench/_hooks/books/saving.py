@@ -20,7 +20,7 @@ from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED, REPLAY
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.last_time import has_summary
@@ -257,6 +257,7 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
         "scoring": options.scoring.value,
         "contract": options.contract,
         "approver": options.approver,
+        **({REPLAY: options.replay.mode} if options.replay.is_on else {}),
         FAILURES: sop.failures,
         **_beside(sop),
     }

@@ -25,6 +25,7 @@ from .folders import domain_paths
 from .hidden import Hidden, read_hidden
 from .ini import ini_values, one_word
 from .refusing import refusing
+from .replay import Replay, replay_of
 from .strictness import types_gate
 
 _T = TypeVar("_T")
@@ -88,6 +89,7 @@ class Options:
     hidden: Hidden
     snapshots_dir: Path
     snapshot_rules: SnapshotRules
+    replay: Replay
 
     @property
     def redaction(self) -> Redaction:
@@ -164,6 +166,7 @@ def read_options(config: pytest.Config) -> Options:
         hidden=hidden,
         snapshots_dir=_folders(config, "sop_snapshots_dir")[0],
         snapshot_rules=snapshot_rules,
+        replay=_replay(config),
     )
     typed = {config.getoption("sop_fail_under"), *(config.getoption("sop_gate") or ())}
     if options.shard is not None and typed - {None, "none"}:
@@ -209,6 +212,15 @@ def _one(
 
 def _choice(config: pytest.Config, name: str, *words: str) -> str:
     return _required(config, name, readers.read_choice(*words))
+
+
+def _replay(config: pytest.Config) -> Replay:
+    return replay_of(
+        _choice(config, "sop_replay", "off", "record", "only", "auto"),
+        _folders(config, "sop_cassettes")[0],
+        _words(config, "sop_replay_ignore"),
+        _read(config, "sop_replay_max_age", readers.read_days),
+    )
 
 
 def _resume(config: pytest.Config) -> Resume | None:

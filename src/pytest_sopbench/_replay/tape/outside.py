@@ -22,6 +22,13 @@ class OutsideTape:
         self._unknown = unknown
         self._lock = threading.Lock()
         self._seen = 0
+        self._last = ""
+
+    @property
+    def last(self) -> str:
+        """What was said of the request of unknown origin that came last."""
+        with self._lock:
+            return self._last
 
     @property
     def seen(self) -> int:
@@ -32,10 +39,12 @@ class OutsideTape:
     def answer(self, request: Request) -> Response | None:
         if _is_of_a_test(request):
             return None
+        told = lost_context(request)
         with self._lock:
             self._seen += 1
+            self._last = told
         if self._unknown == "refuse":
-            raise MissingRecordingError(lost_context(request))
+            raise MissingRecordingError(told)
         return None
 
     def keep(self, request: Request, response: Response) -> None:

@@ -8,6 +8,7 @@ from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.run_notes import MISSING
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
@@ -196,6 +197,10 @@ def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
 
 def _problem_lines(problem: Problem | None, told_in: str, width: int) -> Iterator[str]:
     if problem is None:
+        return
+    if problem.type == MISSING:
+        # It is laid out in lines: what was recorded stands above what was sent.
+        yield from (cut(f"  {one_line(line)}", width) for line in problem.message.splitlines())
         return
     said = f"{problem.type}: {problem.message}" if problem.message else problem.type
     yield from labelled("raised", one_line(said), width=width, lines=_TEXT_LINES * 2)

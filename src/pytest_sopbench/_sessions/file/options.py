@@ -25,6 +25,8 @@ FAILURES: Final = "failures"
 COMPARE: Final = "compare"
 BROKEN: Final = "broken"
 SLIM: Final = "slim"
+REPLAY: Final = "replay"
+MISSES: Final = "replay_misses"
 RECORDED: Final = "resumed"
 ANYWAY: Final = "resumed_anyway"
 PAST: Final = (RECORDED, ANYWAY)
@@ -43,7 +45,8 @@ class SessionOptions:
     sessions did not record it. `quarantined` tasks might fail when it was run, `must_pass` ones
     had to pass, and of `expired` ones the entry was. `resumed` are the sessions that it goes back
     to, the last one last, and `resumed_anyway` the differences that were accepted then. `broken`
-    says what tests or agents broke in their process, which counts among the failures.
+    says what tests or agents broke in their process, which counts among the failures. `replay` is
+    how recorded model traffic was used, empty where it was not.
     """
 
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -63,6 +66,7 @@ class SessionOptions:
     resumed_anyway: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     is_slim: bool = False
+    replay: str = ""
 
 
 def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
@@ -96,6 +100,7 @@ def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
         resumed_anyway=_texts(options, ANYWAY),
         broken=_texts(options, BROKEN),
         is_slim=options.get(SLIM) is True,
+        replay=_text(options, REPLAY),
     )
 
 
