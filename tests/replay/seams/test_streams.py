@@ -23,12 +23,12 @@ Reading = Callable[[str], Iterator[bytes]]
 
 
 def by_httpx(url: str) -> Iterator[bytes]:
-    with library("httpx").stream("POST", url) as reply:
+    with library("httpx").stream("POST", url, timeout=60) as reply:
         yield from reply.iter_raw()
 
 
 def by_httpx2(url: str) -> Iterator[bytes]:
-    with library("httpx2").stream("POST", url) as reply:
+    with library("httpx2").stream("POST", url, timeout=60) as reply:
         yield from reply.iter_raw()
 
 
@@ -57,7 +57,10 @@ def by_aiohttp(url: str) -> Iterator[bytes]:
 
 def by_async_httpx(url: str) -> Iterator[bytes]:
     async def chunks() -> Any:
-        async with library("httpx").AsyncClient() as client, client.stream("POST", url) as reply:
+        async with (
+            library("httpx").AsyncClient(timeout=60) as client,
+            client.stream("POST", url) as reply,
+        ):
             async for chunk in reply.aiter_raw():
                 yield chunk
 
@@ -261,4 +264,4 @@ def test_threads_read_streams_of_one_tape_side_by_side(
             thread.join()
 
     assert 8 == len(tape.kept)
-    assert 1 == len({response for _, response in tape.kept})
+    assert 1 == len({response.body for _, response in tape.kept})

@@ -157,13 +157,13 @@ def urllib3_streamed(url: str, text: str) -> Any:
 
 
 def httpx_json(url: str, text: str) -> Any:
-    reply = library("httpx").post(f"{url}/v1/chat/completions", json=_body(text))
+    reply = library("httpx").post(timeout=60, url=f"{url}/v1/chat/completions", json=_body(text))
     return reply.status_code, reply.json()
 
 
 def httpx2_streamed(url: str, text: str) -> Any:
     with library("httpx2").stream(
-        "POST", f"{url}/v1/chat/completions", json=_body(text, stream=True)
+        "POST", f"{url}/v1/chat/completions", json=_body(text, stream=True), timeout=60
     ) as reply:
         return list(reply.iter_raw())
 
