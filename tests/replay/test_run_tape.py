@@ -182,7 +182,7 @@ def test_changed_prompt_is_shown_around_its_first_difference() -> None:
     assert told.splitlines() == [
         "messages[0].content differs at character 351:",
         '  recorded  "... down.\\nStep 7: weigh the parcel, and write its weight ..."',
-        '  sent      "... down.\\nStep 7: measure the parcel, and write its weigh ..."',
+        '  sent      "... down.\\nStep 7: measure the parcel, and write its weig ..."',
         "in request 1 of the run, POST /v1/chat/completions",
         "nearest: recorded request 1 of 3, of 2026-10-12; 1 of 2 messages agree",
         "if it should differ, record anew: --sop-replay=record; what is missing alone: auto",
