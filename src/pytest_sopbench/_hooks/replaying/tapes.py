@@ -25,8 +25,7 @@ from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._replay.cassettes.places import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.seams.installed import Installation, installed
-from pytest_sopbench._replay.seams.take import settle
+from pytest_sopbench._replay.proxy.children import Watching, watching
 from pytest_sopbench._replay.tape.current import on_tape, switched_on
 from pytest_sopbench._replay.tape.miss import Miss
 from pytest_sopbench._replay.tape.outside import OutsideTape
@@ -59,13 +58,13 @@ class Tapes:
         self._tapes: dict[RunKey, tuple[RunTape, Recording, int]] = {}
         self._lock = Lock()
         self._stack = ExitStack()
-        self._installation: Installation | None = None
+        self._watching: Watching | None = None
         self._last_trials: dict[tuple[str, str], int] = {}
 
     @property
     def unseen(self) -> tuple[str, ...]:
         """What stands in the way of seeing the traffic of a library that is imported."""
-        return () if self._installation is None else tuple(self._installation.moved)
+        return () if self._watching is None else self._watching.moved
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -79,10 +78,10 @@ class Tapes:
         return (yield)
 
     def _begin(self) -> None:
-        if self._installation is None and self._sop.makes_runs:
+        if self._watching is None and self._sop.makes_runs:
             self._stack.enter_context(switched_on(self.outside))
             hosts = self._sop.options.replay.hosts
-            self._installation = self._stack.enter_context(installed(hosts))
+            self._watching = self._stack.enter_context(watching(hosts))
 
     @pytest.hookimpl
     def pytest_sessionfinish(self) -> None:
@@ -124,7 +123,8 @@ class Tapes:
         if found is None:
             return trace
         tape, recording, seen = found
-        settle(tape)
+        if self._watching is not None:
+            self._watching.end(tape)
         taken = tape.taken
         miss = taken.miss or self._lost_context(taken, recording, seen)
         if miss is not None:
