@@ -131,10 +131,11 @@ def read_body(body: Any) -> tuple[Any, bytes]:
         return None, b""
     if isinstance(body, str):
         return body, body.encode()
-    if isinstance(body, bytes | bytearray | memoryview):
-        return body, bytes(body)
-    data = body.read() if hasattr(body, "read") else b"".join(_bytes(part) for part in body)
-    return _bytes(data), _bytes(data)
+    try:
+        return body, bytes(memoryview(body))
+    except TypeError:
+        data = body.read() if hasattr(body, "read") else b"".join(_bytes(part) for part in body)
+        return _bytes(data), _bytes(data)
 
 
 def _bytes(part: Any) -> bytes:
