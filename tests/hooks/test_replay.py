@@ -15,8 +15,10 @@ import urllib3  # noqa: F401 - what a session inside of a test imports is import
 
 from .conftest import ReadSaved
 
-AGENTS = """
+AGENTS = '''
 import os
+import subprocess
+import sys
 import threading
 import urllib3
 from pytest_sopbench import Unavailable
@@ -49,6 +51,21 @@ def in_a_thread(inputs, tools):
     thread.join()
     return found[0]
 
+CHILD = """
+import json, os, sys, urllib.request
+body = {"model": "m-1", "sample": sys.argv[1], "step": 2}
+url = os.environ["OPENAI_BASE_URL"] + "/grade"
+sent = urllib.request.Request(url, json.dumps(body).encode())
+print(json.load(urllib.request.urlopen(sent))["grade"])
+"""
+
+def in_a_child(inputs, tools):
+    sample = inputs["sample_id"]
+    tools.call("measure", sample_id=sample)
+    command = [sys.executable, "-c", CHILD, sample]
+    child = subprocess.run(command, capture_output=True, text=True)
+    return {"grade": child.stdout.strip() or child.stderr}
+
 def fails_on_second(inputs, tools):
     answer = two_steps(inputs, tools)
     if inputs["sample_id"] == "T_02":
@@ -72,7 +89,7 @@ def away_first(inputs, tools, seen={}):
 def leaking(inputs, tools):
     ask(inputs["sample_id"], 1, note="sk-" + "abcDEF0123456789abcd")
     return two_steps(inputs, tools)
-"""
+'''
 ONE = ("--sop-domain=lab", "--sop-agent=mine=asking:two_steps")
 RECORD, ONLY, AUTO = "--sop-replay=record", "--sop-replay=only", "--sop-replay=auto"
 GRADES = ("pass", "retest", "fail")
@@ -195,8 +212,8 @@ def test_changed_prompt_makes_runs_unavailable_and_is_counted_once_for_all(
     assert not model.asked
     result.stdout.fnmatch_lines(
         [
-            "unavailable: no recording: prompt differs at character 9:*",
-            "  prompt differs at character 9:",
+            "unavailable: no recording: prompt differs:*",
+            "  prompt differs:",
             '    recorded  "Grade it."',
             '    sent      "Grade it well."',
             "  in request 1 of the run, POST /v1/grade",
@@ -341,6 +358,26 @@ def test_thread_without_the_context_of_its_run_is_refused_with_what_to_do(
     assert not model.asked
     assert {"unavailable"} == {*saved().outcomes.values()}
     assert "alarm  1 request was refused, of threads that belong to no run:" in told(result)
+
+
+def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(
+    pytester: pytest.Pytester, model: Model, monkeypatch: pytest.MonkeyPatch, saved: ReadSaved
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{model.server_port}/v1")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:in_a_child", "--sop-limit=2")
+    live = pytester.runpytest(*agent, RECORD)
+    model.asked.clear()
+
+    replayed = pytester.runpytest(*agent, ONLY, "--sop-concurrency=2")
+    for path in (pytester.path / "sop_cassettes").rglob("*.jsonl"):
+        path.write_text(path.read_text().replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
+    other = pytester.runpytest(*agent, ONLY)
+
+    assert (0, 0) == (live.ret, replayed.ret), told(live) + told(replayed)
+    assert not model.asked
+    assert "replay 2 runs replayed" in told(replayed)
+    assert "unavailable: no recording: model differs:" in told(other)
+    assert {"unavailable"} == {*saved().outcomes.values()}
 
 
 def test_replayed_runs_cost_the_budget_nothing(

@@ -346,3 +346,14 @@ def test_shared_text_that_was_changed_or_lost_is_named(tmp_path: Path, *, is_the
 
     with pytest.raises(CassetteError, match="a recording needs it"):
         Store(tmp_path).load(PLACE)
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"[1, 2]", b'"text"', b"plain", b"\xff\xfe", b"0"])
+def test_body_of_every_kind_is_read_back(tmp_path: Path, body: bytes) -> None:
+    recording = recording_of([(replace(request({}), body=body), reply({}))])
+
+    kept(Store(tmp_path), recording)
+
+    (found,) = Store(tmp_path).load(PLACE).trials[1].exchanges
+    assert found.shape == recording.exchanges[0].shape
+    assert found.key == found.shape.key

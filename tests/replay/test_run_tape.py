@@ -181,8 +181,8 @@ def test_changed_prompt_is_shown_around_its_first_difference() -> None:
 
     assert told.splitlines() == [
         "messages[0].content differs at character 351:",
-        '  recorded  "... weight down.\\nStep 7: weigh the parcel, and write its weight d ..."',
-        '  sent      "... weight down.\\nStep 7: measure the parcel, and write its weight ..."',
+        '  recorded  "... down.\\nStep 7: weigh the parcel, and write its weight ..."',
+        '  sent      "... down.\\nStep 7: measure the parcel, and write its weig ..."',
         "in request 1 of the run, POST /v1/chat/completions",
         "nearest: recorded request 1 of 3, of 2026-10-12; 1 of 2 messages agree",
         "if it should differ, record anew: --sop-replay=record; what is missing alone: auto",
@@ -197,7 +197,7 @@ def test_changed_tool_result_is_found_in_the_nearest_request() -> None:
     told = missed(tape, replace(sent, body=sent.body.replace(b"2 kg", b"3 kg")))
 
     assert "recorded request 3 of 4" in told
-    assert "messages[5].content differs at character 1:" in told
+    assert "messages[5].content differs:" in told
 
 
 def test_one_more_turn_is_named_by_its_place() -> None:

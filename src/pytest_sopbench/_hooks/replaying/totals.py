@@ -56,7 +56,9 @@ class ReplayTotals:
         Raises:
             pytest.UsageError: it cannot be replayed.
         """
-        if self._sop.options.replay.serves and self._sop.makes_runs:
+        options = self._sop.options
+        # How the agents of a fixture are called, nobody knows before tests are collected.
+        if options.replay.serves and options.agents and self._sop.makes_runs:
             self._stock = check_stock(self._sop)
 
     def pytest_report_header(self) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue
@@ -63,7 +63,7 @@ def _exchange(one: Recorded, writer: BodyWriter) -> dict[str, Any]:
     request = {"method": shape.method, "path": shape.path, **writer.write(shape.body)}
     if shape.query:
         request["query"] = [list(pair) for pair in shape.query]
-    if shape.kind not in {"json", "none"}:
+    if shape.kind != _usual_kind(shape.body):
         request["kind"] = shape.kind
     # The reply keeps the order of its keys: an agent may print it, and send that.
     reply = write_reply(one.response)
@@ -72,6 +72,11 @@ def _exchange(one: Recorded, writer: BodyWriter) -> dict[str, Any]:
         "reply": {key: reply[key] for key in sorted(reply)},
         "request": json.loads(json.dumps(request, sort_keys=True)),
     }
+
+
+def _usual_kind(body: JsonValue) -> str:
+    """Return what kind a body is of where a line does not say."""
+    return "none" if body is None else "json"
 
 
 def _line(data: Mapping[str, Any]) -> str:
@@ -127,11 +132,11 @@ class _Lines:
         if self.number > len(self._lines):
             msg = "the file ends before all requests that it announces"
             raise ValueError(msg)
-        data: dict[str, Any] | object = json.loads(self._lines[self.number - 1])
+        data: object = json.loads(self._lines[self.number - 1])
         if not isinstance(data, dict):
             msg = "an object expected"
             raise TypeError(msg)
-        return data
+        return cast("dict[str, Any]", data)
 
 
 class _TrialReader:
@@ -153,7 +158,7 @@ class _TrialReader:
             method=request["method"],
             path=request["path"],
             query=tuple((name, value) for name, value in request.get("query", ())),
-            kind=request.get("kind") or ("none" if body is None else "json"),
+            kind=request.get("kind") or _usual_kind(body),
             body=body if self._keeps_keys else self._shaping.settled(body),
         )
         key: str = line["key"] if self._keeps_keys else shape.key

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
@@ -115,13 +116,13 @@ def _named_in(folder: Path, gone: Collection[Path]) -> set[str] | None:
     return named
 
 
-def _collect(value: object, named: set[str]) -> None:
-    if isinstance(value, dict):
+def _collect(value: JsonValue, named: set[str]) -> None:
+    if isinstance(value, Mapping):
         for key, one in value.items():
             if key == "$shared" and isinstance(one, str):
                 named.add(one)
             else:
                 _collect(one, named)
-    elif isinstance(value, list):
+    elif isinstance(value, Sequence) and not isinstance(value, str):
         for one in value:
             _collect(one, named)

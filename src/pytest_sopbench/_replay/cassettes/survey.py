@@ -46,7 +46,7 @@ def survey(path: Path) -> Survey:
     try:
         content = path.read_bytes()
         lines = content.splitlines()
-        head = json.loads(lines[0]) if lines else {}
+        head: dict[str, Any] = json.loads(lines[0]) if lines else {}
         if head.get("cassette") != VERSION:
             msg = f"not a cassette of version {VERSION}"
             raise ValueError(msg)  # noqa: TRY301 - the path is added below
@@ -69,8 +69,12 @@ def survey(path: Path) -> Survey:
 def _trial(told: Mapping[str, Any]) -> TrialSurvey:
     usage: Mapping[str, Any] = told.get("usage", {})
     tokens = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
+    recorded = datetime.fromisoformat(told["recorded"])
+    if recorded.tzinfo is None:
+        msg = f"recorded {told['recorded']}: a time of no zone"
+        raise ValueError(msg)
     return TrialSurvey(
-        recorded=datetime.fromisoformat(told["recorded"]),
+        recorded=recorded,
         requests=int(told["requests"]),
         models=tuple(map(str, told["models"])),
         tokens=sum(tokens) if tokens else None,

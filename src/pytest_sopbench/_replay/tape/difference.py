@@ -13,7 +13,7 @@ from .paths import Step, show_path
 
 _Key = TypeVar("_Key", str, int)
 
-_BEFORE, _AFTER = 24, 40
+_BEFORE, _AFTER = 20, 32
 """Characters that are shown of a text, before and from the first that differs."""
 
 _LEAST: Final = 16
@@ -22,7 +22,10 @@ _LEAST: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One path at which two bodies differ; `None` of a side is where it has nothing there."""
+    """One path at which two bodies differ; `None` of a side is where it has nothing there.
+
+    `character` is the first that differs of two texts, from 1; 0 where both are shown whole.
+    """
 
     path: str
     recorded: str | None
@@ -79,12 +82,14 @@ def _difference(one: JsonValue, other: JsonValue, path: tuple[Step, ...]) -> Dif
     if not (isinstance(one, str) and isinstance(other, str)):
         return Difference(path=name, recorded=shown(one), sent=shown(other))
     same = _same(one, other)
-    start = same if same >= _LEAST else 0
+    # Of two short texts both are shown, and where they differ can be seen.
+    is_cut = max(len(one), len(other)) > _BEFORE + _AFTER
+    start = same if same >= _LEAST and is_cut else 0
     return Difference(
         path=name,
         recorded=_around(one, start),
         sent=_around(other, start),
-        character=same + 1,
+        character=same + 1 if is_cut else 0,
     )
 
 
@@ -108,6 +113,6 @@ def _around(text: str, place: int) -> str:
     if begin:
         blank = text.find(" ", begin, place)
         begin = blank + 1 if blank >= 0 else begin
-    end = min(len(text), place + _AFTER)
+    end = min(len(text), begin + _BEFORE + _AFTER)
     before, behind = "... " if begin else "", " ..." if end < len(text) else ""
     return json.dumps(f"{before}{text[begin:end]}{behind}")
