@@ -39,6 +39,7 @@ class Reply(Protocol):
 
     def chunks(self) -> Iterator[bytes]:
         """Raise `ConnectionError` where the rest does not come."""
+        ...
 
     def close(self) -> None:
         """Let the provider go."""

@@ -226,5 +226,5 @@ class Handler(BaseHTTPRequestHandler):
         while self.rfile.readline(_SIZE_LINE).strip():
             pass
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named above
         """Say nothing of it."""

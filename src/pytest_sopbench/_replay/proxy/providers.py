@@ -46,7 +46,7 @@ _EXEMPT: Final = ("NO_PROXY", "no_proxy")
 def upstreams(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the base URL of each provider that this environment leads to."""
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or "us-east-1"
-    found = {}
+    found: dict[str, str] = {}
     for provider in PROVIDERS:
         named = (environment[name] for name in provider.variables if environment.get(name))
         found[provider.name] = next(named, provider.usual.format(region=region)).rstrip("/")

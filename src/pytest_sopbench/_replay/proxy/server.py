@@ -95,5 +95,5 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.visit = proxy.visit
 
-    def handle_error(self, *_: object) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         """A child that goes away is no news."""

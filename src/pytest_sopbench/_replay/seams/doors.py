@@ -50,7 +50,7 @@ class Seam:
         version = getattr(package, "__version__", "of unknown version")
         return (
             f"{self.library} {version} cannot be recorded or replayed: {why}. "
-            "Install a version that docs/reference/replay.md names."
+            "Install another version of it."
         )
 
 

@@ -17,15 +17,14 @@ from .take import NOT_OF_DECODED
 
 def head(answer: Response) -> bytes:
     """Return the status line and the headers."""
-    lines = [f"HTTP/1.1 {answer.status} {_reason(answer.status)}"]
-    lines += [f"{name}: {_one_line(value)}" for name, value in _headers(answer)]
-    lines.append("Transfer-Encoding: chunked" if _is_chunked(answer) else _length(answer))
+    lines = [f"HTTP/1.1 {answer.status} {reason(answer.status)}"]
+    lines += [f"{name}: {value}" for name, value in headers(answer)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
 
 
 def body(answer: Response) -> Iterator[bytes]:
     """Return what follows, in the pieces in which it was recorded."""
-    if not _is_chunked(answer):
+    if not is_chunked(answer):
         yield answer.body
         return
     for chunk in answer.chunks:
@@ -35,24 +34,25 @@ def body(answer: Response) -> Iterator[bytes]:
         yield b"0\r\n\r\n"
 
 
-def _is_chunked(answer: Response) -> bool:
+def is_chunked(answer: Response) -> bool:
+    """Tell whether a body comes in chunks."""
     return len(answer.chunks) > 1 or not answer.complete
 
 
-def _headers(answer: Response) -> Iterator[tuple[str, str]]:
-    return (one for one in answer.headers if one[0].lower() not in NOT_OF_DECODED)
+def headers(answer: Response) -> Iterator[tuple[str, str]]:
+    """Return the headers, with one that says how the body is framed."""
+    for name, value in answer.headers:
+        if name.lower() not in NOT_OF_DECODED:
+            yield name, value.replace("\r", " ").replace("\n", " ")
+    if is_chunked(answer):
+        yield "Transfer-Encoding", "chunked"
+    else:
+        yield "Content-Length", str(len(answer.body))
 
 
-def _length(answer: Response) -> str:
-    return f"Content-Length: {len(answer.body)}"
-
-
-def _reason(status: int) -> str:
+def reason(status: int) -> str:
+    """Return the usual words for a status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:
         return "Recorded"
-
-
-def _one_line(value: str) -> str:
-    return value.replace("\r", " ").replace("\n", " ")
