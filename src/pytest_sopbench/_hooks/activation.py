@@ -23,7 +23,7 @@ from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.fast_setup import Giving
 from pytest_sopbench._hooks.items.transport import Scrubber, Transport
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
-from pytest_sopbench._hooks.printing.junit import JunitMisses
+from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
@@ -127,8 +127,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotBooks(sop), "sop-snapshot-books")
-    if sop.options.junit_misses == "skipped":
-        register(JunitMisses(config, gate), "sop-junit")
+    register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
