@@ -122,7 +122,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(summary, "sop-summary")
     ending.watch(
         unsaved=lambda: ledger.unsaved,
-        owed=lambda: summary.unwritten or gate.baseline.is_unwritten,
+        owed=lambda: summary.reported.unwritten or gate.baseline.is_unwritten,
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):

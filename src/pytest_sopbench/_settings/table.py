@@ -179,9 +179,10 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_report",
-        metavar="md=PATH|md=github",
+        metavar="FORMAT=PATH|md=github|annotations=github",
         repeatable=True,
-        help="write a page of Markdown on the session; github: the step summary of Actions",
+        help="write a report on the session: md, csv or json; github: the step summary (md), or"
+        " misses as annotations",
     ),
     OptionSpec(
         name="sop_resume",

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
 
 from .counts import (
@@ -21,7 +22,7 @@ from .counts import (
 from .metric import rates_of
 from .rule_counts import ContractTally, RuleTally
 from .summary import Summary
-from .total import Total
+from .total import Total, total_of
 
 _COUNTS = ("tasks", "runs", "completed", "correct")
 _PLAIN = ("only_published", "reruns", "without_calls")
@@ -112,6 +113,23 @@ def total_to_json(total: Total) -> dict[str, Any]:
         "mean": dict(total.means),
         "pooled": {name: pooled[name] for name in kept},
     }
+
+
+def totals_to_json(summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """Return the total; where there are several agents that of each, and none of all of them.
+
+    Args:
+        summaries: of each group, by what it is called.
+    """
+    agents = dict.fromkeys(map(agent_of, summaries))
+    if len(agents) < 2:  # noqa: PLR2004 - one agent has one total
+        return {"total": total_to_json(total_of(summaries))}
+    by_agent = {
+        agent: {name: one for name, one in summaries.items() if agent_of(name) == agent}
+        for agent in agents
+    }
+    totals = {agent: total_to_json(total_of(mine)) for agent, mine in by_agent.items()}
+    return {"total": None, "agents": totals}
 
 
 def _rule_from(data: Mapping[str, Any]) -> RuleTally:
