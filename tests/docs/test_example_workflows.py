@@ -66,15 +66,19 @@ class Job:
     """A job on a machine of its own, which has the branch and what the job restores."""
 
     def __init__(
-        self, github: GitHub, workflow: str, name: str, *, branch: str, part: int = 0
+        self, github: GitHub, name: str, *, branch: str, part: int = 0, attempt: int = 1
     ) -> None:
+        workflow = "sop-baseline.yml" if name == "refresh" else "sop.yml"
         self._github = github
         text = (SUITE / ".github/workflows" / workflow).read_text("utf-8")
         self._job: dict[str, Any] = yaml.safe_load(text)["jobs"][name]
-        self._known = {"matrix.part": f"{part}", "github.sha": COMMIT, "github.run_attempt": "1"}
+        self._known = {
+            "matrix.part": f"{part}",
+            "github.sha": COMMIT,
+            "github.run_attempt": f"{attempt}",
+        }
         self._branch = branch
-        self.folder = github.folder / f"{branch}-{name}-{part}"
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = github.folder / f"{branch}-{name}-{part}-{attempt}"
         self.summary = github.folder / "summary.md"
         self.output = ""
 
@@ -156,13 +160,13 @@ def github(pytester: pytest.Pytester) -> GitHub:
 
 
 def shards(github: GitHub, branch: str) -> list[Job]:
-    return [Job(github, "sop.yml", "shard", branch=branch, part=part) for part in (1, 2)]
+    return [Job(github, "shard", branch=branch, part=part) for part in (1, 2)]
 
 
 def test_a_pull_request_that_changes_nothing_passes(github: GitHub) -> None:
     github.pull_request("estimate_per_day=10", "estimate_per_day=10 ")
-    unit = Job(github, "sop.yml", "unit", branch="change")
-    gate = Job(github, "sop.yml", "gate", branch="change")
+    unit = Job(github, "unit", branch="change")
+    gate = Job(github, "gate", branch="change")
     parts = shards(github, "change")
 
     statuses = [one.run() for one in (unit, *parts, gate)]
@@ -181,7 +185,7 @@ def test_a_pull_request_that_loses_tasks_is_refused_at_their_rows(github: GitHub
     (github.folder / "clone" / "baseline.jsonl").unlink()
     github.pull_request("daily_limit=60", "daily_limit=61")
     parts = shards(github, "change")
-    gate = Job(github, "sop.yml", "gate", branch="change")
+    gate = Job(github, "gate", branch="change")
 
     statuses = [one.run() for one in (*parts, gate)]
 
@@ -198,9 +202,10 @@ def test_a_pull_request_that_loses_tasks_is_refused_at_their_rows(github: GitHub
 
 
 def test_a_job_that_is_run_again_makes_no_run_twice(github: GitHub) -> None:
-    first, again = (Job(github, "sop.yml", "shard", branch="main", part=2) for _attempt in range(2))
+    first, again = (
+        Job(github, "shard", branch="main", part=2, attempt=attempt) for attempt in (1, 2)
+    )
     assert 0 == first.run(), first.output
-    shutil.rmtree(first.folder)
 
     status = again.run()
 
@@ -210,7 +215,7 @@ def test_a_job_that_is_run_again_makes_no_run_twice(github: GitHub) -> None:
 
 def test_the_main_branch_renews_its_baseline(github: GitHub) -> None:
     before = github.git(github.origin, "show", "main:baseline.jsonl")
-    job = Job(github, "sop-baseline.yml", "refresh", branch="main")
+    job = Job(github, "refresh", branch="main")
 
     status = job.run()
 
