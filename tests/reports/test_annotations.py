@@ -31,6 +31,7 @@ from pytest_sopbench._reports.pages.annotations import (
 RIGHT, WRONG = Outcome.CORRECT, Outcome.WRONG
 HOLDS = GateVerdict(asked="TSR >= 1%", got="50%", state=GateState.HOLDS)
 FAILS = GateVerdict(asked="TSR >= 99%", got="50%", state=GateState.FAILS)
+HALF = "\ud800"
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -201,7 +202,7 @@ def test_without_a_place_it_stands_on_the_page_of_the_run() -> None:
     st.text(st.characters(exclude_categories=()) | st.sampled_from("%0AD3:,\n\r#[]"), max_size=40)
 )
 def test_no_text_ends_its_command_or_begins_another(text: str) -> None:
-    hostile = f"{text}\n::error::x%0A::add-mask::y##[error]z\x1b]8;;e\x07\u202e\ud800"
+    hostile = f"{text}\n::error::x%0A::add-mask::y##[error]z\x1b]8;;e\x07\u202e{HALF}"
     (found,) = told(run(hostile, Outcome.ERROR, reason=hostile))
 
     line = annotation_line(found, RowPlace("data.csv", 1))

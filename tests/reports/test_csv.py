@@ -29,8 +29,9 @@ FORMULA = re.compile(r"[\s\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 COMMAND = re.compile(r"^\s*::|##(?:\[|vso\[|teamcity\[)", re.MULTILINE | re.IGNORECASE)
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+HALF = "\ud800"
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
-HOSTILE = st.text(st.sampled_from("=+-@\t\r\n;,'\"#:[]vso \x1b\x00\u202e\ud8001a"), max_size=30)
+HOSTILE = st.text(st.sampled_from("=+-@\t\r\n;,'\"#:[]vso \x1b\x00\u202e1a" + HALF), max_size=30)
 
 
 def run(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:

@@ -32,6 +32,7 @@ from pytest_sopbench._reports.pages.json_document import json_document
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs/files/session-report.schema.json").read_text("utf-8")
 )
+HALF = "\ud800"
 COMMAND = re.compile(r"^\s*::|##", re.MULTILINE)
 
 
@@ -180,9 +181,7 @@ def test_what_is_not_correct_says_why_and_whether_it_may() -> None:
 
 @given(st.text(st.characters(exclude_categories=()), max_size=40))
 def test_any_text_comes_back_and_gives_no_command(text: str) -> None:
-    hostile = (
-        f"{text}\n::error::x ##[error]y ##vso[z \x1b]8;;e\x1b\\ \u202e \x00 \x7f \ud800 {text}"
-    )
+    hostile = f"{text}\n::error::x ##[error]y ##vso[z \x1b]8;;e\x1b\\ \u202e \x00 \x7f{HALF} {text}"
 
     document = json_document(page_of(run("T1", Outcome.ERROR, reason=hostile)))
 

@@ -19,7 +19,8 @@ from pytest_sopbench._reports.pages.annotations import annotation_line, annotati
 from pytest_sopbench._reports.pages.formats import rendered
 from pytest_sopbench._sessions.commands.page import session_page
 from pytest_sopbench._sessions.commands.row_places import row_places
-from pytest_sopbench._sessions.file.pages import add_to_page, write_pages
+from pytest_sopbench._sessions.file.atomic import try_writing
+from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
 from pytest_sopbench.errors import SopbenchError
@@ -39,7 +40,8 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
             raise pytest.UsageError(msg)
         if not target.is_step_summary:
             _make_folder(sop, target)
-        check_writable(sop, f"--sop-report={target}", _path(sop, target))
+        attempt = try_writing if target.is_step_summary else try_page
+        check_writable(sop, f"--sop-report={target}", _path(sop, target), attempt)
 
 
 def _make_folder(sop: SopSession, target: ReportTarget) -> None:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from pytest_sopbench.errors import SopbenchError
 
-from .atomic import replace_file
+from .atomic import replace_file, try_making, try_writing
 
 
 def write_pages(pages: Mapping[Path, str]) -> None:
@@ -28,6 +28,20 @@ def write_pages(pages: Mapping[Path, str]) -> None:
             # No file takes half of a character.
             file.write(page.encode("utf-8", "backslashreplace"))
             file.flush()
+
+
+def try_page(path: Path) -> None:
+    """See that a page could be written, and leave everything as it was.
+
+    Raises:
+        OSError: it could not.
+    """
+    file = path.resolve()
+    if file.is_file():
+        # To write into it is not enough: another file takes its place.
+        try_making(file)
+    else:
+        try_writing(file)
 
 
 def add_to_page(path: Path, page: str) -> None:
