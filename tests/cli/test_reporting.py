@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._reports.pages.formats import FORMATS
+
 from .conftest import Make, Save, Sopbench
 
 
@@ -109,3 +111,9 @@ def test_a_session_that_does_not_exist_is_named_and_nothing_written(
     assert 2 == result.exit_code
     assert "nope.jsonl: cannot be read: No such file or directory" in result.stderr
     assert not (tmp_path / "a.csv").exists()
+
+
+def test_each_format_has_an_option(sopbench: Sopbench) -> None:
+    told = sopbench("report", "-h").stdout
+
+    assert [name for name in FORMATS if f"--{name}" in told] == [*FORMATS]

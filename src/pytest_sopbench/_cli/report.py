@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench.errors import SopbenchError
 
 from .app import full_session, path_of, project, saved_session, tell
@@ -24,7 +23,14 @@ if TYPE_CHECKING:
 
 STDOUT: Final = "-"
 _MARKDOWN: Final = "md"
-_NAMES: Final = {_MARKDOWN: ("--md", "--markdown")}
+_FORMATS: Final = {
+    _MARKDOWN: "One page of Markdown",
+    "csv": "One line a run, for a spreadsheet",
+    "json": "Summary, gates and comparison, for a program",
+}
+"""Every format, named here since `sopbench -h` shall load no room."""
+
+_ALIASES: Final = {_MARKDOWN: ("--markdown",)}
 
 
 def _own_baseline(saved: SavedSession) -> str:
@@ -38,15 +44,16 @@ def _own_baseline(saved: SavedSession) -> str:
 
 def _format_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each format."""
-    for name in reversed(FORMATS):
+    for name, told in reversed(_FORMATS.items()):
         command = click.option(
-            *_NAMES.get(name, (f"--{name}",)),
+            f"--{name}",
+            *_ALIASES.get(name, ()),
             f"format_{name}",
             is_flag=False,
             flag_value=STDOUT,
             default=None,
             metavar="[PATH|-]",
-            help=f"The page as {name}, into a file or (-, default) to the terminal.",
+            help=f"{told}: into a file, or (-, default) to the terminal.",
         )(command)
     return command
 
@@ -150,6 +157,7 @@ def _targets(
 
 
 def _read(texts: Sequence[str], option: str) -> tuple[ReportTarget, ...]:
+    from pytest_sopbench._reports.pages.formats import FORMATS
     from pytest_sopbench._settings.readers import read_reports
 
     try:

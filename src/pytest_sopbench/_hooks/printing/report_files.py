@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._hooks.deciding.gate import Gate
@@ -80,7 +82,11 @@ def _annotations(sop: SopSession, page: SessionPage) -> Iterator[str]:
     with masking(sop.options.redaction.text):
         found = annotations_of(page)
     tasks = {one.task for one in found}
-    domains = [sop.find_active(name).domain for name in dict.fromkeys(one.domain for one in tasks)]
+    domains: list[Domain] = []
+    for name in {one.domain for one in tasks}:
+        # A worker may have found it where this process cannot.
+        with suppress(pytest.UsageError):
+            domains.append(sop.find_active(name).domain)
     places = row_places(domains, tasks, sop.config.rootpath)
     yield from (annotation_line(one, places.get(one.task)) for one in found)
 
