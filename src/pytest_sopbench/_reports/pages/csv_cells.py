@@ -11,6 +11,9 @@ from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
 
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9](?:[\w .,()/'-]|:(?!:))*|", re.ASCII)
+"""What is nothing but data to anybody, as nearly all cells are."""
+
 _SIGNS: Final = "=+@\uff1d\uff0b\uff0d\uff20-"
 """What begins a formula, also where a keyboard writes it wider."""
 
@@ -25,8 +28,9 @@ def cell(value: JsonValue) -> str:
         return ""
     if isinstance(value, str):
         return text_cell(value)
-    told = json.dumps(value, ensure_ascii=False)
-    return told if isinstance(value, bool | int | float) else text_cell(told)
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return text_cell(json.dumps(value, ensure_ascii=False))
 
 
 def text_cell(text: str) -> str:
@@ -34,7 +38,7 @@ def text_cell(text: str) -> str:
 
     What a terminal or a CI server would take for a command is escaped. A plain number stays one.
     """
-    if _NUMBER.fullmatch(text):
+    if _PLAIN.fullmatch(text) or _NUMBER.fullmatch(text):
         return ready_to_cut(text)
     shown = without_commands(without_controls(ready_to_cut(text)))
     line = shown.replace("\n", "\\n").replace("\t", "\\t")
