@@ -214,7 +214,7 @@ class TestAFormatFromOutside:
         result = pytester.runpytest_inprocess(*RIGHT, "--sop-report=counts=github")
 
         assert USAGE == result.ret
-        result.stderr.fnmatch_lines(["ERROR: *counts=github: write md=PATH, counts=PATH, or md=*"])
+        result.stderr.fnmatch_lines(["ERROR: *counts=github: write md=PATH, *counts=PATH, or md=*"])
 
 
 @pytest.mark.parametrize("value", ["html=page.html", "page.md", "md", "md=", "=page.md"])

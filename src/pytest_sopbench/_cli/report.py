@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,10 @@ from pytest_sopbench.errors import SopbenchError
 
 from .app import full_session, path_of, saved_session, tell
 from .gate_options import fail_under_option, gate_option, given_gates
+from .list import domain_option
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.gates.page_sources import PageSources
     from pytest_sopbench._sessions.reading.reader import SavedSession
     from pytest_sopbench._settings.values import ReportTarget
 
@@ -39,6 +42,7 @@ def _own_baseline(saved: SavedSession) -> str:
     metavar="[PATH|-]",
     help="One page of Markdown, into a file or (-, default) to the terminal.",
 )
+@click.option("--html", metavar="PATH", help="One HTML file with every run, made to be opened.")
 @click.option(
     "--to",
     "others",
@@ -46,14 +50,20 @@ def _own_baseline(saved: SavedSession) -> str:
     metavar="FORMAT=PATH",
     help="The page in this format, into a file or (-) to the terminal. Repeatable.",
 )
-@click.option("--compare", "baseline", metavar="NAME|PATH", help="Tell what changed since.")
+@click.option(
+    "--compare", "--baseline", "baseline", metavar="NAME|PATH", help="Tell what changed since."
+)
+@domain_option
 @gate_option
 @fail_under_option
-def report(
+def report(  # noqa: PLR0913 - click gives each option
     session: str,
+    *,
     target: str | None,
+    html: str | None,
     others: tuple[str, ...],
     baseline: str | None,
+    places: tuple[str, ...],
     gates: tuple[str, ...],
     fail_under: str | None,
 ) -> None:
@@ -70,19 +80,56 @@ def report(
     from pytest_sopbench._sessions.commands.page import session_page
     from pytest_sopbench._sessions.reading.planned import shard_of
 
+    if html is not None:
+        others = (*others, f"html={html}")
     targets = _targets(target, others)
+    _require({one.format for one in targets})
     saved = full_session(session)
     asked = given_gates(gates, fail_under) or recorded_gates(saved)
     shard = shard_of(saved)
     name = baseline or _own_baseline(saved)
-    comparison = compare_saved(saved_session(name), saved) if name else None
+    compared = saved_session(name) if name else None
+    comparison = compare_saved(compared, saved) if compared else None
     if shard is not None:
         gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
         gated = ask_gates(saved, asked, comparison=comparison) if asked else Decision()
-    page = session_page(saved, gated, comparison=comparison)
+    sources = _sources(saved, compared, places)
+    page = session_page(saved, gated, comparison=comparison, sources=sources)
     for one in targets:
         _write(one.path, FORMATS[one.format].render(page))
+
+
+def _sources(
+    saved: SavedSession, baseline: SavedSession | None, places: tuple[str, ...]
+) -> PageSources:
+    """Return where a page finds what stands in no run: domains as they are today, event logs."""
+    from pytest_sopbench._sessions.commands.page_sources import SavedSources
+
+    from .list import readable_domains
+    from .whole_runs import project_redaction, short_path
+
+    return SavedSources(
+        saved,
+        baseline=baseline,
+        domains=lambda: readable_domains(
+            {one.domain for one in saved.records}, places, saved.header.domains
+        ),
+        redaction=project_redaction(),
+        shown=short_path,
+    )
+
+
+def _require(formats: Collection[str]) -> None:
+    """Refuse a format whose library is not installed.
+
+    Raises:
+        SopbenchError: there is one.
+    """
+    from pytest_sopbench._reports.html.needs import missing_for
+
+    for why in filter(None, map(missing_for, formats)):
+        raise SopbenchError(why)
 
 
 def _targets(markdown: str | None, others: tuple[str, ...]) -> tuple[ReportTarget, ...]:

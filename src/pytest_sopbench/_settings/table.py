@@ -179,9 +179,9 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_report",
-        metavar="md=PATH|md=github",
+        metavar="md=PATH|html=PATH|md=github",
         repeatable=True,
-        help="write a page of Markdown on the session; github: the step summary of Actions",
+        help="write a page on the session, Markdown or HTML; github: the step summary of Actions",
     ),
     OptionSpec(
         name="sop_resume",

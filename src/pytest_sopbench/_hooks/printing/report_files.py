@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
+from pytest_sopbench._reports.html.needs import NAME as HTML
+from pytest_sopbench._reports.html.needs import missing_for
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._sessions.commands.page import session_page
+from pytest_sopbench._sessions.commands.page_sources import SavedSources
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
 
@@ -24,9 +30,13 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
     """Refuse a report that could not be written, before a model is paid for.
 
     Raises:
-        pytest.UsageError: there is no step summary, or no folder for the page can be made.
+        pytest.UsageError: there is no step summary, no folder for the page can be made, or a
+            library is not installed.
     """
     for target in sop.options.reports:
+        if why := missing_for(target.format):
+            msg = f"--sop-report={target}: {why}"
+            raise pytest.UsageError(msg)
         if target.is_step_summary and not environment.get(STEP_SUMMARY):
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
@@ -50,13 +60,45 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str
     """Write every page that was asked for; return what went wrong."""
     if not sop.options.reports:
         return ()
-    found = session_page(saved, gate.decision, comparison=gate.comparison, remarks=gate.remarks)
+    found = session_page(
+        saved,
+        gate.decision,
+        comparison=gate.comparison,
+        remarks=gate.remarks,
+        sources=_sources(sop, gate, saved),
+    )
     pages = {
-        name: sop.options.redaction.text(FORMATS[name].render(found))
+        name: _masked(sop, name, FORMATS[name].render(found))
         for name in {target.format for target in sop.options.reports}
     }
     written = (_written(sop, target, pages[target.format]) for target in sop.options.reports)
     return tuple(filter(None, written))
+
+
+def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
+    """Return where a page finds what stands in no run: the session's own domains, event logs."""
+
+    def domains() -> Mapping[str, Domain]:
+        found: dict[str, Domain] = {}
+        for name in {one.domain for one in saved.records}:
+            # A worker may have found it where this process cannot.
+            with suppress(pytest.UsageError):
+                found[name] = sop.find_active(name).domain
+        return found
+
+    return SavedSources(
+        saved,
+        baseline=gate.baseline.saved if gate.comparison is not None else None,
+        domains=domains,
+        redaction=sop.options.redaction,
+        shown=sop.shown,
+    )
+
+
+def _masked(sop: SopSession, name: str, page: str) -> str:
+    """Mask what stands in a page, but where each text was masked by itself."""
+    # In a whole page a pattern could also match what browsers must find as it was written.
+    return page if name == HTML else sop.options.redaction.text(page)
 
 
 def _written(sop: SopSession, target: ReportTarget, page: str) -> str:

@@ -34,7 +34,24 @@ class MarkdownFormat:
         return markdown(page)
 
 
-_IN_ORDER: Final[tuple[PageFormat, ...]] = (MarkdownFormat(),)
+class HtmlFormat:
+    """One HTML file that needs no network."""
+
+    @property
+    def name(self) -> str:
+        return "html"
+
+    def render(self, page: SessionPage, /) -> str:
+        # As above; it needs a library besides, which an extra brings.
+        from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415
+
+        return html_page(page)
+
+
+_IN_ORDER: Final[tuple[PageFormat, ...]] = (
+    MarkdownFormat(),
+    HtmlFormat(),
+)
 
 FORMATS: Final[dict[str, PageFormat]] = {one.name: one for one in _IN_ORDER}
 """Every format by its name; a new one is a module of its own and a row of `_IN_ORDER`."""
