@@ -11,13 +11,17 @@ BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
 
-.PHONY: demo test check format bench campaign frameworks docs clean
+.PHONY: demo test browser check format bench campaign frameworks docs clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
 
 test: $(VENV)/.test
 	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
+
+# HTML pages in a headless Chromium: apt-get install chromium chromium-driver.
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest -p no:xdist tests/browser
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
@@ -61,6 +65,10 @@ $(VENV)/.demo: $(VENV)/.pip pyproject.toml
 
 $(VENV)/.test: $(VENV)/.pip pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test
+	touch $@
+
+$(VENV)/.browser: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m pip install --quiet --group browser
 	touch $@
 
 $(VENV)/.check: $(VENV)/.test pyproject.toml

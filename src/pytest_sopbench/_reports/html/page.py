@@ -81,6 +81,7 @@ def html_page(page: SessionPage) -> str:
         unlisted=unlisted,
         left_out=embedded.details.left_out,
         counted=counted,
+        heads=tables.heads_of,
         script=_markup(script),
         style=_markup(style),
         runs_json=_markup(embedded.runs),

@@ -17,4 +17,5 @@ def visible(text: str) -> str:
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+    # As the script of the page writes it.
+    return f"\\u{ord(found[0]):04x}"

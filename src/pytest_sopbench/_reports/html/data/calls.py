@@ -62,6 +62,9 @@ def trajectory_data(
     An expected call, or one of the baseline, that equals the step beside it is left out of its
     list: the row says so.
     """
+    if record.duration_s is None and not made:
+        # What a process did that died is not known, and is no departure.
+        return {"unknown": 1}
     expected = _comparable(made, facts.expected_calls)
     wanted = beside(made, expected) if facts.expected_calls else alone(made)
     was = _before(made, before)

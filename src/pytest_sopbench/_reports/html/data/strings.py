@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 REFERENCE: Final = "\x01"
 """Begins a text that stands for another one: its place in the table follows."""
@@ -28,12 +28,16 @@ class Strings:
 
     def packed(self, value: object) -> object:
         """Return a value of JSON with references in the place of its long texts."""
-        if isinstance(value, str):
-            return self._text(value)
+        kind = type(value)
+        if kind is str:
+            return self._text(cast("str", value))
+        if kind is dict:
+            items = cast("dict[object, object]", value).items()
+            return {str(name): self.packed(one) for name, one in items}
+        if kind is list or kind is tuple:
+            return [self.packed(one) for one in cast("list[object]", value)]
         if isinstance(value, Mapping):
-            return {str(name): self.packed(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if isinstance(value, list | tuple):
-            return [self.packed(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+            return self.packed(dict(cast("Mapping[object, object]", value)))
         return value
 
     def since(self, count: int) -> int:

@@ -10,15 +10,17 @@ from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.confusion import Confusion
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.trials import TrialBounds
 from pytest_sopbench._core.model.keys import domain_of
+from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.data.names import agent_labels, fragment, run_name
 from pytest_sopbench._reports.html.data.rows import Rows
 from pytest_sopbench._reports.terminal.leaderboard import difference_text, leaderboard_cells
 from pytest_sopbench._reports.terminal.trials import trials_per_task
-from pytest_sopbench._reports.text.numbers import counted, interval, money, percent, seconds
+from pytest_sopbench._reports.text.numbers import interval, money, percent, seconds
 
-from .charts import Histogram, Rate, histogram, or_dash
+from .charts import Histogram, Rate, histogram, or_dash, rate_of
 from .overview import rates
 
 LISTED: Final = 5_000
@@ -100,10 +102,7 @@ def domain_rows(summaries: Mapping[str, Summary]) -> Sequence[GroupRow]:
     if len({domain_of(title) for title in summaries}) == 1:
         # What it came to stands above, or in the leaderboard.
         return ()
-    return [
-        GroupRow(name=title, rate=rates(one)[0], cells=_domain_cells(one))
-        for title, one in summaries.items()
-    ]
+    return [_domain_row(title, one) for title, one in summaries.items()]
 
 
 def board_of(board: Leaderboard | None) -> Board | None:
@@ -119,6 +118,11 @@ def board_of(board: Leaderboard | None) -> Board | None:
     ]
     stars = any("*" in cell for row in rows for cell in row.cells.values())
     return Board(rows=rows, pairs=difference_text(board), has_stars=stars)
+
+
+def heads_of(rows: Sequence[GroupRow]) -> Sequence[str]:
+    """Return the columns of all rows; one of them may have some that another lacks."""
+    return [*dict.fromkeys(name for row in rows for name in row.cells)]
 
 
 def rule_rows(page: SessionPage, rows: Rows) -> Sequence[RuleRow]:
@@ -183,7 +187,18 @@ def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[ListLine], int]:
     return lines, len(page.records) - len(lines)
 
 
-def _domain_cells(summary: Summary) -> Mapping[str, str]:
+def _domain_row(title: str, summary: Summary) -> GroupRow:
+    # A bootstrap over the tasks, which gives all intervals of trials at once.
+    bounds = summary.trials.bounds() if summary.trials_by else None
+    tsr = bounds.tsr if bounds else wilson(summary.correct, summary.runs)
+    return GroupRow(
+        name=title,
+        rate=rate_of("tsr", "TSR", summary.tsr, tsr),
+        cells=_domain_cells(summary, bounds),
+    )
+
+
+def _domain_cells(summary: Summary, bounds: TrialBounds | None) -> Mapping[str, str]:
     cells = {
         "correct": f"{summary.correct} of {summary.runs}",
         "ECR": percent(summary.ecr),
@@ -192,8 +207,7 @@ def _domain_cells(summary: Summary) -> Mapping[str, str]:
         "chance": percent(summary.chance),
         "median": seconds(summary.latency_median),
     }
-    if summary.trials_by:
-        bounds = summary.trials.bounds()
+    if bounds is not None:
         cells["trials"] = trials_per_task(summary.trials)
         cells["pass any"] = f"{percent(summary.pass_any)} {interval(bounds.pass_any)}"
         cells["pass all"] = f"{percent(summary.pass_all)} {interval(bounds.pass_all)}"
@@ -245,7 +259,3 @@ def _confusion(title: str, table: Confusion, rows: Rows, *, several: bool) -> Co
 def _level(count: int, most: int) -> int:
     """Return how dark a cell is, from 0 to 4."""
     return 0 if not count else 1 + min(int(count / most * 4), 3)
-
-
-def runs_word(number: int) -> str:
-    return counted(number, "run")

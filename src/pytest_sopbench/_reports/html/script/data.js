@@ -22,11 +22,13 @@ function readRuns() {
 
 /** What went wrong stands first: lost tasks, other misses, broken rules, then the rest. */
 function rankOf(run) {
-  if (run.change === "lost") return 0;
-  if (run.outcome !== "correct" && run.outcome !== "not_run") return 1;
+  const right = run.outcome === "correct";
+  if (run.change === "lost" && !right) return 0;
   if (run.outcome === "not_run") return 2;
-  if (run.rules.length) return 3;
-  return run.change === "gained" ? 4 : 5;
+  if (!right) return 1;
+  if (run.change === "lost") return 3;
+  if (run.rules.length) return 4;
+  return run.change === "gained" ? 5 : 6;
 }
 
 const RUNS = readRuns();

@@ -76,6 +76,7 @@ function timeline(run) {
   const hasWanted = Boolean(run.want);
   const hasBase = Boolean(run.base);
   const full = { ...run, calls, want: run.want || [], base: run.base || [] };
+  if (run.unknown) return el("p", { class: "none" }, "Unknown: the process of the run died, or it never began.");
   if (!(run.rows || []).length) return el("p", { class: "none" }, "The agent called no tool.");
   const width = 2 + hasWanted + hasBase;
   const body = el("tbody", { role: "rowgroup" });
