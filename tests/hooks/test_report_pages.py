@@ -217,12 +217,12 @@ class TestAFormatFromOutside:
         result.stderr.fnmatch_lines(["ERROR: *counts=github: write md=PATH, *counts=PATH, or md=*"])
 
 
-@pytest.mark.parametrize("value", ["html=page.html", "page.md", "md", "md=", "=page.md"])
+@pytest.mark.parametrize("value", ["pdf=page.pdf", "page.md", "md", "md=", "=page.md"])
 def test_another_value_is_refused(pytester: pytest.Pytester, value: str) -> None:
     result = pytester.runpytest(*RIGHT, f"--sop-report={value}")
 
     assert USAGE == result.ret
-    result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, or md=github*"])
+    result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, *or md=github*"])
 
 
 def test_a_folder_that_is_not_there_is_made(

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Final
 
 NAME: Final = "html"
-MISSING: Final = "jinja2 is not installed: pip install 'pytest-sopbench[html]'"
+MISSING: Final = "jinja2 is not installed, which an HTML page needs: pip install jinja2"
 
 
 def missing_for(name: str) -> str:
