@@ -79,6 +79,7 @@ def report(  # noqa: PLR0913 - click gives each option
     from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
     from pytest_sopbench._sessions.commands.page import session_page
     from pytest_sopbench._sessions.reading.planned import shard_of
+    from pytest_sopbench._settings.values import MARKDOWN
 
     if html is not None:
         others = (*others, f"html={html}")
@@ -94,7 +95,9 @@ def report(  # noqa: PLR0913 - click gives each option
         gated = Decision(not_evaluated=f"shard {shard} is a part of the tasks")
     else:
         gated = ask_gates(saved, asked, comparison=comparison) if asked else Decision()
-    sources = _sources(saved, compared, places)
+    # Markdown shows nothing of them, and a project may have patterns that cannot be read.
+    is_plain = all(one.format == MARKDOWN for one in targets)
+    sources = None if is_plain else _sources(saved, compared, places)
     page = session_page(saved, gated, comparison=comparison, sources=sources)
     for one in targets:
         _write(one.path, FORMATS[one.format].render(page))

@@ -116,6 +116,22 @@ def test_a_task_has_all_that_is_known_of_it(page_of: Any, run: Any, sources: Any
     assert [{"role": "user", "content": "Hello"}] == talk["talk"]
 
 
+def test_of_a_slim_baseline_the_names_of_calls_are_compared(
+    page_of: Any, run: Any, sources: Any
+) -> None:
+    ask = CallRecord(name="ask", arguments={"id": 1}, result=5)
+    was = run("T1", calls=[CallRecord(name=name, arguments=None) for name in ("ask", "enter")])
+    now = wrong(run, "T1", calls=(ask,))
+    compared = compare(
+        ComparedSession(name="main", records=[was]), ComparedSession(name="x", records=[now])
+    )
+
+    detail = page_of(now, comparison=compared, sources=sources(baseline=[was])).detail(0)
+
+    assert [[0, 1, 1, 0], [0, 0, 2, 10]] == detail["rows"]
+    assert [0, {"n": "enter", "a": None, "r": None}] == detail["base"]
+
+
 def test_several_agents_stand_on_a_leaderboard_and_not_together(page_of: Any, run: Any) -> None:
     records = [run("T1", agent="a"), wrong(run, "T1", agent="b")]
 

@@ -15,11 +15,11 @@ function tagsOf(call) {
 }
 
 /** A call, folded; `other` is the call beside it, whose other arguments are marked. */
-function callOf(call, other) {
+function callOf(call, other, unknown = "any arguments") {
   const failed = call.e !== undefined;
   const back = failed ? "✕ " + shown(call.e) : "r" in call ? "→ " + oneLine(call.r) : "";
   const summary = el("summary", {}, el("span", { class: "fn" }, call.n), tagsOf(call), el("span", { class: "args" }, oneLine(call.a)), back ? el("span", { class: "back" }, back) : "");
-  const inside = el("div", { class: "inside" }, call.a === null ? el("p", { class: "none" }, "any arguments") : pairs(call.a, other ? other.a : undefined));
+  const inside = el("div", { class: "inside" }, call.a === null ? el("p", { class: "none" }, unknown) : pairs(call.a, other ? other.a : undefined));
   for (const finding of call.f || []) inside.append(el("p", { class: "o wrong" }, finding));
   if (failed) inside.append(el("h3", {}, "failed"), el("pre", {}, shown(call.e)));
   else if ("r" in call) inside.append(el("h3", {}, "result"), pairs(call.r));
@@ -48,7 +48,7 @@ function baselineCell(run, row, made) {
   if (!before) return cellOf(DATA.baseline, made ? el("span", { class: "none" }, "no such call") : "");
   const was = run.base[before - 1];
   if (was === 0 || (made && !(marks & CHANGED))) return quietCell(DATA.baseline, "= ", made.n);
-  return cellOf(DATA.baseline, callOf(was, made && made.n === was.n ? made : null));
+  return cellOf(DATA.baseline, callOf(was, made && made.n === was.n && was.a ? made : null, "a slim baseline keeps no arguments"));
 }
 
 function flagRow(text, kind, width) {
