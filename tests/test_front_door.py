@@ -16,6 +16,7 @@ NAMES = [
     "Call",
     "Domain",
     "ExpectedCall",
+    "Match",
     "Mismatch",
     "Outcome",
     "Procedure",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._core.domain import Domain
+    from ._core.fields.match import Match
     from ._core.metrics.summary import Summary
     from ._core.model.answer import Answer, Mismatch
     from ._core.model.approving import ApprovalDecision, ApprovalRequest
@@ -35,6 +36,7 @@ __all__ = [
     "Call",
     "Domain",
     "ExpectedCall",
+    "Match",
     "Mismatch",
     "Outcome",
     "Procedure",
@@ -65,6 +67,7 @@ _HOMES = {
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
+    "Match": "_core.fields.match",
     "Mismatch": "_core.model.answer",
     "Outcome": "_core.verdict",
     "Procedure": "_core.steps.procedure",

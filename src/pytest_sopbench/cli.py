@@ -9,11 +9,14 @@ import click
 from pytest_sopbench._cli.app import FrontDoor
 from pytest_sopbench._cli.approve import approve
 from pytest_sopbench._cli.audit import audit
+from pytest_sopbench._cli.cassettes import cassettes
 from pytest_sopbench._cli.compare import compare
 from pytest_sopbench._cli.explain import explain
 from pytest_sopbench._cli.flaky import flaky
 from pytest_sopbench._cli.gate import gate
+from pytest_sopbench._cli.import_maze import import_maze
 from pytest_sopbench._cli.import_sop_bench import import_sop_bench
+from pytest_sopbench._cli.judge import judge
 from pytest_sopbench._cli.list import list_domains
 from pytest_sopbench._cli.merge import merge
 from pytest_sopbench._cli.new import new
@@ -34,11 +37,14 @@ def main() -> None:
 for _command in (
     approve,
     audit,
+    cassettes,
     compare,
     explain,
     flaky,
     gate,
+    import_maze,
     import_sop_bench,
+    judge,
     list_domains,
     merge,
     new,

@@ -8,16 +8,22 @@
     │   ├── RowError
     │   └── ToolSpecError
     ├── AgentSpecError            --agent cannot be resolved or called as an agent
+    ├── ComparerError             what compares an output field cannot be found or used
+    │   └── JudgeError            a model judge, or a table of labels, cannot be used
+    │       └── NotJudgedError    a model judge was asked, and gave no judgement
     ├── ToolError                 what the agent asked of a tool is impossible
     │   ├── UnknownToolError
     │   ├── ToolArgumentError
     │   └── ClosedToolboxError    the run is over, or its limit of calls is passed
     ├── TurnLimitError            an agent stops itself at a limit of its own
     ├── SessionFileError          a saved session cannot be read or compared
-    └── SnapshotFileError         a snapshot cannot be read or written
+    ├── SnapshotFileError         a snapshot cannot be read or written
+    └── CassetteError             recorded model traffic cannot be read or written
 
-Two stand apart. `Unavailable` is raised by agents, to say that their provider could not be
+Three stand apart. `Unavailable` is raised by agents, to say that their provider could not be
 reached. `RunOverError` is no `Exception`: it ends an agent that goes on when its run is over.
+`MissingRecordingError` is none either: a model client would take an `Exception` for a failure of
+the network, and send the request again after a while.
 """
 
 from __future__ import annotations
@@ -90,6 +96,18 @@ class AgentSpecError(SopbenchError):
     """The agent that was asked for cannot be found, or cannot be called as an agent."""
 
 
+class ComparerError(SopbenchError):
+    """What is to compare an output field cannot be found, or cannot be used."""
+
+
+class JudgeError(ComparerError):
+    """A model judge, its calibration or a table of labels cannot be used."""
+
+
+class NotJudgedError(JudgeError):
+    """A model judge was asked, and gave no judgement; the answer is neither right nor wrong."""
+
+
 class ToolError(SopbenchError):
     """What the agent asked of a tool is impossible; the agent may catch it and go on."""
 
@@ -118,9 +136,17 @@ class SnapshotFileError(SopbenchError):
     """A snapshot, or the record of its approval, cannot be read or written."""
 
 
+class CassetteError(SopbenchError):
+    """Recorded model traffic cannot be read or written."""
+
+
 class Unavailable(Exception):  # noqa: N818 - the interface promises this name to agents
     """Raised by an agent whose provider cannot be reached: the run ends as `unavailable`."""
 
 
 class RunOverError(BaseException):
     """An agent goes on calling tools, though it was told that its run is over."""
+
+
+class MissingRecordingError(BaseException):
+    """A request has no recording, and replay may send nothing: the run ends as `unavailable`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
     from pytest_sopbench._core.metrics.summary import Summary
@@ -32,6 +33,15 @@ def pytest_sop_summary(summary: dict[str, Summary]) -> list[str] | None:
 
     Returns:
         Lines to print below ours, or `None`.
+    """
+
+
+def pytest_sop_comparers() -> Mapping[str, Callable[..., object]] | None:
+    """Called for each domain as it is loaded, in every process.
+
+    Returns:
+        Comparers by the name that `"comparer"` in a `metadata.json` gives them, or `None`. Each is
+        called as `comparer(expected, actual, *, field, task, answer)`, and may be async.
     """
 
 

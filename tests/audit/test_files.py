@@ -107,7 +107,6 @@ def test_what_loading_refuses_is_a_finding_with_its_place(lab: Any) -> None:
     ("changes", "what", "do"),
     [
         pytest.param({"licens": "x"}, "key 'licens'", "'licence'", id="of the domain"),
-        pytest.param({"output_schema": {}}, "not used", "remove", id="not used yet"),
         pytest.param(
             {"outputs": {"outcome": {"values": ["A"], "alias": {}}}},
             "'outputs.outcome.alias'",

@@ -72,65 +72,66 @@ def test_every_label_is_what_the_policy_decides(every_domain: Any, tools_of: Any
     assert [] == wrong
 
 
-def test_every_call_of_the_policy_satisfies_its_spec(every_domain: Any, tools_of: Any) -> None:
+def test_every_call_of_the_policy_satisfies_its_spec(domain_with_tools: Any, tools_of: Any) -> None:
     validators = {
-        name: jsonschema_rs.validator_for(schema) for name, schema in every_domain.specs.items()
+        name: jsonschema_rs.validator_for(schema)
+        for name, schema in domain_with_tools.specs.items()
     }
 
-    for row in every_domain.rows:
-        tools = tools_of(every_domain, row)
-        every_domain.decide(every_domain.inputs(row), tools.call)
+    for row in domain_with_tools.rows:
+        tools = tools_of(domain_with_tools, row)
+        domain_with_tools.decide(domain_with_tools.inputs(row), tools.call)
         for name, arguments in tools.calls:
             validators[name].validate(arguments)
 
 
-def test_every_result_is_json(every_domain: Any, tools_of: Any) -> None:
+def test_every_result_is_json(domain_with_tools: Any, tools_of: Any) -> None:
     """What a tool serves reads back as it is: no NaN, no tuple, no key that is a number."""
-    for row in every_domain.rows:
-        tools = tools_of(every_domain, row)
+    for row in domain_with_tools.rows:
+        tools = tools_of(domain_with_tools, row)
 
         def call(name: str, /, tools: Any = tools, **arguments: Any) -> Any:
             answer = tools.call(name, **arguments)
             assert json.loads(json.dumps(answer, allow_nan=False)) == answer
             return answer
 
-        every_domain.decide(every_domain.inputs(row), call)
+        domain_with_tools.decide(domain_with_tools.inputs(row), call)
 
 
-def test_every_spec_is_a_json_schema(every_domain: Any) -> None:
-    for schema in every_domain.specs.values():
+def test_every_spec_is_a_json_schema(domain_with_tools: Any) -> None:
+    for schema in domain_with_tools.specs.values():
         jsonschema_rs.meta.validate(schema)
 
 
-def test_the_expected_calls_are_those_of_the_policy(every_domain: Any, tools_of: Any) -> None:
-    text = (every_domain.folder / "expected_calls.jsonl").read_text(encoding="utf-8")
+def test_the_expected_calls_are_those_of_the_policy(domain_with_tools: Any, tools_of: Any) -> None:
+    text = (domain_with_tools.folder / "expected_calls.jsonl").read_text(encoding="utf-8")
     written = {line["task"]: line["calls"] for line in map(json.loads, text.splitlines())}
 
     made: dict[str, Any] = {}
-    for row in every_domain.rows:
-        tools = tools_of(every_domain, row)
-        every_domain.decide(every_domain.inputs(row), tools.call)
+    for row in domain_with_tools.rows:
+        tools = tools_of(domain_with_tools, row)
+        domain_with_tools.decide(domain_with_tools.inputs(row), tools.call)
         calls = [{"name": name, "arguments": arguments} for name, arguments in tools.calls]
-        made[row[every_domain.metadata["id_column"]]] = calls
+        made[row[domain_with_tools.metadata["id_column"]]] = calls
 
     assert made == written
 
 
-def test_every_cell_that_is_a_parameter_satisfies_the_spec(every_domain: Any) -> None:
+def test_every_cell_that_is_a_parameter_satisfies_the_spec(domain_with_tools: Any) -> None:
     """Also where the policy makes no call: no agent is blamed for what a row holds."""
-    inputs = set(every_domain.metadata["input_columns"])
-    for name, schema in every_domain.specs.items():
-        looked_up = every_domain.metadata["tools"][name]
+    inputs = set(domain_with_tools.metadata["input_columns"])
+    for name, schema in domain_with_tools.specs.items():
+        looked_up = domain_with_tools.metadata["tools"][name]
         columns = inputs | {*looked_up.get("key", ()), *looked_up.get("check", ())}
-        for parameter in columns & set(every_domain.rows[0]) & set(schema["properties"]):
+        for parameter in columns & set(domain_with_tools.rows[0]) & set(schema["properties"]):
             valid = jsonschema_rs.validator_for(schema["properties"][parameter]).is_valid
-            cells = [row[parameter] for row in every_domain.rows]
+            cells = [row[parameter] for row in domain_with_tools.rows]
             # A blank is nothing that a call could be made with.
             assert [] == [cell for cell in cells if cell is not None and not valid(cell)], name
 
 
-def test_specs_are_tight(every_domain: Any) -> None:
-    for schema in every_domain.specs.values():
+def test_specs_are_tight(domain_with_tools: Any) -> None:
+    for schema in domain_with_tools.specs.values():
         assert schema["additionalProperties"] is False
         assert sorted(schema["properties"]) == sorted(schema["required"])
         for shape in schema["properties"].values():
@@ -138,32 +139,34 @@ def test_specs_are_tight(every_domain: Any) -> None:
             assert {"pattern", "maxLength", "enum", "maximum", "format", "maxItems"} & set(shape)
 
 
-def test_every_tool_has_a_spec_and_every_spec_a_tool(every_domain: Any) -> None:
-    assert set(every_domain.specs) == set(every_domain.metadata["tools"])
+def test_every_tool_has_a_spec_and_every_spec_a_tool(domain_with_tools: Any) -> None:
+    assert set(domain_with_tools.specs) == set(domain_with_tools.metadata["tools"])
 
 
-def test_no_tool_serves_an_output_column_or_an_input(every_domain: Any) -> None:
+def test_no_tool_serves_an_output_column_or_an_input(domain_with_tools: Any) -> None:
     """An answer that a tool gives away, or a score that the inputs hold, tests nothing."""
-    metadata = every_domain.metadata
+    metadata = domain_with_tools.metadata
     served = {column for tool in metadata["tools"].values() for column in tool.get("returns", ())}
 
     assert set() == served & {*metadata["output_columns"], *metadata["input_columns"]}
 
 
 def test_no_label_is_on_more_than_45_percent_of_the_rows(every_domain: Any) -> None:
-    frequent: set[str] = set()
-    for column in every_domain.metadata["output_columns"]:
-        counts = Counter(json.dumps(row[column]) for row in every_domain.rows)
-        if max(counts.values()) > 0.45 * len(every_domain.rows):
-            frequent.add(column)
+    frequent = {
+        name
+        for name, labels in every_domain.labels.items()
+        if max(Counter(labels).values()) > 0.45 * len(every_domain.rows)
+    }
 
     assert every_domain.excused("no label is frequent") == frequent
 
 
-def test_labels_are_exactly_the_declared_values(every_domain: Any) -> None:
-    assert set(every_domain.metadata["output_columns"]) == set(every_domain.metadata["outputs"])
-    for column, shape in every_domain.metadata["outputs"].items():
-        cells = [row[column] for row in every_domain.rows]
+def test_labels_are_exactly_the_declared_values(domain_with_tools: Any) -> None:
+    assert set(domain_with_tools.metadata["output_columns"]) == set(
+        domain_with_tools.metadata["outputs"]
+    )
+    for column, shape in domain_with_tools.metadata["outputs"].items():
+        cells = [row[column] for row in domain_with_tools.rows]
         if shape["type"] == "enum":
             assert set(shape["values"]) == set(cells)
             assert set(shape["values"]) >= set(shape.get("aliases", {}).values())
@@ -173,10 +176,10 @@ def test_labels_are_exactly_the_declared_values(every_domain: Any) -> None:
             assert all(isinstance(cell, kind) for cell in cells)
 
 
-def test_the_procedure_names_every_label(every_domain: Any) -> None:
-    sop = (every_domain.folder / "sop.md").read_text(encoding="utf-8")
+def test_the_procedure_names_every_label(domain_with_tools: Any) -> None:
+    sop = (domain_with_tools.folder / "sop.md").read_text(encoding="utf-8")
 
-    for name, shape in every_domain.metadata["outputs"].items():
+    for name, shape in domain_with_tools.metadata["outputs"].items():
         assert f"`{name}`" in sop
         assert [] == [value for value in shape.get("values", ()) if value not in sop]
 
@@ -187,22 +190,21 @@ def test_the_procedure_has_between_500_and_3500_words(every_domain: Any) -> None
     assert 500 <= len(sop.split()) <= 3500
 
 
-def test_the_procedure_names_no_tool(every_domain: Any) -> None:
+def test_the_procedure_names_no_tool(domain_with_tools: Any) -> None:
     """It speaks of services and registers; the tool specs make the link."""
-    sop = (every_domain.folder / "sop.md").read_text(encoding="utf-8")
+    sop = (domain_with_tools.folder / "sop.md").read_text(encoding="utf-8")
 
-    assert [] == [name for name in every_domain.specs if name in sop]
+    assert [] == [name for name in domain_with_tools.specs if name in sop]
 
 
 def test_ids_are_unique_and_say_nothing_of_the_label(every_domain: Any) -> None:
     """Neither by their order nor by their first digit: frequent labels are met in each half."""
     rows = sorted(every_domain.rows, key=lambda row: row[every_domain.metadata["id_column"]])
     ids = [row[every_domain.metadata["id_column"]] for row in rows]
-    labels = every_domain.metadata["output_columns"]
     half = len(rows) // 2
 
     assert len(ids) == len(set(ids))
-    for column in labels:
+    for column in every_domain.metadata["output_columns"]:
         first = Counter(json.dumps(row[column]) for row in rows[:half])
         second = Counter(json.dumps(row[column]) for row in rows[half:])
         frequent = {name for name, count in (first + second).items() if count >= 0.15 * len(rows)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -31,6 +33,14 @@ CONTROL: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 """What moves the cursor of a terminal or turns the order of letters."""
+
+FORMULA: Final = re.compile(r"[\s\"]*[=+@\t\r-](?![0-9.]+\Z)")
+"""What begins a formula of a spreadsheet, and is no number."""
+
+ANNOTATIONS: Final = 10
+ANNOTATION: Final = re.compile(
+    r"::(?:error|warning) (?:file=[^:,]+,line=[0-9]+,)?title=[^:,\r\n]*::(.+)"
+)
 
 COLOURS: Final = re.compile("\x1b\\[[0-9;:]*m")
 
@@ -243,17 +253,21 @@ def _terminal(*options: str) -> Callable[[Path, Sequence[str]], Iterator[str]]:
 
 
 def _files(home: Path, texts: Sequence[str]) -> Iterator[str]:
-    """JUnit XML, two pages of Markdown, the session and its logs."""
+    """JUnit XML, two pages of Markdown, CSV, JSON, annotations, the session and its logs."""
     summary = home / "out" / "summary.md"
     ended = session(
         home, texts, "-q", "--junitxml=out/junit.xml", "--sop-report=md=out/page.md",
-        "--sop-report=md=github", "-osop_traces=all", "-ojunit_family=xunit1",
+        "--sop-report=md=github", "--sop-report=csv=out/runs.csv",
+        "--sop-report=json=out/session.json", "-osop_traces=all", "-ojunit_family=xunit1",
         "domains/lab/tasks.jsonl", "test_own.py", env={"GITHUB_STEP_SUMMARY": str(summary)},
     )  # fmt: skip
     yield from stream_faults(ended)
     yield from _junit_faults(home / "out" / "junit.xml", len(texts) * len(HABITS))
     for page in (home / "out" / "page.md", summary):
         yield from markdown_faults(page.name, page.read_text("utf-8"))
+    yield from _table_faults(home / "out" / "runs.csv", len(texts) * len(HABITS))
+    yield from _document_faults(home / "out" / "session.json")
+    yield from _annotation_faults(home)
     saved = sessions(home)[-1]
     ids = [one["task"] for one in lines(saved) if one["type"] == "run"]
     expected = [_task(text, number, habit) for number, text in enumerate(texts) for habit in HABITS]
@@ -273,12 +287,45 @@ def _junit_faults(path: Path, tasks: int) -> Iterator[str]:
         yield f"a command in {path.name}: {text[max(0, found.start() - 200) : found.end() + 80]!r}"
 
 
+def _table_faults(path: Path, runs: int) -> Iterator[str]:
+    """Say what a table of runs holds that a spreadsheet, or a job that prints it, would obey."""
+    text = path.read_text("utf-8")
+    rows = list(csv.reader(io.StringIO(text)))
+    if not len(rows) == text.count("\n") == runs + 1 or len({len(row) for row in rows}) != 1:
+        yield f"{path.name} has {len(rows)} rows on {text.count(chr(10))} lines for {runs} runs"
+    for one in (one for row in rows for one in row):
+        if FORMULA.match(one):
+            yield f"a formula in {path.name}: {one!r:.200}"
+    yield from _plain_faults(path.name, text)
+
+
+def _document_faults(path: Path) -> Iterator[str]:
+    text = path.read_text("ascii")
+    json.loads(text)
+    yield from _plain_faults(path.name, text)
+
+
+def _annotation_faults(home: Path) -> Iterator[str]:
+    """Say which line of the annotations is not one of them."""
+    ended = run_sopbench(home, "report", "last", "--annotations", "github")
+    told = ended.out.splitlines()
+    if ended.status or not 0 < len(told) <= ANNOTATIONS:
+        yield excerpt(ended)
+    for line in told:
+        found = ANNOTATION.fullmatch(line)
+        if not found or CONTROL.search(line) or COMMAND.search(found[1]):
+            yield f"no annotation: {line!r:.300}"
+
+
+def _plain_faults(name: str, text: str) -> Iterator[str]:
+    for kind, pattern in (("command", COMMAND), ("control character", CONTROL)):
+        if found := pattern.search(text):
+            yield f"a {kind} in {name}: {text[max(0, found.start() - 200) : found.end() + 80]!r}"
+
+
 def markdown_faults(name: str, text: str) -> Iterator[str]:
     """Say what a page of Markdown shows that nobody of us wrote."""
-    if found := COMMAND.search(text):
-        yield f"a command in {name}: {text[max(0, found.start() - 200) : found.end() + 80]!r}"
-    if found := CONTROL.search(text):
-        yield f"a control character in {name}: {text[max(0, found.start() - 200) : found.end()]!r}"
+    yield from _plain_faults(name, text)
     tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(text)
     every = [*tokens, *(child for one in tokens for child in one.children or ())]
     for one in every:

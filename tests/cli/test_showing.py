@@ -170,7 +170,7 @@ def test_a_page_of_a_shard_says_that_no_gate_was_asked(
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        pytest.param("html=page.html", "--to=html=page.html: write md=PATH", id="unknown format"),
+        pytest.param("pdf=page.pdf", "--to=pdf=page.pdf: write md=PATH", id="unknown format"),
         pytest.param("md=github", "pytest alone writes the summary of a step", id="step summary"),
     ],
 )

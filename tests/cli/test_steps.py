@@ -96,7 +96,7 @@ def test_where_there_are_none_it_says_why_and_what_to_do(
     ("arguments", "told"),
     [
         pytest.param(("refnds",), "did you mean", id="no-domain"),
-        pytest.param(("bundled",), "bundled: 5 domains\nname one of them", id="several"),
+        pytest.param(("bundled",), "bundled: 7 domains\nname one of them", id="several"),
         pytest.param(("refunds", "--out=x.json"), "--out: it goes with --propose", id="out"),
         pytest.param(
             ("refunds", "--propose=gpt"), "the provider or the model is missing", id="no-provider"

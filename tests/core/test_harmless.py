@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.hiding.harmless import (
     LineStart,
+    as_xml_without_commands,
     harmless,
     without_commands,
     without_controls,
@@ -48,6 +50,18 @@ def test_no_text_has_a_command_left(text: str) -> None:
 @given(HOSTILE)
 def test_what_is_harmless_stays_so(text: str) -> None:
     assert harmless(text) == harmless(harmless(text))
+
+
+@given(st.text(alphabet=":#[]vsoteamcity<&'\"", max_size=60))
+def test_an_xml_document_without_commands_says_the_same_to_a_parser(text: str) -> None:
+    case = ET.Element("case", name=text)
+    case.text = text
+
+    safe = as_xml_without_commands(ET.tostring(case, "unicode"))
+
+    read = ET.fromstring(safe)  # noqa: S314 - it was written here
+    assert (text, text or None) == (read.get("name"), read.text)
+    assert not re.search(r"##(?:\[|vso\[|teamcity\[)", safe)
 
 
 def test_blanks_written_before_a_line_hide_no_command() -> None:

@@ -14,7 +14,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata.schema import (
-    UNUSED,
+    DocumentMetadata,
     LookupShape,
     Metadata,
     OutputShape,
@@ -98,8 +98,9 @@ def test_all_four_spec_shapes_of_the_page_are_read(tmp_path: Path) -> None:
 
 def test_the_page_names_every_key_of_the_format() -> None:
     """A key that is not described does not exist for a user."""
-    shapes = (Metadata, OutputShape, LookupShape, TableShape)
-    keys = {*UNUSED, *(key for shape in shapes for key in shape.model_fields)}
+    shapes = (Metadata, DocumentMetadata, OutputShape, LookupShape, TableShape)
+    fields = [field for shape in shapes for field in shape.model_fields.items()]
+    keys = {field.alias or name for name, field in fields}
 
     assert [] == sorted(key for key in keys if f"`{key}`" not in PAGE)
 

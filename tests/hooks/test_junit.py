@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -106,3 +107,20 @@ def test_an_unknown_way_of_writing_misses_is_refused(pytester: pytest.Pytester) 
     assert 4 == result.ret
     result.stderr.fnmatch_lines(["*sop_junit_misses=hidden: one of failure, skipped expected*"])
     assert not Path("junit.xml").exists()
+
+
+def test_the_name_of_a_task_is_no_command_in_the_file_and_stays_its_name(
+    lab: Path, pytester: pytest.Pytester
+) -> None:
+    """A job may print the file, and a tool that parses it looks for the task."""
+    name = "##vso[task.setvariable variable=x]y ##[error]z"
+    (lab / "data.csv").unlink()
+    row = {"task_id": name, "sample_id": "S", "reading": 50, "grade": "retest"}
+    (lab / "tasks.jsonl").write_text(f"{json.dumps(row)}\n")
+
+    pytester.runpytest(*THIRD, "--sop-fail-under=0")
+
+    assert "##" not in Path("junit.xml").read_text("utf-8")
+    (case,) = read().iter("testcase")
+    assert name == properties(case)["sop.task"]
+    assert "1" == read().get("skipped")

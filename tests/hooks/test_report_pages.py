@@ -127,6 +127,19 @@ class TestAFile:
         assert pytest.ExitCode.USAGE_ERROR == result.ret
         result.stderr.fnmatch_lines(["*page.md cannot be written: *"])
 
+    def test_one_that_nothing_can_replace_is_told_before_the_first_run(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        """A page is written aside, where its name with more to it is too long for the disk."""
+        name = f"{'n' * 250}.md"
+        (pytester.path / name).write_text("before")
+
+        result = pytester.runpytest(*RIGHT, f"--sop-report=md={name}")
+
+        assert pytest.ExitCode.USAGE_ERROR == result.ret
+        result.stderr.fnmatch_lines(["*n.md cannot be written: *"])
+        assert "before" == (pytester.path / name).read_text()
+
     def test_unit_tests_alone_write_none(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(test_unit="def test_unit(): pass")
 
@@ -214,15 +227,16 @@ class TestAFormatFromOutside:
         result = pytester.runpytest_inprocess(*RIGHT, "--sop-report=counts=github")
 
         assert USAGE == result.ret
-        result.stderr.fnmatch_lines(["ERROR: *counts=github: write md=PATH, counts=PATH, or md=*"])
+        told = "ERROR: *counts=github: write md=PATH, *counts=PATH, md=github for*"
+        result.stderr.fnmatch_lines([told])
 
 
-@pytest.mark.parametrize("value", ["html=page.html", "page.md", "md", "md=", "=page.md"])
+@pytest.mark.parametrize("value", ["pdf=page.pdf", "page.md", "md", "=page.md", "annotations=x"])
 def test_another_value_is_refused(pytester: pytest.Pytester, value: str) -> None:
     result = pytester.runpytest(*RIGHT, f"--sop-report={value}")
 
     assert USAGE == result.ret
-    result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, or md=github*"])
+    result.stderr.fnmatch_lines([f"ERROR: --sop-report={value}: write md=PATH, *, md=github*"])
 
 
 def test_a_folder_that_is_not_there_is_made(

@@ -117,13 +117,10 @@ def test_of_missing_keys_only_those_that_something_resembles_have_a_hint(
     assert "'nam' is there; is 'name' meant?" == caught.value.hint
 
 
-@pytest.mark.parametrize("key", ["output_schema", "ignored_paths", "class"])
-def test_a_key_without_use_in_this_version_is_warned_of(
-    make_domain: Callable[..., Path], key: str
-) -> None:
-    warnings = read_metadata(make_domain(**{key: {}})).warnings
-
-    assert (f"metadata.json: key {key!r} is not used in this version",) == warnings
+@pytest.mark.parametrize("key", ["ordered_paths", "ignored_paths", "roles", "class"])
+def test_a_key_of_documents_needs_a_schema(make_domain: Callable[..., Path], key: str) -> None:
+    with pytest.raises(LoadingError, match=f"key '{key}' is for .* 'output_schema' is missing"):
+        read_metadata(make_domain(**{key: {}}))
 
 
 def test_unknown_keys_are_warned_of_with_the_nearest_known_one(

@@ -27,6 +27,7 @@ def saved(tmp_path: Path) -> Path:
             agent="a:b",
             outcome=Outcome.CORRECT,
             answer={"grade": "A"},
+            expected={"grade": "A"},
             duration_s=0.5,
             usage=Usage(input_tokens=3),
         ),
@@ -48,7 +49,9 @@ def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
         "outcome",
         "correct",
         "reason",
+        "fields",
         "answer.grade",
+        "right.grade",
         "calls",
         "duration_s",
         "input_tokens",
@@ -62,6 +65,8 @@ def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
     ] == list(frame.columns)
     assert ["correct", "not_run"] == list(frame["outcome"])
     assert [True, False] == list(frame["correct"])
+    assert [True] == list(frame["right.grade"].dropna())
+    assert [1.0] == list(frame["fields"].dropna())
     assert [0.5] == list(frame["duration_s"].dropna())
     assert pandas.isna(frame["answer.grade"][1])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -120,6 +119,6 @@ def refuse(message: str, hint: str = "") -> NoReturn:
 
 def echo_json(value: object) -> None:
     """Write a value for a program; rates that are unknown are `null`."""
-    text = json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False)
-    # The same value to whoever reads it, and no command to a CI server that has it in its log.
-    click.echo(text.replace("##", "#\\u0023"))
+    from pytest_sopbench._reports.text.json_text import json_text
+
+    click.echo(json_text(value))

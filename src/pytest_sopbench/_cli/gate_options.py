@@ -11,7 +11,7 @@ from .app import FAILS, HOLDS, INCONCLUSIVE
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._core.gates.summary_gates import GateSpec, GateVerdict
+    from pytest_sopbench._core.gates.summary_gates import GateSpec
 
 gate_option = click.option(
     "--gate",
@@ -57,10 +57,12 @@ def gated_lines(gated: Decision) -> Iterator[str]:
 
 def gated_json(gated: Decision) -> dict[str, Any]:
     """Return what came of the gates as JSON has it."""
+    from pytest_sopbench._core.gates.verdict_json import verdict_to_json
+
     return {
         "state": gated.state.value,
         "not_evaluated": gated.not_evaluated,
-        "gates": [_verdict(one) for one in gated.verdicts],
+        "gates": [verdict_to_json(one) for one in gated.verdicts],
     }
 
 
@@ -69,15 +71,3 @@ def status_of(gated: Decision) -> int:
     from pytest_sopbench._core.gates.summary_gates import GateState
 
     return {GateState.HOLDS: HOLDS, GateState.FAILS: FAILS}.get(gated.state, INCONCLUSIVE)
-
-
-def _verdict(one: GateVerdict) -> dict[str, str | float | None]:
-    return {
-        "where": one.where,
-        "asked": one.asked,
-        "got": one.value,
-        "got_text": one.got,
-        "state": one.state.value,
-        "why": one.why,
-        "part": one.part,
-    }

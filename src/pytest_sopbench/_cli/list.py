@@ -153,5 +153,6 @@ def _as_json(domain: Domain) -> Mapping[str, Any]:
             }
             for field in domain.fields
         ],
+        "output_schema": domain.document.schema_name if domain.document else None,
         "warnings": list(domain.warnings),
     }

@@ -48,13 +48,13 @@ def whole_runs(
     from pytest_sopbench._sessions.reading.event_log import kept_log
 
     domains = readable_domains({one.domain for one in records}, places, saved.header.domains)
-    hidden = _redaction()
+    hidden = project_redaction()
     for record in records:
         log = kept_log(saved.path, record)
         known = WholeRun(
             record=hidden.record(record),
             trace=log.trace and hidden.trace(log.trace),
-            log=_short(log.path) if log.path else "",
+            log=short_path(log.path) if log.path else "",
             without_log=f"it {log.why}" if log.path and log.why else "" if log.path else _NO_LOG,
         )
         domain = domains.get(record.domain)
@@ -114,7 +114,7 @@ def _with_domain(run: WholeRun, found: _Found, saved: SavedSession) -> WholeRun:
     return replace(
         run,
         inputs=found.redaction.mapping(inputs),
-        location=f"{_short(domain.data_file)}:{task.line}",
+        location=f"{short_path(domain.data_file)}:{task.line}",
         expected_calls=found.redaction.expected_calls(domain.expected_calls.get(task.id, ())),
         clauses=clauses,
         remarks=tuple(_changes(found, record, saved)),
@@ -129,13 +129,13 @@ def _changes(found: _Found, record: RunRecord, saved: SavedSession) -> Iterator[
         yield _OTHER_SOP
 
 
-def _short(path: Path) -> str:
+def short_path(path: Path) -> str:
     """Write a path below the current folder as the user would type it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
-def _redaction() -> Redaction:
+def project_redaction() -> Redaction:
     """Return what the project masks, for what was never a part of the session."""
     from pytest_sopbench._core.hiding.secrets import secrets_of
     from pytest_sopbench._core.records.redaction import Redaction

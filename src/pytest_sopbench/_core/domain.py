@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_sopbench._core.contract.rules import Contract
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.model.task import LookupTool, OutputField, Scoring, Task, ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.steps.procedure import Procedure
@@ -19,7 +20,9 @@ class Rules:
 
     Without a `contract` no rule is checked. `expected_calls` are the calls that a run should
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
-    the procedure, whose own examples are no answer where an agent pastes it.
+    the procedure, whose own examples are no answer where an agent pastes it. With `document` the
+    answer is a JSON document, and there are no `fields`. `comparers` says of each field that others
+    compare by what they do so, down to its version.
     """
 
     fields: tuple[OutputField, ...]
@@ -29,6 +32,8 @@ class Rules:
     expected_calls: Mapping[str, tuple[ExpectedCall, ...]] = field(
         default_factory=dict[str, "tuple[ExpectedCall, ...]"]
     )
+    document: DocumentRules | None = None
+    comparers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,7 @@ class Domain:
         reject_bad_arguments: whether a call that breaks its spec is refused.
         contract: the rules about tool calls, where there are any.
         expected_calls: the calls that are expected, by the id of the task.
+        document: how its answers are judged, where they are JSON documents and it has no tools.
         own_steps: the steps that its `steps.json` gives, where the domain has one.
         warnings: what is odd about the folder, one sentence each.
         notices: those of the warnings that decide what is right, which each session says aloud.
@@ -83,6 +89,7 @@ class Domain:
     expected_calls: Mapping[str, tuple[ExpectedCall, ...]] = field(
         default_factory=dict[str, "tuple[ExpectedCall, ...]"]
     )
+    document: DocumentRules | None = None
     own_steps: Procedure | None = None
     warnings: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()

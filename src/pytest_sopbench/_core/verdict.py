@@ -54,6 +54,7 @@ class Verdict:
         departure: where the run departs from the calls that are expected of its task; empty
             where it makes exactly these, `None` where none are declared.
         unneeded: how many calls are of tools that no expected call names; `None` as above.
+        notes: what is right and yet worth a note, such as a key that no schema declares.
     """
 
     outcome: Outcome
@@ -66,6 +67,7 @@ class Verdict:
     grounded: bool | None = None
     departure: str | None = None
     unneeded: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def correct(self) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
+from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.resume import Resumption
@@ -23,12 +24,13 @@ from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.fast_setup import Giving
 from pytest_sopbench._hooks.items.transport import Scrubber, Transport
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
-from pytest_sopbench._hooks.printing.junit import JunitMisses
+from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import breakage_of
 from pytest_sopbench._hooks.process.outgoing import Outgoing
+from pytest_sopbench._hooks.replaying.totals import ReplayTotals
 from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.partial import is_due
@@ -46,6 +48,7 @@ from pytest_sopbench.errors import SessionFileError
 LEDGER = "sop-ledger"
 ENDING = "sop-ending"
 RESUMPTION = "sop-resumption"
+REPLAY = "sop-replay"
 
 
 def activate(config: pytest.Config) -> SopSession:
@@ -120,16 +123,21 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(GroupedFailures(sop), "sop-grouped-failures")
     summary = SummaryHooks(sop, ledger, gate)
     register(summary, "sop-summary")
+    totals = _register_replay(sop)
     ending.watch(
         unsaved=lambda: ledger.unsaved,
-        owed=lambda: summary.unwritten or gate.baseline.is_unwritten,
+        owed=lambda: (
+            summary.reported.unwritten
+            or gate.baseline.is_unwritten
+            or (totals is not None and totals.lacks)
+        ),
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
         register(SnapshotBooks(sop), "sop-snapshot-books")
-    if sop.options.junit_misses == "skipped":
-        register(JunitMisses(config, gate), "sop-junit")
+    register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
+    register(JudgeBooks(sop), "sop-judge-books")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
@@ -139,6 +147,14 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(ending, ENDING)
     register(Earned(sop, gate, ending), EARNED)
     return gate
+
+
+def _register_replay(sop: SopSession) -> ReplayTotals | None:
+    if not sop.options.replay.is_on:
+        return None
+    totals = ReplayTotals(sop)
+    sop.config.pluginmanager.register(totals, REPLAY)
+    return totals
 
 
 def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, is_controller: bool) -> None:
@@ -166,6 +182,9 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
         runs.prepare(sop.domains, sop.options.agents)
     _check_gates(sop)
     _check_tags(sop)
+    totals: ReplayTotals | None = sop.config.pluginmanager.get_plugin(REPLAY)
+    if totals is not None:
+        totals.check()
     runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials
     raise_restart_limit(sop.config, runs_planned)
     _point_at_data(sop)

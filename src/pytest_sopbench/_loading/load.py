@@ -11,6 +11,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
+from pytest_sopbench._loading.documents.load import load_document_domain
 from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
@@ -34,6 +35,7 @@ from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench._loading.files.table import Table, read_table, rename
 from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
 from pytest_sopbench._loading.metadata.read import Described, read_metadata
+from pytest_sopbench._loading.metadata.schema import DocumentMetadata
 from pytest_sopbench.errors import LoadingError
 
 SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
@@ -60,6 +62,9 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     if not is_domain_name(domain):
         raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
     sop = _sop(folder)
+    if isinstance(metadata, DocumentMetadata):
+        policy = _optional(folder / POLICY_FILE)
+        return load_document_domain(described, metadata, name=domain, sop=sop, policy=policy)
     steps = own_steps(folder, sop)
     specs, spec_warnings = _specs(described, folder)
     data_file, data_warnings = _data_file(folder)

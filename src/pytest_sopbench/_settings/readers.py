@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from math import inf
+from os.path import expanduser, realpath
 from typing import Final, Literal
 
 from pytest_sopbench._core.gates.budget import read_budget
@@ -20,7 +21,17 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-from .values import ALWAYS_AGAIN, GITHUB, MARKDOWN, MAY_BE_AGAIN, GivenAgent, ReportTarget, Sample
+from .values import (
+    ALWAYS_AGAIN,
+    ANNOTATIONS,
+    GITHUB,
+    MARKDOWN,
+    MAY_BE_AGAIN,
+    GivenAgent,
+    Ignored,
+    ReportTarget,
+    Sample,
+)
 
 __all__ = (
     "read_agent_args",
@@ -30,8 +41,10 @@ __all__ = (
     "read_choice",
     "read_concurrency",
     "read_count",
+    "read_days",
     "read_fail_under",
     "read_gate",
+    "read_ignored",
     "read_keep",
     "read_natural",
     "read_reports",
@@ -47,6 +60,7 @@ __all__ = (
 AUTO: Final = "auto"
 ALL: Final = "all"
 NO_GATE: Final = "none"
+HOST: Final = "host:"
 
 _NO_NAME: Final = frozenset("[]:")
 """Characters that stand in no name of an agent: they mean something in ids, specs and gates."""
@@ -204,19 +218,53 @@ def read_fail_under(text: str) -> tuple[GateSpec, ...]:
 
 
 def read_reports(texts: Sequence[str], formats: Collection[str]) -> tuple[ReportTarget, ...]:
-    """Read `FORMAT=PATH` and `md=github`; `formats` are all that there are."""
-    return tuple(_report_target(text, formats) for text in texts)
+    """Read `FORMAT=PATH`, `md=github` and `annotations=github`; `formats` are all that there are.
+
+    Raises:
+        ValueError: one is written otherwise, or two are to go to the same place.
+    """
+    found = tuple(_report_target(text, formats) for text in texts)
+    places: dict[str, ReportTarget] = {}
+    for target in found:
+        # Not Path.expanduser, which raises where there is no such user.
+        home = expanduser(target.path)  # noqa: PTH111
+        place = str(target) if target.path == GITHUB else realpath(home)
+        first = places.setdefault(place, target)
+        if first is not target:
+            msg = f"{target}: {first} goes to the same place"
+            raise ValueError(msg)
+    return found
 
 
 def _report_target(text: str, formats: Collection[str]) -> ReportTarget:
     kind, sign, target = text.partition("=")
     # The summary of a step is Markdown, whatever else a page may be written in.
-    is_misplaced = target == GITHUB and kind != MARKDOWN
-    if kind not in formats or is_misplaced or not sign or not target:
+    to_github = {MARKDOWN, ANNOTATIONS} if target == GITHUB else {*formats}
+    if kind not in to_github or not sign or not target:
         known = ", ".join(f"{name}=PATH" for name in formats)
-        msg = f"{text}: write {known}, or md=github for the step summary"
+        msg = f"{text}: write {known}, md=github for the step summary, or annotations=github"
         raise ValueError(msg)
     return ReportTarget(format=kind, path=target)
+
+
+def read_ignored(texts: Sequence[str]) -> Ignored:
+    """Read paths of JSON, and hosts as `host:NAME` or `host:NAME:PORT`."""
+    hosts = [text.removeprefix(HOST) for text in texts if text.startswith(HOST)]
+    for host in hosts:
+        if not host or any(sign in host for sign in "/ "):
+            msg = f"{HOST}{host}: write host:NAME or host:NAME:PORT"
+            raise ValueError(msg)
+    paths = [text for text in texts if not text.startswith(HOST)]
+    return Ignored(paths=tuple(paths), hosts=tuple(hosts))
+
+
+def read_days(text: str) -> int:
+    """Read a number of days."""
+    try:
+        return read_count(text.removesuffix("d"))
+    except ValueError:
+        msg = f"{text}: days expected, such as 90 or 90d"
+        raise ValueError(msg) from None
 
 
 def read_choice(*words: str) -> Callable[[str], str]:

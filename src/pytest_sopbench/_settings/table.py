@@ -121,6 +121,14 @@ TABLE: Final = (
         help="once so much is spent, start no more runs: money (5usd) or time (90s, 14m, 2h)",
     ),
     OptionSpec(
+        name="sop_replay",
+        metavar="off|record|only|auto",
+        help="model traffic: record it; only replay what is recorded, and send nothing; auto: "
+        "replay what is recorded, and record the rest",
+        ini="recorded model traffic, as --sop-replay",
+        default=("off",),
+    ),
+    OptionSpec(
         name="sop_prices",
         metavar="PATH|none",
         help="reckon costs by this file of prices (TOML), or not at all (default: by genai-prices, "
@@ -158,9 +166,9 @@ TABLE: Final = (
         name="sop_gate",
         metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
-        help="any other gate. At least: tsr, ecr, c_tsr, tool_accuracy, contract, grounded_tsr; "
-        "with trials also task, pass_any, pass_all. At most: unavailable; with --sop-compare "
-        "also lost, drop, p",
+        help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
+        "tool_accuracy, contract, grounded_tsr, tier_score; with trials also task, pass_any, "
+        "pass_all. At most: unavailable; with --sop-compare also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(
@@ -179,9 +187,10 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_report",
-        metavar="md=PATH|md=github",
+        metavar="FORMAT=PATH|md=github|annotations=github",
         repeatable=True,
-        help="write a page of Markdown on the session; github: the step summary of Actions",
+        help="write a report on the session: md, csv, json or html; github: the step summary"
+        " (md), or misses as annotations",
     ),
     OptionSpec(
         name="sop_resume",
@@ -220,6 +229,25 @@ TABLE: Final = (
         ini="exceptions that mean that the provider was unavailable",
     ),
     OptionSpec(
+        name="sop_comparer_timeout",
+        ini="seconds that one comparison by a function may take (0: no limit)",
+        default=("60",),
+    ),
+    OptionSpec(
+        name="sop_judge",
+        ini="the model that judges fields by a rubric (openai/MODEL), and its settings: KEY=VALUE",
+    ),
+    OptionSpec(
+        name="sop_judge_uncalibrated",
+        ini="what gates do that rest on a judge without a valid calibration: inconclusive or allow",
+        default=("inconclusive",),
+    ),
+    OptionSpec(
+        name="sop_judgements_dir",
+        ini="where judgements are kept, so that none is paid for twice",
+        default=(".sop/judgements",),
+    ),
+    OptionSpec(
         name="sop_tasks_file",
         ini="tasks that must pass or may fail",
         default=("sop_tasks.toml",),
@@ -249,6 +277,21 @@ TABLE: Final = (
         name="sop_redact",
         lines=True,
         ini="what is written as *** everywhere: regular expressions, or env:NAME",
+    ),
+    OptionSpec(
+        name="sop_cassettes",
+        ini="where recordings of model traffic are kept",
+        default=("sop_cassettes",),
+    ),
+    OptionSpec(
+        name="sop_replay_ignore",
+        lines=True,
+        ini="what need not agree with a recording: paths of JSON (metadata.user, "
+        "messages[*].name), or host:NAME[:PORT], whose traffic is left alone",
+    ),
+    OptionSpec(
+        name="sop_replay_max_age",
+        ini="days after which a recording is too old to be replayed, such as 90",
     ),
     OptionSpec(
         name="sop_snapshots_dir",

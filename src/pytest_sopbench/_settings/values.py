@@ -17,8 +17,19 @@ MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN,
 MARKDOWN: Final = "md"
 """The format of a page that the summary of a step takes."""
 
+ANNOTATIONS: Final = "annotations"
+"""What has no page: commands to a CI server, on its log."""
+
 GITHUB: Final = "github"
-"""Instead of a path: the summary of a step of GitHub Actions."""
+"""Instead of a path: GitHub Actions, by the summary of a step or by its log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """What need not agree with a recording: paths in bodies, and hosts that are left alone."""
+
+    paths: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +96,11 @@ class ReportTarget:
 
     @property
     def is_step_summary(self) -> bool:
-        return self.path == GITHUB
+        return self.format == MARKDOWN and self.path == GITHUB
+
+    @property
+    def is_annotations(self) -> bool:
+        return self.format == ANNOTATIONS
 
     def __str__(self) -> str:
         return f"{self.format}={self.path}"

@@ -97,12 +97,14 @@ class ModelRequest:
     """The conversation so far.
 
     `tools` are tool specs with `name`, `description` and `parameters`, a JSON schema. `stop` are
-    texts before which the model is asked to stop; a server may ignore them.
+    texts before which the model is asked to stop; a server may ignore them. `reply_schema` is a
+    JSON schema that the reply is to follow; a client whose provider knows none may ignore it.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...] = ()
     stop: tuple[str, ...] = ()
+    reply_schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

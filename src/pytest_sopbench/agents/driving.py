@@ -37,6 +37,15 @@ class RunTools(Protocol):
     ) -> None: ...
 
 
+def schema_of(tools: object) -> Mapping[str, Any] | None:
+    """Return the JSON schema of the answer, where the toolbox knows one."""
+    known: Any = getattr(tools, "output_schema", None)
+    if known is None:
+        return None
+    schema: Mapping[str, Any] | None = known()
+    return schema
+
+
 class Asking(Protocol):
     """What a reference agent uses of the approver that every agent may be given."""
 

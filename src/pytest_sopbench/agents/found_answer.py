@@ -19,6 +19,9 @@ _DECODER: Final = json.JSONDecoder()
 
 def has_answer(text: str, output_fields: Mapping[str, object]) -> bool:
     """Whether every output field has a value: in JSON, in tags, or in `Field: value` lines."""
+    if not output_fields:
+        # The answer is a document, of which nothing but its brackets is known here.
+        return next(_objects(_REASONING.sub(" ", text)), None) is not None
     said = unescape(_REASONING.sub(" ", text))
     wanted = {_folded(name) for name in output_fields}
     if any(wanted <= {*map(_folded, found)} for found in _objects(said)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -13,7 +13,7 @@ from .clients import make_client
 from .clients.named import Named, server_of, shown_address
 from .conversation import Message, ModelClient, Reply, StopReason
 from .dialogue import Dialogue, Finding, Protocolled, Step
-from .driving import RunTools, adrive, drive
+from .driving import RunTools, adrive, drive, schema_of
 from .prompt import BLOCKS, Prompt, load_prompt
 from .settings import Connection, connection_of, parameters_of, whole
 
@@ -156,14 +156,16 @@ class DialogueAgent(ModelAgent):
         specs = tuple(tools.json_schema())
         prompt = self._prompt()
         values: dict[str, object] = {"sop": sop, "inputs": inputs, "tools": specs}
+        schema = schema_of(tools)
         values |= {"output_fields": output_fields, "text": "", "cut_off": False}
+        values["output_schema"] = schema
 
         def again(reply: Reply) -> str:
             cut_off = reply.stop is StopReason.LENGTH
             more = {"text": reply.message.text, "cut_off": cut_off}
             return prompt.render("again", {**values, **more})
 
-        return Dialogue(
+        steps = Dialogue(
             self.protocol(specs),
             opening=(
                 Message(role="system", text=prompt.render("system", values)),
@@ -173,6 +175,12 @@ class DialogueAgent(ModelAgent):
             output_fields=output_fields,
             max_turns=whole("max_turns", self.max_turns, least=1),
         ).steps()
+        finding: Finding = yield from steps
+        return replace(finding, text=self.document(finding.text)) if schema else finding
+
+    def document(self, text: str) -> str:
+        """Return the part of the last reply that is the answer, where this is a document."""
+        return text
 
 
 def settings_of(kind: type[ModelAgent]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -16,6 +17,11 @@ STOP: Final[tuple[str, ...]] = ("\nObservation:",)
 """Where a model should stop; one that goes on has invented what follows."""
 
 
+_FINAL: Final = re.compile(
+    r"^[ \t>#*_`-]*Final Answer[*_`]*[ \t]*:[*_`]*", re.MULTILINE | re.IGNORECASE
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReAct(DialogueAgent):
     """An agent whose model writes `Action:` and `Action Input:`, and is given `Observation:`."""
@@ -24,6 +30,10 @@ class ReAct(DialogueAgent):
 
     def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
         return TextProtocol(tools)
+
+    def document(self, text: str) -> str:
+        # What stands before the label is the thought that the prompt asks for.
+        return _FINAL.split(text)[-1].strip()
 
 
 class TextProtocol:

@@ -15,6 +15,7 @@ from typing import Any, Self
 from . import chat, converse, responses
 from .competent import next_move
 from .faults import IN_TRANSPORT, Fault, erring
+from .judging import is_judging, judged
 from .seen import Seen
 from .spoken import BadRequestError
 
@@ -117,7 +118,8 @@ class Handler(BaseHTTPRequestHandler):
             self.server.closing.wait()
         else:
             kind = "" if fault in IN_TRANSPORT else fault
-            move = erring(kind, seen) if kind else next_move(seen)
+            play = judged if is_judging(seen) else next_move
+            move = erring(kind, seen) if kind else play(seen)
             self._reply(api.reply(move, seen, body, number), body, cut=fault == "cut")
 
     def _reply(self, whole: dict[str, Any], body: dict[str, Any], *, cut: bool) -> None:

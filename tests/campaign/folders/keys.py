@@ -231,7 +231,7 @@ BREAKAGES: list[Breakage] = [
     sound(
         "metadata.json: a title with colours", keys(title="\x1b[31mred\x1b]0;title\x07\n::error::x")
     ),
-    sound("metadata.json: keys of a later version", keys(ignored_paths=[])),
+    described("metadata.json: a key of documents without a schema", ignored_paths=[]),
     *(
         Breakage(name=f"domain.toml {kind}", apply=_toml(text), says=("domain.toml",))
         for kind, text in TOMLS.items()

@@ -10,6 +10,7 @@ from typing import Final
 from pytest_sopbench._audit.measures.stump import flat_columns
 from pytest_sopbench._audit.observing.observed import Observed
 from pytest_sopbench._audit.reading.material import Folder
+from pytest_sopbench._core.documents.canonical import canonical
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.labels import FieldLabels, answer_label, field_labels
 from pytest_sopbench._core.model.task import OutputField, Task
@@ -52,7 +53,7 @@ class Subject:
     def id_column(self) -> str | None:
         """The input that holds the ids of the tasks."""
         for name in self.domain.input_columns:
-            if all(str(task.inputs[name]) == task.id for task in self.tasks):
+            if all(str(task.inputs.get(name)) == task.id for task in self.tasks):
                 return name
         return None
 
@@ -80,7 +81,9 @@ class Subject:
     @cached_property
     def answers(self) -> Sequence[str]:
         """The expected label of each row, for all fields jointly."""
-        readers = self._readers
+        readers, rules = self._readers, self.domain.document
+        if rules is not None:
+            return [canonical(rules, task.expected) for task in self.tasks]
         return [answer_label(task.expected_as_written, readers) or "" for task in self.tasks]
 
     @cached_property

@@ -8,7 +8,9 @@ from typing import Any, Final
 from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.rules import (
+    comparisons,
     contract,
+    documents,
     files,
     judging,
     labels,
@@ -24,12 +26,14 @@ FOLDER_RULES: Final = (*files.RULES, *rows.RULES)
 
 DOMAIN_RULES: Final = (
     *judging.RULES,
+    *comparisons.RULES,
     *leakage.RULES,
     *specs.RULES,
     *tools.RULES,
     *labels.RULES,
     *sop.RULES,
     *contract.RULES,
+    *documents.RULES,
 )
 """The rules that hold of domains that can be loaded."""
 
@@ -56,13 +60,14 @@ _FAILED: Final[Rule[Any]] = Rule(
 GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "files": files.RULES,
     "keys and rows": rows.RULES,
-    "judging": judging.RULES,
+    "judging": (*judging.RULES, *comparisons.RULES),
     "leakage": leakage.RULES,
     "specs": specs.RULES,
     "tools": tools.RULES,
     "labels": labels.RULES,
     "the text of the SOP": sop.RULES,
     "contract and expected calls": contract.RULES,
+    "answers that are documents": documents.RULES,
     "the audit itself": (_ACCEPTANCE, _FAILED),
 }
 """All rules, in the order in which they are documented."""

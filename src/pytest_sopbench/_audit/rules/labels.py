@@ -12,6 +12,7 @@ from pytest_sopbench._audit.model.finding import Fault, Place, Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.observing.observed import PolicyRun
 from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
@@ -25,6 +26,8 @@ def mismatches(subject: Subject, run: PolicyRun) -> tuple[Mismatch, ...]:
     """Where the policy's answer is not what the row expects; none where it is acceptable."""
     task = subject.tasks[run.position]
     answer = run.answer or {}
+    if subject.domain.document is not None:
+        return compare_documents(subject.domain.document, task.expected, answer).mismatches
     every = [task.expected_as_written]
     every += [{**task.expected_as_written, **other} for other in task.acceptable]
     found = [_against(subject, expected, answer) for expected in every]
@@ -50,8 +53,8 @@ def disagreement(subject: Subject, run: PolicyRun) -> str:
 
 
 def _told(subject: Subject, name: str, value: JsonValue) -> str:
-    field = next(one for one in subject.compared if one.name == name)
-    return "a private value" if field.private else shown(value)
+    private = any(one.private for one in subject.compared if one.name == name)
+    return "a private value" if private else shown(value)
 
 
 def agreement(subject: Subject) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.task_ids import id_text
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, nearest
 from pytest_sopbench._loading.metadata.schema import (
-    UNUSED,
+    DocumentMetadata,
     LookupShape,
     Metadata,
     OutputShape,
@@ -42,17 +42,18 @@ def _unknown_keys(folder: Folder) -> Iterator[Fault]:
     for prefix, key, known in _keys(folder.metadata):
         if key in known or (not prefix and key == AUDIT_KEY):
             continue
-        near = "" if key in UNUSED else nearest(key, known)
-        told = "is not used in this version" if key in UNUSED else "is unknown and has no effect"
+        near = nearest(key, known)
         yield Fault(
             place=Place(file=folder.metadata_file, column=f"{prefix}{key}"),
-            what=f"key '{prefix}{key}' {told}",
+            what=f"key '{prefix}{key}' is unknown and has no effect",
             do=f"is {near!r} meant?" if near else "remove it, or see which keys there are",
         )
 
 
 def _keys(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str, Mapping[str, object]]]:
-    yield from (("", key, Metadata.model_fields) for key in metadata)
+    whole = DocumentMetadata if "output_schema" in metadata else Metadata
+    known = {field.alias or name: field for name, field in whole.model_fields.items()}
+    yield from (("", key, known) for key in metadata)
     for part, shape in _PARTS.items():
         entries = metadata.get(part)
         for name, entry in entries.items() if isinstance(entries, Mapping) else ():

@@ -24,6 +24,8 @@ from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, nee
 from pytest_sopbench._core.verdict import Outcome
 
 from .changes import Change, changes_of
+from .comparers import unlike_comparers
+from .field_changes import FieldChange, ScoreChange, field_changes, score_changes
 from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
 from .setups import Setup, SetupChange, setup_changes
 
@@ -52,7 +54,7 @@ class ComparedSession:
 
     `domains` are the hashes of single domains, as far as they were recorded; where both sessions
     have that of a domain, it decides. `doubt` says why nothing may be concluded from the runs.
-    `setups` are what its agents say of themselves.
+    `setups` are what its agents say of themselves, `comparers` what compared which field by domain.
     """
 
     name: str
@@ -61,6 +63,7 @@ class ComparedSession:
     domains: Mapping[str, str] = field(default_factory=dict[str, str])
     doubt: str = ""
     setups: Mapping[str, Setup] = field(default_factory=dict[str, Setup])
+    comparers: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +79,14 @@ class Comparison:
     while `outcomes` counts all runs of the current session. `kinds` counts, for tasks with one
     trial in both, (outcome before, outcome now) where these differ. `groups` are the domains (and
     agents) that it spans. `why` says why the sessions are not comparable, where they are not;
-    `doubt` why nothing may be concluded from one of them, whatever it comes to.
+    `doubt` why nothing may be concluded from one of them, whatever it comes to. `fields` and
+    `scores` are of the output fields of one domain.
     """
 
     name: str
     tier: Tier
+    fields: tuple[FieldChange, ...] = ()
+    scores: tuple[ScoreChange, ...] = ()
     groups: int = 1
     lost: tuple[TaskKey, ...] = ()
     gained: tuple[TaskKey, ...] = ()
@@ -235,7 +241,15 @@ def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence
     now = [current.domains.get(name, "") for name in shared]
     unknown = not (all(before) and all(now))
     if (baseline.judging != current.judging) if unknown else before != now:
-        return OTHER_RULES if shared or not there else ""
+        unlike = "; ".join(
+            line
+            for one in shared
+            for line in unlike_comparers(
+                one, baseline.comparers.get(one, {}), current.comparers.get(one, {})
+            )
+        )
+        said = f"{OTHER_RULES}: {unlike}" if unlike else OTHER_RULES
+        return said if shared or not there else ""
     return ""
 
 
@@ -282,6 +296,8 @@ def _comparison(
         baseline=summary_of((run for pair in compared for run in pair.baseline), fields),
         current=summary_of((run for pair in compared for run in pair.current), fields),
         outcomes={one: outcomes[one] for one in Outcome if outcomes[one]},
+        fields=field_changes(compared),
+        scores=score_changes(compared),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pytest_sopbench._core.metrics.document_counts import documents_to_json
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 
@@ -50,6 +51,8 @@ def _group(one: Comparison) -> dict[str, Any]:
             {"before": was.value, "now": now.value, "tasks": number}
             for (was, now), number in one.kinds.items()
         ],
+        "fields": [asdict(field) for field in one.fields],
+        "scores": [asdict(score) for score in one.scores],
         "collapses": [asdict(collapse) for collapse in one.collapses],
         "ended_collapses": [asdict(collapse) for collapse in one.ended_collapses],
         "before": _side(one.baseline),
@@ -82,4 +85,5 @@ def _side(summary: Summary) -> Mapping[str, Any]:
         "calls_per_run": summary.calls_per_run,
         "usage_per_run": usage,
         "cost_per_correct": summary.cost_per_correct,
+        **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
     }

@@ -18,6 +18,8 @@ from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._core.values.quantities import as_words, distance
 
 from .containers import same_container
+from .kinds.keyed import keyed
+from .kinds.table import KINDS
 from .published import matches_as_published
 from .values import EMPTY, Key, equal_values, item_key, read_items, value_key, written
 
@@ -55,6 +57,10 @@ def compare(
         why = "empty, any value would do" if is_empty(actual) else ""
     elif scoring is Scoring.PUBLISHED:
         why = "" if matches_as_published(expected, actual) else DIFFERENT
+    elif field.compare is not Compare.EXACT:
+        why = KINDS[field.compare](field, expected, actual)
+    elif field.key:
+        why = keyed(field, expected, actual)
     elif same_container(field, expected, actual):
         why = ""
     else:

@@ -9,9 +9,8 @@ from typing import Final
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
-from pytest_sopbench._core.values.quantities import read_number
 
-from .values import label_of, read_boolean, read_items
+from .values import label_of, number_of, read_boolean, read_items
 
 _WORDS: Final = frozenset({FieldType.ENUM, FieldType.TEXT})
 
@@ -28,15 +27,16 @@ def typed_value(field: OutputField, cell: JsonValue) -> JsonValue:
     text = label_of(field.aliases, cell)
     if not text or (field.type not in _WORDS and is_empty(text)):
         return None
-    read = _read(field.type, text)
+    read = _read(field, text)
     return text if read is None else read
 
 
-def _read(kind: FieldType, text: str) -> JsonValue:
+def _read(field: OutputField, text: str) -> JsonValue:
+    kind = field.type
     if kind is FieldType.BOOLEAN:
         return read_boolean(text)
     if kind in (FieldType.INTEGER, FieldType.NUMBER):
-        number = read_number(text)
+        number = number_of(field, text)
         return None if number is None else _plain(number)
     if kind is FieldType.LIST:
         items = read_items(text)

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from decimal import Decimal
 from typing import Final
 
 from pytest_sopbench._core.model.task import FieldType, OutputField
@@ -13,6 +14,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import read_list
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._core.values.quantities import read_as_json_writes, read_moment, read_number
+from pytest_sopbench._core.values.spelled_dates import read_spelled_date
+from pytest_sopbench._core.values.spelled_numbers import read_spelled_number
 
 Key = tuple[str, Hashable]
 """What was read, and as what: values of a field with equal keys are equal."""
@@ -117,14 +120,23 @@ def _boolean(field: OutputField, value: JsonValue) -> Key | None:
 
 
 def _number(field: OutputField, value: JsonValue) -> Key | None:
-    del field
-    number = read_number(value)
+    # Not by the property, which takes as long again for each number of each run.
+    if field.units or field.grouping or field.decimal != ".":
+        number = number_of(field, value)
+    else:
+        number = read_number(value)
     return None if number is None else ("number", number)
 
 
+def number_of(field: OutputField, value: JsonValue) -> Decimal | None:
+    """Read a number as its field says that it may be written."""
+    if field.spelled:
+        return read_spelled_number(value, field.units, field.grouping, field.decimal)
+    return read_number(value)
+
+
 def _date(field: OutputField, value: JsonValue) -> Key | None:
-    del field
-    moment = read_moment(value)
+    moment = read_spelled_date(value, field.formats) if field.formats else read_moment(value)
     return None if moment is None else ("date", moment)
 
 

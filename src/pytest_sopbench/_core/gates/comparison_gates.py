@@ -141,7 +141,7 @@ def _bound(spec: GateSpec) -> str:
 def _doubt(comparison: Comparison, spec: GateSpec) -> str:
     """Say why a gate cannot be decided by what was compared, or nothing."""
     if comparison.tier is Tier.NOT_COMPARABLE:
-        other_rules = comparison.why == OTHER_RULES
+        other_rules = comparison.why.startswith(OTHER_RULES)
         return RESCORE if other_rules else f"the baseline cannot be compared: {comparison.why}"
     if comparison.doubt:
         return comparison.doubt

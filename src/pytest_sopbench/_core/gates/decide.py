@@ -10,6 +10,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
+from .calibration import Doubtful, uncalibrated
 from .comparison_gates import COMPARISON_GATES, evaluate_comparison
 from .mandatory import entry_verdicts, failure_verdicts, must_verdicts
 from .places import Agents
@@ -28,7 +29,7 @@ class SessionFacts:
     now on, so that there is nothing to compare it with. `failures` counts the tests that failed and
     that no gate forgives; `None` is unknown. `not_evaluated` says what took selected tasks away.
     `doubt` says why the file of the session proves nothing. `is_ended` holds where the session came
-    to its end.
+    to its end. `doubtful` are the model judges on which no gate may rest.
     """
 
     gates: Sequence[GateSpec]
@@ -45,6 +46,7 @@ class SessionFacts:
     not_evaluated: str = ""
     doubt: str = ""
     is_ended: bool = True
+    doubtful: Doubtful = field(default_factory=dict[str, "Mapping[str, str]"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,31 +106,31 @@ def refused_as_baseline(facts: SessionFacts) -> str:
 def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
-    of_summary = [gate for gate in facts.gates if gate.name not in COMPARISON_GATES]
-    of_comparison = [gate for gate in facts.gates if gate.name in COMPARISON_GATES]
     doubts = doubts_of(facts.gates, facts.summaries, facts.whole, facts.agents)
     left_out = facts.quarantined
     records = (one for one in facts.records if TaskName(one.domain, one.task) not in left_out)
-    compared = (
-        ()
-        if facts.is_baseline
-        else evaluate_comparison(of_comparison, facts.comparison, doubts, facts.agents)
-    )
-    found = evaluate(of_summary, facts.summaries, doubts, facts.agents)
-    return (
-        *(_doubted(facts, one) for one in found),
-        # A rule that a run broke stays broken, whatever else of the file is in doubt.
-        *must_verdicts(records, enforce=facts.enforces),
-        *(_doubted(facts, one) for one in compared),
-    )
+    of_summary = [
+        _doubted(facts, gate, one)
+        for gate in facts.gates
+        if gate.name not in COMPARISON_GATES
+        for one in evaluate([gate], facts.summaries, doubts, facts.agents)
+    ]
+    of_comparison = [
+        _doubted(facts, gate, one)
+        for gate in facts.gates
+        if gate.name in COMPARISON_GATES and not facts.is_baseline
+        for one in evaluate_comparison([gate], facts.comparison, doubts, facts.agents)
+    ]
+    # A rule that a run broke stays broken, whatever else of the file is in doubt.
+    return (*of_summary, *must_verdicts(records, enforce=facts.enforces), *of_comparison)
 
 
-def _doubted(facts: SessionFacts, verdict: GateVerdict) -> GateVerdict:
-    """Return a verdict as inconclusive where the file is no ground for it."""
+def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateVerdict:
+    """Return a verdict as inconclusive where the file, or a judge, is no ground for it."""
     why = ""
-    if facts.doubt and verdict.state is not GateState.INCONCLUSIVE:
-        why = facts.doubt
-    elif not facts.is_ended and verdict.state is GateState.HOLDS:
+    if verdict.state is not GateState.INCONCLUSIVE:
+        why = facts.doubt or uncalibrated(gate.name, verdict.where, facts.doubtful)
+    if not why and not facts.is_ended and verdict.state is GateState.HOLDS:
         # What else failed in it, a session says at its end.
         why = "the session did not come to its end"
     return replace(verdict, state=GateState.INCONCLUSIVE, why=why) if why else verdict

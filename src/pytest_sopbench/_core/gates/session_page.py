@@ -11,6 +11,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
+from .page_sources import PageSources
 from .summary_gates import GateVerdict
 
 
@@ -23,7 +24,8 @@ class SessionPage:
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
     `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
     `failures` counts the tests that failed and
-    that no gate forgives. `may_fail` are tasks that gates and the comparison leave out.
+    that no gate forgives. `may_fail` are tasks that gates and the comparison leave out. `sources`
+    find what only some formats show; `None` where nothing beside the runs is at hand.
     """
 
     agent: str
@@ -37,6 +39,7 @@ class SessionPage:
     leaderboard: Leaderboard | None = None
     failures: int = 0
     may_fail: Collection[TaskName] = frozenset()
+    sources: PageSources | None = None
 
     @property
     def apart(self) -> Sequence[RunRecord]:

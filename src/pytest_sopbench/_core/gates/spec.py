@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .comparison_gates import COMPARISON_GATES, LOST, P
+from .field_gates import FIELD, is_field_gate, split_field
 from .summary_gates import TSR, GateSpec, gate_names
 
 
@@ -24,8 +25,12 @@ def read_gate(text: str) -> GateSpec:
     asked, sign, rest = text.partition("=")
     bound, at, agent = rest.partition("@")
     domain, _, name = asked.rpartition(":")
-    if not sign or name not in names() or (at and not agent):
-        msg = f"{text}: write [DOMAIN:]NAME=VALUE[@AGENT], NAME being one of {', '.join(names())}"
+    if name not in names() and (of_field := split_field(asked)):
+        domain, name = of_field
+    known = name in names() or is_field_gate(name)
+    if not sign or not known or (at and not agent):
+        every = ", ".join((*names(), f"{FIELD}FIELD"))
+        msg = f"{text}: write [DOMAIN:]NAME=VALUE[@AGENT], NAME being one of {every}"
         raise ValueError(msg)
     if name == LOST:
         return GateSpec(name=name, value=_number(text, bound), domain=domain, agent=agent)

@@ -7,7 +7,7 @@ not, or nobody can tell; the last is never a pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -16,6 +16,7 @@ from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
 
+from .field_gates import FIELD, field_counts, gates_in, is_field_gate, no_such_field
 from .places import NO_AGENTS, POOLED, Agents, is_of, places_of
 
 TSR: Final = "tsr"
@@ -182,10 +183,21 @@ def evaluate(
     """
     found = doubts or doubts_of(specs, summaries, agents=agents)
     return tuple(
-        _verdict(spec, sum((summaries[one] for one in groups), EMPTY), where=where, doubts=found)
+        _verdict(one, sum((summaries[each] for each in groups), EMPTY), where=where, doubts=found)
         for spec in specs
         for where, groups in places_of(spec, summaries, agents)
+        for one in _single(spec, groups, summaries)
     )
+
+
+def _single(
+    spec: GateSpec, groups: Sequence[str], summaries: Mapping[str, Summary]
+) -> Sequence[GateSpec]:
+    """Return what a gate asks in one place: itself, or one gate for each field that it means."""
+    if not is_field_gate(spec.name):
+        return (spec,)
+    names = gates_in(spec.name, groups, summaries, by_domain=bool(spec.domain))
+    return [replace(spec, name=name) for name in names]
 
 
 def has_gate(specs: Iterable[GateSpec]) -> bool:
@@ -196,7 +208,8 @@ def has_gate(specs: Iterable[GateSpec]) -> bool:
 def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) -> GateVerdict:
     asked, share, whole, least = _question(spec, summary)
     of_tasks = spec.name == TASK and whole > 0
-    why = no_runs(summary.runs) or doubts.of(where) or ("" if whole else "nothing to divide")
+    why = no_runs(summary.runs) or doubts.of(where) or no_such_field(spec.name, summary)
+    why = why or ("" if whole else "nothing to divide")
     if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
         # Of one try nothing can be said but how often it was right, which TSR says.
         why = "each task was run once (--sop-trials)"
@@ -206,7 +219,7 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) ->
         state = GateState.HOLDS
     else:
         state = GateState.FAILS
-        why = f"{whole - share} below" if of_tasks else f"{share} of {whole}"
+        why = f"{whole - share} below" if of_tasks else _counted(spec, share, whole)
     got = percent(share / whole) if whole else "n/a"
     if of_tasks:
         got = f"{share} of {whole} tasks"
@@ -223,8 +236,18 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
     if spec.name == TASK:
         trials = summary.trials
         return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
+    if is_field_gate(spec.name):
+        field_name = spec.name.removeprefix(FIELD)
+        return f"field {field_name} >= {bound}", *field_counts(spec.name, summary), spec.value
     metric = gate_metrics()[spec.name]
     return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+
+
+def _counted(spec: GateSpec, share: int, whole: int) -> str:
+    """Write what was divided, in runs also where parts of them are counted."""
+    metric = gate_metrics().get(spec.name)
+    parts = metric.parts if metric else 1
+    return f"{share} of {whole}" if parts == 1 else f"{share / parts:g} of {whole // parts}"
 
 
 def no_runs(runs: int) -> str:

@@ -26,6 +26,14 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub("# ", text) if "##" in text else text
 
 
+def as_xml_without_commands(document: str) -> str:
+    """Return an XML document in which a reference stands for a sign of each command.
+
+    What a parser reads stays as it is, so that the name of a task is still its name.
+    """
+    return _COMMAND.sub("&#35;", document) if "##" in document else document
+
+
 def without_controls(text: str, *, colours: Colours = "escaped") -> str:
     """Return the text with escapes for what moves a cursor, or turns the order of letters.
 

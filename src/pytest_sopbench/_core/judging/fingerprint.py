@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.rules import Rule
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import Rules
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, OutputField
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -22,7 +23,8 @@ VERSION = 2
 def judging_hash(rules: Mapping[str, Rules]) -> str:
     """Hash what decides whether an answer matches, or a contract holds.
 
-    That is types, aliases, tolerances, scoring, and the rules without the clauses they cite.
+    That is types, aliases, tolerances, scoring, the versions of the functions that compare, and
+    the rules without the clauses they cite.
 
     The known labels of a field are no part of it: they come from the rows, word reasons and
     decide nothing, and a row that is added must not make a baseline incomparable.
@@ -35,7 +37,10 @@ def judging_hash(rules: Mapping[str, Rules]) -> str:
         "domains": {
             name: {
                 "scoring": one.scoring.value,
-                "fields": {field.name: _field(field) for field in one.fields},
+                **_document(one.document),
+                "fields": {
+                    field.name: {**_field(field), **_compared(field, one)} for field in one.fields
+                },
                 "rules": {rule.id: _rule(rule) for rule in one.contract.rules}
                 if one.contract
                 else {},
@@ -54,6 +59,31 @@ def _field(field: OutputField) -> dict[str, Any]:
         "ordered": field.ordered,
         "compare": field.compare.value,
     }
+
+
+def _document(rules: DocumentRules | None) -> dict[str, Any]:
+    # Left out where there is none, so that what was judged before keeps its hash.
+    if rules is None:
+        return {}
+    return {
+        "schema": rules.schema,
+        "ignored": sorted(rules.ignored),
+        "ordered": sorted(rules.ordered),
+    }
+
+
+def _compared(field: OutputField, rules: Rules) -> dict[str, Any]:
+    # Said only where there is something to say, so that other baselines keep their hash.
+    said: dict[str, Any] = {}
+    if field.spelled:
+        said |= {"units": field.units, "grouping": field.grouping, "decimal": field.decimal}
+    if field.formats:
+        said["formats"] = field.formats
+    if field.key:
+        said["key"] = field.key
+    if field.compare in ASKED_OF_OTHERS:
+        said |= {"comparer": rules.comparers.get(field.name, ""), "at_least": field.at_least}
+    return said
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -6,27 +6,31 @@ It is made from values, never from the text of an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
-from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published_answer import UNKNOWN
 from pytest_sopbench._core.answers.published_finding import NOT_FOUND, published
-from pytest_sopbench._core.answers.text.pasted import without_sop
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.answer import Answer, Mismatch
-from pytest_sopbench._core.model.task import Compare, Scoring, Task
+from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, Scoring, Task
 from pytest_sopbench._core.model.trace import TURN_LIMIT, Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
+from .documents import judged_document
+from .one_line import one_line
 from .procedure import with_procedure
+from .questions import answer_of, declared_failure, place_of, unanswered
 
-_REASON_LIMIT: Final = 160
-_SPEAKS_OF_FAILURE: Final = frozenset({"success", "error"})
+NOT_JUDGED: Final = "not judged: "
+"""How the reason of a run begins whose answer nobody could compare."""
+
+Found = Mapping[tuple[str, int], Compared]
+_NOTHING: Final[Mapping[str, Compared]] = MappingProxyType({})
 
 _ENDED: Final[Mapping[Ending, Outcome]] = {
     Ending.RAISED: Outcome.ERROR,
@@ -52,20 +56,27 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
     if trace.ending is not Ending.RETURNED:
         return Verdict(outcome=_ENDED[trace.ending], reason=_how_it_ended(trace))
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
-    if returned.declared_error is not None and _says_it_failed(rules):
-        reason = _one_line(f"the agent said that it failed: {returned.declared_error}")
+    if declared_failure(rules, returned):
+        reason = one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
-    answer = find_answer(without_sop(returned, rules.sop), rules.fields, rules.sop)
-    exact = _judged(rules, task, answer)
+    if rules.document is not None:
+        return judged_document(rules.document, task, returned, rules.scoring)
+    answer = answer_of(rules, returned)
+    exact = _judged(rules, task, answer, {(one.field, one.place): one for one in trace.compared})
     if rules.scoring is Scoring.EXACT:
         return exact
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
-def _judged(rules: Rules, task: Task, answer: Answer) -> Verdict:
+def _judged(rules: Rules, task: Task, answer: Answer, found: Found) -> Verdict:
     if not answer.complete:
-        return Verdict(outcome=Outcome.NO_ANSWER, reason=_one_line(answer.why), answer=answer)
-    mismatches = _closest(rules, task, answer.values, Scoring.EXACT)
+        return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(answer.why), answer=answer)
+    of_others = [field for field in rules.fields if field.compare in ASKED_OF_OTHERS]
+    if of_others and (unknown := unanswered(of_others, task, found)):
+        # Neither right nor wrong, whatever the other fields are.
+        reason = one_line(NOT_JUDGED + "; ".join(f"{name}: {why}" for name, why in unknown))
+        return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)
+    mismatches = _closest(rules, task, answer.values, Scoring.EXACT, found)
     return _compared(mismatches, answer)
 
 
@@ -107,7 +118,7 @@ def _compared(
     if mismatches:
         reason = "; ".join(f"{mismatch.field}: {mismatch.why}" for mismatch in mismatches)
         return Verdict(
-            outcome=Outcome.WRONG, reason=_one_line(reason), answer=answer, mismatches=mismatches
+            outcome=Outcome.WRONG, reason=one_line(reason), answer=answer, mismatches=mismatches
         )
     reason = "only by the published scorer's rules" if only_published else ""
     return Verdict(
@@ -116,14 +127,27 @@ def _compared(
 
 
 def _closest(
-    rules: Rules, task: Task, values: Mapping[str, JsonValue], scoring: Scoring
+    rules: Rules,
+    task: Task,
+    values: Mapping[str, JsonValue],
+    scoring: Scoring,
+    found: Found | None = None,
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; where none fits, the expected one is what failed."""
-    expected = _mismatches(rules, task.expected_as_written, values, scoring)
-    for other in task.acceptable if expected else ():
-        if not _mismatches(rules, {**task.expected_as_written, **other}, values, scoring):
+    expected = task.expected_as_written
+    closest = _mismatches(rules, expected, values, scoring, _at(task, 0, found))
+    for place, other in enumerate(task.acceptable if closest else (), start=1):
+        of_others = _at(task, place, found)
+        if not _mismatches(rules, {**expected, **other}, values, scoring, of_others):
             return ()
-    return expected
+    return closest
+
+
+def _at(task: Task, place: int, found: Found | None) -> Mapping[str, Compared]:
+    """Return what others found of each field, compared with one of the right answers."""
+    if not found:
+        return _NOTHING
+    return {field: one for (field, at), one in found.items() if at == place_of(task, place, field)}
 
 
 def _mismatches(
@@ -131,17 +155,25 @@ def _mismatches(
     expected: Mapping[str, JsonValue],
     values: Mapping[str, JsonValue],
     scoring: Scoring,
+    found: Mapping[str, Compared],
 ) -> tuple[Mismatch, ...]:
     asked = (field for field in rules.fields if field.compare is not Compare.IGNORE)
-    found: Sequence[Mismatch | None] = [
-        compare(field, expected[field.name], values[field.name], scoring) for field in asked
+    mismatches: Sequence[Mismatch | None] = [
+        _of_others(found[field.name], expected, values)
+        if field.compare in ASKED_OF_OTHERS and scoring is Scoring.EXACT
+        else compare(field, expected[field.name], values[field.name], scoring)
+        for field in asked
     ]
-    return tuple(mismatch for mismatch in found if mismatch is not None)
+    return tuple(mismatch for mismatch in mismatches if mismatch is not None)
 
 
-def _says_it_failed(rules: Rules) -> bool:
-    """Whether `success` and `error` speak of the run, and are not what the task asks for."""
-    return _SPEAKS_OF_FAILURE.isdisjoint(fold(field.name) for field in rules.fields)
+def _of_others(
+    one: Compared, expected: Mapping[str, JsonValue], values: Mapping[str, JsonValue]
+) -> Mismatch | None:
+    if one.held:
+        return None
+    name = one.field
+    return Mismatch(field=name, expected=expected[name], actual=values[name], why=one.why)
 
 
 def _how_it_ended(trace: Trace) -> str:
@@ -149,18 +181,11 @@ def _how_it_ended(trace: Trace) -> str:
         case Ending.TIMED_OUT:
             return f"still running after {as_seconds(trace.duration)}"
         case Ending.OVER_LIMIT if trace.problem and trace.problem.type == TURN_LIMIT:
-            return _one_line(trace.problem.message)
+            return one_line(trace.problem.message)
         case Ending.OVER_LIMIT:
             return f"passed its limit of tool calls, after {len(trace.calls)}"
         case Ending.PROCESS_DIED:
             return "the process that ran it died"
         case _:
             problem = trace.problem
-            return _one_line(
-                f"{problem.type}: {problem.message}" if problem else "the agent raised"
-            )
-
-
-def _one_line(words: str) -> str:
-    line = " ".join(ready_to_cut(words)[: 4 * _REASON_LIMIT].split())
-    return line if len(line) <= _REASON_LIMIT else f"{line[: _REASON_LIMIT - 3]}..."
+            return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")

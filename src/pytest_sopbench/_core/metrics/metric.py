@@ -15,6 +15,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import ratio
+from .document_counts import FIFTHS
+from .field_counts import mean_share
 from .summary import Summary
 
 CHANCE: Final = "chance"
@@ -53,6 +55,7 @@ class MetricSpec:
         optional: whether it is left out of the line of means where no domain has it.
         gate: the name by which `--sop-gate` asks for at least a bound; empty where it does not.
         of_outcomes: whether a gate on it needs nothing but how runs ended.
+        parts: into how many parts a run is counted, where it may be worth a part of one.
         column: the column of a DataFrame that tells it of each run; empty where there is none.
     """
 
@@ -66,6 +69,7 @@ class MetricSpec:
     gate: str = ""
     of_outcomes: bool = False
     column: str = ""
+    parts: int = 1
 
     def rate(self, summary: Summary) -> float | None:
         """Return the rate; `None` where there is nothing to divide."""
@@ -110,6 +114,12 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         of_outcomes=True,
     ),
     MetricSpec(
+        name="fields",
+        label="right fields",
+        counts=lambda summary: mean_share(summary.by_number),
+        gate="fields",
+    ),
+    MetricSpec(
         name="grounded_tsr",
         label="grounded TSR",
         counts=lambda summary: (
@@ -139,6 +149,17 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         table=False,
         optional=True,
         gate="contract",
+    ),
+    MetricSpec(
+        name="tier_score",
+        label="tier score",
+        counts=lambda summary: summary.documents.fifths,
+        heading="tier score",
+        table=False,
+        optional=True,
+        gate="tier_score",
+        of_outcomes=False,
+        parts=FIFTHS,
     ),
     MetricSpec(
         name="pass_any",

@@ -32,6 +32,8 @@ from .counts import (
     added,
     ratio,
 )
+from .document_counts import NO_DOCUMENTS, DocumentCounts
+from .field_counts import FieldCounts
 from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
 from .trials import TrialCounts
 
@@ -48,11 +50,13 @@ class Summary:
     where there are no others. `answers` holds, for fields of few values, the label
     given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
+    `by_field` counts where each field is right, `by_number` the right fields of runs by how many
+    fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
-    of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded` and
-    `unneeded` as their own words say. `trials_by` maps (trials, correct) to tasks, and is empty
-    where each task has one trial. Two summaries add where they have no task in common. A rate is
-    `None` where there is nothing to divide.
+    of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
+    `unneeded` and `documents` as their own words say. `trials_by` maps (trials, correct) to tasks,
+    and is empty where each task has one trial. Two summaries add where they have no task in
+    common. A rate is `None` where there is nothing to divide.
     """
 
     runs: int = 0
@@ -64,6 +68,8 @@ class Summary:
     answers: FieldPairs = field(default_factory=dict[str, Mapping[tuple[str, str], int]])
     wrong_pairs: FieldPairs = field(default_factory=dict[str, Mapping[tuple[str, str], int]])
     mismatched: Mapping[str, int] = field(default_factory=dict[str, int])
+    by_field: Mapping[str, FieldCounts] = field(default_factory=dict[str, FieldCounts])
+    by_number: Mapping[int, FieldCounts] = field(default_factory=dict[int, FieldCounts])
     disputed: DisputedCounts = NOTHING_DISPUTED
     only_published: int = 0
     reruns: int = 0
@@ -73,6 +79,7 @@ class Summary:
     contract: ContractTally = NO_CONTRACT
     grounded: GroundedCounts = NOTHING_REQUIRED
     unneeded: UnneededCounts = NOTHING_EXPECTED
+    documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
 
@@ -224,6 +231,8 @@ class Summary:
             answers=_sum_of_pairs(self.answers, other.answers),
             wrong_pairs=_sum_of_pairs(self.wrong_pairs, other.wrong_pairs),
             mismatched=added(self.mismatched, other.mismatched),
+            by_field=_sum_in_order(self.by_field, other.by_field),
+            by_number=_sum_in_order(self.by_number, other.by_number),
             disputed=self.disputed + other.disputed,
             only_published=self.only_published + other.only_published,
             reruns=self.reruns + other.reruns,
@@ -233,6 +242,7 @@ class Summary:
             contract=self.contract + other.contract,
             grounded=self.grounded + other.grounded,
             unneeded=self.unneeded + other.unneeded,
+            documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),
         )
@@ -253,6 +263,17 @@ def _sum_of(
     a: Mapping[str, _Counts], b: Mapping[str, _Counts], zero: _Counts
 ) -> dict[str, _Counts]:
     return {name: a.get(name, zero) + b.get(name, zero) for name in sorted({*a, *b})}
+
+
+_Key = TypeVar("_Key", int, str)
+
+
+def _sum_in_order(
+    a: Mapping[_Key, FieldCounts], b: Mapping[_Key, FieldCounts]
+) -> dict[_Key, FieldCounts]:
+    # The order of fields is that of the domain.
+    zero = FieldCounts()
+    return {name: a.get(name, zero) + b.get(name, zero) for name in {**a, **b}}
 
 
 def _sum_of_pairs(a: FieldPairs, b: FieldPairs) -> dict[str, Mapping[tuple[str, str], int]]:

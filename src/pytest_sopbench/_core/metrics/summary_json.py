@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
 
 from .counts import (
@@ -18,10 +19,12 @@ from .counts import (
     ToolCounts,
     UnneededCounts,
 )
+from .document_counts import NO_DOCUMENTS, documents_from_json, documents_to_json
+from .field_counts import FieldCounts
 from .metric import rates_of
 from .rule_counts import ContractTally, RuleTally
 from .summary import Summary
-from .total import Total
+from .total import Total, total_of
 
 _COUNTS = ("tasks", "runs", "completed", "correct")
 _PLAIN = ("only_published", "reruns", "without_calls")
@@ -44,6 +47,8 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
             name: {"total": one.total, "known": one.known} for name, one in summary.usage.items()
         },
         "mismatched": dict(summary.mismatched),
+        "by_field": {name: _field_counts(one) for name, one in summary.by_field.items()},
+        "by_number": [[number, one.runs, one.right] for number, one in summary.by_number.items()],
         "disputed": {
             **_run_counts(summary.disputed.counts),
             "reasons": dict(summary.disputed.reasons),
@@ -54,6 +59,7 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "contract": asdict(summary.contract),
         "grounded": asdict(summary.grounded),
         "unneeded": asdict(summary.unneeded),
+        **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
         "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
         **(
             {"by_class": {label: _run_counts(one) for label, one in summary.by_class.items()}}
@@ -82,6 +88,11 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
             usage={name: Amount(**one) for name, one in data["usage"].items()},
             mismatched=dict(data["mismatched"]),
+            by_field={name: FieldCounts(**one) for name, one in data.get("by_field", {}).items()},
+            by_number={
+                number: FieldCounts(runs=runs, right=right)
+                for number, runs, right in data.get("by_number", ())
+            },
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
             # Sessions that were saved before there were trials have one of each task.
@@ -90,6 +101,9 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
             unneeded=UnneededCounts(**data["unneeded"]),
+            documents=documents_from_json(data["documents"])
+            if "documents" in data
+            else NO_DOCUMENTS,
             by_expected={label: RunCounts(**one) for label, one in data["by_expected"].items()},
             by_class={label: RunCounts(**one) for label, one in data.get("by_class", {}).items()},
             answers=_pairs_from(data["answers"]),
@@ -111,7 +125,38 @@ def total_to_json(total: Total) -> dict[str, Any]:
         "domains": total.domains,
         "mean": dict(total.means),
         "pooled": {name: pooled[name] for name in kept},
+        **({"classes": classes_to_json(total.classes)} if total.classes else {}),
     }
+
+
+def classes_to_json(classes: Mapping[str, Total]) -> dict[str, Any]:
+    """Return for each class of domains its means and its pooled rates, each with its n."""
+    return {
+        name: {
+            "domains": one.domains,
+            "runs": one.pooled.runs,
+            "mean": dict(one.means),
+            "pooled": rates_of(one.pooled),
+        }
+        for name, one in classes.items()
+    }
+
+
+def totals_to_json(summaries: Mapping[str, Summary]) -> dict[str, Any]:
+    """Return the total; where there are several agents that of each, and none of all of them.
+
+    Args:
+        summaries: of each group, by what it is called.
+    """
+    agents = dict.fromkeys(map(agent_of, summaries))
+    if len(agents) < 2:  # noqa: PLR2004 - one agent has one total
+        return {"total": total_to_json(total_of(summaries))}
+    by_agent = {
+        agent: {name: one for name, one in summaries.items() if agent_of(name) == agent}
+        for agent in agents
+    }
+    totals = {agent: total_to_json(total_of(mine)) for agent, mine in by_agent.items()}
+    return {"total": None, "agents": totals}
 
 
 def _rule_from(data: Mapping[str, Any]) -> RuleTally:
@@ -122,6 +167,10 @@ def _rule_from(data: Mapping[str, Any]) -> RuleTally:
 
 def _run_counts(counts: RunCounts) -> dict[str, int]:
     return {"runs": counts.runs, "completed": counts.completed, "correct": counts.correct}
+
+
+def _field_counts(counts: FieldCounts) -> dict[str, int]:
+    return {"runs": counts.runs, "right": counts.right}
 
 
 def _pairs(pairs: FieldPairs) -> dict[str, dict[str, dict[str, int]]]:

@@ -14,7 +14,10 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
-from .labels import LABEL_LIMIT, FieldLabels, answer_label, field_labels
+from .document_counts import DocumentTally
+from .expected_values import class_label, expected_label, is_labelled, right_values
+from .field_counts import FieldTally
+from .labels import LABEL_LIMIT, FieldLabels, field_labels
 from .procedure_counts import ProcedureTally
 from .summary import USAGE_NAMES, Summary
 from .trials_tally import TrialTally
@@ -51,18 +54,26 @@ class Tally:
         self._durations = array("d")
         self._without_calls = 0
         self._procedure = ProcedureTally()
+        self._documents = DocumentTally()
         self._only_published = 0
         self._reruns = 0
         self._trials = TrialTally()
+        self._asked = FieldTally()
 
     def add(self, record: RunRecord) -> None:
         """Count one run; each key must come once, since the first verdict of a run counts."""
         self._outcomes[record.outcome] += 1
         self._trials.add(record)
         self._only_published += record.only_published
-        labels = self._fields or dict.fromkeys(record.expected, self._unknown)
+        labels = self._fields
+        if labels is None:
+            labels = dict.fromkeys(record.expected, self._unknown)
         completed = record.outcome in COMPLETED
         self._add_expected(record, labels, completed=completed)
+        if record.document is None:
+            self._asked.add(record, completed=completed)
+        else:
+            self._documents.add(record.document, record)
         if completed:
             self._add_answer(record, labels)
         for call in record.calls:
@@ -98,6 +109,8 @@ class Tally:
             answers=self._answers.pairs(),
             wrong_pairs=self._wrong_pairs.pairs(),
             mismatched=dict(sorted(self._mismatched.items())),
+            by_field=self._asked.by_field(self._mismatched),
+            by_number=self._asked.by_number(),
             disputed=DisputedCounts(
                 counts=_run_counts(self._disputed), reasons=dict(sorted(self._reasons.items()))
             ),
@@ -109,6 +122,7 @@ class Tally:
             contract=self._procedure.contract,
             grounded=self._procedure.grounded,
             unneeded=self._procedure.unneeded,
+            documents=self._documents.counts(),
             durations=tuple(sorted(self._durations)),
             usage={
                 name: Amount(total=total, known=int(known))
@@ -120,15 +134,15 @@ class Tally:
         self, record: RunRecord, labels: Mapping[str, FieldLabels], *, completed: bool
     ) -> None:
         correct = record.outcome is Outcome.CORRECT
-        label = answer_label(record.expected, labels)
+        label = expected_label(record, labels)
         if label is not None:
             group = self._by_expected.get(label)
             if group is None:
                 group = self._by_expected[label] = [0, 0, 0]
             _count(group, completed=completed, correct=correct)
-            if self._has_others:
+            if self._has_others or record.document is not None:
                 # Without a field of few values there is one class, which says nothing.
-                name = answer_label(record.expected, self._classes) or ""
+                name = class_label(record, self._classes) or ""
                 counts = self._by_class.setdefault(name, [0, 0, 0])
                 _count(counts, completed=completed, correct=correct)
         if record.disagreement:
@@ -137,9 +151,8 @@ class Tally:
 
     def _add_answer(self, record: RunRecord, fields: Mapping[str, FieldLabels]) -> None:
         wrong = {mismatch.field: mismatch for mismatch in record.mismatches}
-        for name, labels in fields.items():
-            expected = record.expected.get(name, MASK)
-            if name not in wrong and labels.counted and expected != MASK:
+        for name, expected, labels in right_values(record, fields):
+            if labels.counted and expected != MASK:
                 label = labels.of(expected)
                 # The judge's word: what matches counts as the label, however it was spelled.
                 if len(label) <= LABEL_LIMIT:
@@ -147,14 +160,20 @@ class Tally:
         for name, mismatch in wrong.items():
             self._mismatched[name] += 1
             if mismatch.expected != MASK:
-                self._add_pair(name, mismatch.expected, mismatch.actual)
+                counted = is_labelled(record, name)
+                self._add_pair(name, mismatch.expected, mismatch.actual, counted=counted)
 
-    def _add_pair(self, name: str, expected: JsonValue, actual: JsonValue) -> None:
-        labels = self._fields.get(name, self._unknown) if self._fields else self._unknown
+    def _add_pair(
+        self, name: str, expected: JsonValue, actual: JsonValue, *, counted: bool
+    ) -> None:
+        labels = self._unknown if self._fields is None else self._fields.get(name)
+        if labels is None:
+            # Another value than the expected one may be as right there, so there are no labels.
+            return
         label, instead = labels.of(expected), labels.of(actual)[: LABEL_LIMIT + 1]
         if len(label) > LABEL_LIMIT:
             return
-        if labels.counted:
+        if labels.counted and counted:
             self._answers.add(name, label, instead)
         if len(instead) <= LABEL_LIMIT:
             self._wrong_pairs.add(name, labels.written(expected), labels.written(actual))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pytest_sopbench._core.model.keys import domain_of
 
 from .counts import ratio
+from .document_counts import without_paths
 from .metric import rates_of
 from .summary import EMPTY, Summary
 
@@ -21,13 +22,15 @@ class Total:
     `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
     domains.
     `most_frequent` are the runs that always giving each domain's most frequent answer would
-    have right, or `None` where one domain cannot tell.
+    have right, or `None` where one domain cannot tell. `classes` are the totals of the domains of
+    each class, where domains have one.
     """
 
     domains: int
     means: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     pooled: Summary = EMPTY
     most_frequent: int | None = None
+    classes: Mapping[str, Total] = field(default_factory=dict[str, "Total"])
 
     @property
     def chance(self) -> float | None:
@@ -37,6 +40,21 @@ class Total:
 
 def total_of(summaries: Mapping[str, Summary]) -> Total:
     """Put the summaries of groups together; a domain counts once, however many agents it had."""
+    return replace(_total_of(summaries), classes=classes_of(summaries))
+
+
+def classes_of(summaries: Mapping[str, Summary]) -> Mapping[str, Total]:
+    """Put the summaries of the domains of each class together, by the name of the class."""
+    names = sorted({one.documents.domain_class for one in summaries.values()} - {""})
+    return {
+        name: _total_of(
+            {key: one for key, one in summaries.items() if one.documents.domain_class == name}
+        )
+        for name in names
+    }
+
+
+def _total_of(summaries: Mapping[str, Summary]) -> Total:
     values = tuple(summaries.values())
     rates: dict[str, list[Mapping[str, float | None]]] = {}
     for title, summary in summaries.items():
@@ -54,7 +72,15 @@ def total_of(summaries: Mapping[str, Summary]) -> Total:
 def without_labels(summary: Summary) -> Summary:
     """Return a summary without what means nothing across domains: labels, fields and rules."""
     return replace(
-        summary, by_expected={}, by_class={}, answers={}, wrong_pairs={}, mismatched={}, rules=()
+        summary,
+        by_expected={},
+        by_class={},
+        answers={},
+        wrong_pairs={},
+        mismatched={},
+        by_field={},
+        rules=(),
+        documents=without_paths(summary.documents),
     )
 
 

@@ -24,6 +24,7 @@ class AnswerForm(StrEnum):
     FIELD_LINES = "field_lines"
     BOXED = "boxed"
     WHOLE_TEXT = "whole_text"
+    DOCUMENT = "document"
     PUBLISHED = "published"
     NOT_FOUND = "not_found"
 

@@ -22,5 +22,26 @@ STOOD_STILL: Final = "the process stood still for"
 HELD: Final = "held its event loop for"
 """What stands in the note of a run that another agent kept from its work."""
 
+REPLAYED: Final = "replayed: every reply of a model is of"
+"""How the note of a run begins that sent nothing; the day of its recording follows."""
+
+NO_RECORDING: Final = "no recording:"
+"""How the note of a run begins that sent what is not recorded; where it differs follows."""
+
+MISSING: Final = "no recording"
+"""The type of the problem of such a run; its message explains, line by line."""
+
+RECORDED: Final = "recorded:"
+"""How the note of a run begins that was recorded; the number of its requests follows."""
+
+NOT_KEPT: Final = "its recording was not replaced:"
+"""How the note of a run begins that was to be recorded, and did not end well."""
+
+NOT_RECORDED: Final = "not recorded:"
+"""How the note of a run begins whose recording cannot be written."""
+
+NOT_WHOLE: Final = "not whole:"
+"""How the note of a recorded run begins that lost requests on the way."""
+
 LOOP_LOST: Final = "made again: its event loop was blocked for good by"
 """How the note of a run begins that had to be made again since another agent blocked its loop."""

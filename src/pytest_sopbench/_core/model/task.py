@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -26,11 +27,30 @@ class FieldType(StrEnum):
 
 
 class Compare(StrEnum):
-    """What an output field asks of an answer: the right value, any value, or nothing."""
+    """What an output field asks of an answer: the right value, any value, or nothing.
+
+    With `MATCHES` and `ONE_OF` the expected cell holds patterns, with `CONTAINS_ALL` phrases. With
+    `SIMILAR` a text has to be as like the expected one as is declared. With `CALL` a function of
+    the user says whether a value is right, with `JUDGE` a model.
+    """
 
     EXACT = "exact"
     PRESENT = "present"
     IGNORE = "ignore"
+    MATCHES = "matches"
+    ONE_OF = "one_of"
+    CONTAINS_ALL = "contains_all"
+    SIMILAR = "similar"
+    CALL = "call"
+    JUDGE = "judge"
+
+
+PUBLISHED_TOO: Final = frozenset({Compare.EXACT, Compare.PRESENT, Compare.IGNORE})
+"""Comparisons that the published scorer knows as well, in its own way."""
+
+# Not a set: the hash of a member is Python's own, and this is asked of each field of each run.
+ASKED_OF_OTHERS: Final = (Compare.CALL, Compare.JUDGE, Compare.SIMILAR)
+"""Comparisons that the judge does not make: whoever makes them is asked before it judges."""
 
 
 class Scoring(StrEnum):
@@ -51,7 +71,16 @@ class OutputField:
         aliases: another accepted spelling to the label it stands for.
         tolerance: how far a number may be off, in its own unit.
         ordered: whether a list has to have the same order.
-        compare: whether the right value, any value or none is asked for.
+        compare: whether the right value, any value or none is asked for, or who says.
+        comparer: what compares it, where that is a function: `module:function`, or the name by
+            which it is registered.
+        rubric: what a model judges it by, where one does.
+        at_least: the score from which on a value is right whose comparer returns a score alone.
+        units: the spellings of the unit that may stand beside a number.
+        grouping: what may stand between the thousands of a number, and `decimal` before its
+            fraction.
+        formats: how a date may be written, as `strptime` has it, beside the ISO format.
+        key: the name by which the items of a list are told apart, where they are objects.
         declared: whether `metadata.json` says the type, or it was inferred from the column.
         private: whether its values are masked in every output.
     """
@@ -65,6 +94,19 @@ class OutputField:
     compare: Compare = Compare.EXACT
     declared: bool = False
     private: bool = False
+    comparer: str = ""
+    at_least: float | None = None
+    rubric: str = ""
+    units: tuple[str, ...] = ()
+    grouping: str = ""
+    decimal: str = "."
+    formats: tuple[str, ...] = ()
+    key: str = ""
+
+    @property
+    def spelled(self) -> bool:
+        """Whether its numbers are written otherwise than JSON and Python write them."""
+        return bool(self.units or self.grouping or self.decimal != ".")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

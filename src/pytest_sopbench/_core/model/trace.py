@@ -9,6 +9,8 @@ from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
+from .compared import Compared
+
 
 class FindingKind(StrEnum):
     """What is wrong with the way a tool was called."""
@@ -200,6 +202,7 @@ class Trace:
         output: what the agent wrote to stdout and stderr.
         duration: seconds.
         notes: what was changed so that the text could be encoded, and how the run went.
+        compared: what others found of the fields that the judge does not compare itself.
     """
 
     ending: Ending
@@ -212,3 +215,4 @@ class Trace:
     output: str = ""
     duration: float = 0.0
     notes: tuple[str, ...] = ()
+    compared: tuple[Compared, ...] = ()

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench._core.trajectory.document_snapshot import as_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
 from .record import RunRecord
 
-CUT = "an argument was cut in the session; approve it with pytest --snapshot-update"
+CUT = "a value was cut in the session; approve it with pytest --snapshot-update"
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -28,12 +29,18 @@ def refusal(outcome: Outcome, rules: Iterable[RuleResult]) -> str:
 def record_refusal(record: RunRecord) -> str:
     """Say why a recorded run may not be approved, or nothing."""
     why = refusal(record.outcome, record.rules)
-    if not why and any(_is_cut(call.arguments) for call in record.calls):
+    kept = [call.arguments for call in record.calls]
+    if record.document is not None and record.answer is not None:
+        kept = list(record.answer.values())
+    if not why and any(map(_is_cut, kept)):
         return CUT
     return why
 
 
 def recorded_trajectory(record: RunRecord) -> Trajectory:
+    """Return what a snapshot of a run holds: its calls, or the document that it gave."""
+    if record.document is not None:
+        return as_trajectory(record.answer or {})
     return Trajectory(
         calls=tuple(
             Call(name=call.name, arguments=call.arguments, overlaps=call.overlaps)

@@ -57,6 +57,8 @@ def _events(
         yield {"type": "output", "text": MASK if hidden else redaction.text(trace.output)}
     if trace.returned is not None:
         yield _returned(trace.returned, redaction, hidden=hidden)
+    for one in trace.compared:
+        yield {"type": "compared", **asdict(one), "why": redaction.text(one.why)}
     problem = redaction.problem(trace.problem)
     if problem is not None:
         yield {

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -71,6 +72,7 @@ def _trace(events: Sequence[Mapping[str, Any]]) -> Trace:
         output="".join(one["text"] for one in of_type.get("output", [])),
         duration=end["duration_s"],
         notes=tuple(end["notes"]),
+        compared=tuple(Compared(**_without_type(one)) for one in of_type.get("compared", [])),
     )
 
 

@@ -66,6 +66,7 @@ def trace_of(record: RunRecord) -> Trace:
         usage=record.usage,
         duration=record.duration_s or 0.0,
         notes=(*record.notes, NOTE),
+        compared=record.compared,
     )
 
 

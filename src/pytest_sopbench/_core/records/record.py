@@ -13,10 +13,12 @@ from typing import Any
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import Compare, Task
 from pytest_sopbench._core.model.trace import (
     UNKNOWN_USAGE,
     Ending,
@@ -32,7 +34,17 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .cutting import cut
+from .document import (
+    DOCUMENT_LIMIT,
+    DocumentRecord,
+    document_from_json,
+    document_record,
+    is_short,
+)
 from .rule_line import kept_rule, rule_from_json, rule_to_json
+
+_OFTEN_EMPTY = ("document", "compared", "ignored")
+"""Left out of a line where there are none, so that other lines stay what every version reads."""
 
 TEXT_LIMIT = 4_000
 """Characters of the agent's text that a record keeps."""
@@ -93,6 +105,10 @@ class RunRecord:
         unneeded: calls of tools that no expected call names; `None` where none are expected.
         trace: its event log, from the session's folder of traces; empty where none is kept.
         notes: how the run went, beside how it ended.
+        document: what is counted of an answer that is a JSON document; `None` for any other.
+        compared: what others found of the fields that the judge does not compare itself; a line
+            does not hold it where there are none.
+        ignored: the output fields that are not compared; likewise.
     """
 
     domain: str
@@ -120,6 +136,9 @@ class RunRecord:
     unneeded: int | None = None
     trace: str = ""
     notes: tuple[str, ...] = ()
+    document: DocumentRecord | None = None
+    compared: tuple[Compared, ...] = ()
+    ignored: tuple[str, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -138,6 +157,7 @@ def record_of(
 ) -> RunRecord:
     """Keep a judged run. A run that left no trace, or died, has no duration, which is not 0."""
     private = {output.name for output in rules.fields if output.private}
+    document = rules.document
     return RunRecord(
         domain=task.domain,
         task=task.id,
@@ -146,11 +166,11 @@ def record_of(
         task_hash=task.hash,
         outcome=verdict.outcome,
         reason=verdict.reason,
-        answer=_answer(verdict.answer, private),
+        answer=_answer(verdict.answer, private, whole=document is not None),
         answer_form=str(verdict.answer.form) if verdict.answer else "",
         expected=_masked(task.expected_as_written, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
-        text="" if private else _text(trace.returned if trace else None),
+        text="" if private else _text(trace.returned if trace else None, _text_limit(document)),
         calls=tuple(_call(call) for call in trace.calls) if trace else (),
         usage=trace.usage if trace else UNKNOWN_USAGE,
         duration_s=_duration(trace),
@@ -162,13 +182,20 @@ def record_of(
         grounded=verdict.grounded,
         trajectory=_held(verdict.departure),
         unneeded=verdict.unneeded,
-        notes=trace.notes if trace else (),
+        notes=(*(trace.notes if trace else ()), *verdict.notes),
+        document=document_record(document, task.expected) if document else None,
+        compared=trace.compared if trace else (),
+        ignored=tuple(one.name for one in rules.fields if one.compare is Compare.IGNORE),
     )
 
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    return _ENCODER.encode({"type": "run", **_parts(record)})
+    parts = _parts(record)
+    for name in _OFTEN_EMPTY:
+        if not parts[name]:
+            del parts[name]
+    return _ENCODER.encode({"type": "run", **parts})
 
 
 def _plain_part(part: object) -> dict[str, Any]:
@@ -223,6 +250,10 @@ def record_from_json(data: dict[str, Any]) -> RunRecord:
         data["contract"] = RuleState(data["contract"]) if data["contract"] else None
         data["trajectory"] = Held(**data["trajectory"]) if data["trajectory"] else None
         data["notes"] = tuple(data["notes"])
+        if "document" in data:
+            data["document"] = document_from_json(data["document"])
+        data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
+        data["ignored"] = tuple(data.get("ignored", ()))
         return RunRecord(**data)
     except (KeyError, TypeError) as fault:
         msg = f"a run's line with missing or unknown keys: {fault}"
@@ -245,9 +276,13 @@ def _duration(trace: Trace | None) -> float | None:
     return round(trace.duration, 6)
 
 
-def _answer(answer: Answer | None, private: set[str]) -> Mapping[str, JsonValue] | None:
+def _answer(
+    answer: Answer | None, private: set[str], *, whole: bool
+) -> Mapping[str, JsonValue] | None:
     if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
+    if whole and is_short(answer.values):
+        return answer.values
     return {name: cut(value) for name, value in _masked(answer.values, private).items()}
 
 
@@ -261,12 +296,16 @@ def _masked(values: Mapping[str, JsonValue], private: set[str]) -> Mapping[str, 
     return {name: MASK if name in private else value for name, value in values.items()}
 
 
-def _text(returned: Returned | None) -> str:
+def _text_limit(document: DocumentRules | None) -> int:
+    return TEXT_LIMIT if document is None else DOCUMENT_LIMIT
+
+
+def _text(returned: Returned | None, limit: int) -> str:
     if returned is None:
         return ""
     text = returned.text
     # The answer stands at the end of what an agent says, so the end is what is worth keeping.
-    return text if len(text) <= TEXT_LIMIT else f"[...]{text[-TEXT_LIMIT:]}"
+    return text if len(text) <= limit else f"[...]{text[-limit:]}"
 
 
 def _call(call: ToolCall) -> CallRecord:

@@ -103,6 +103,7 @@ class Redaction:
             rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
+            compared=tuple(replace(one, why=self.text(one.why)) for one in record.compared),
         )
 
     def trace(self, trace: Trace) -> Trace:
@@ -119,6 +120,7 @@ class Redaction:
             messages=tuple(self.value(one) for one in trace.messages),
             output=self.text(trace.output),
             notes=tuple(self.text(note) for note in trace.notes),
+            compared=tuple(replace(one, why=self.text(one.why)) for one in trace.compared),
         )
 
     def verdict(self, verdict: Verdict) -> Verdict:

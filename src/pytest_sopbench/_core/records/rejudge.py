@@ -11,6 +11,8 @@ from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import Rules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF
+from pytest_sopbench._core.judging.questions import Asking
+from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
@@ -18,6 +20,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
 from .cutting import RESULT_LIMIT
+from .document import DOCUMENT_LIMIT
 from .record import CallRecord, RunRecord, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
@@ -36,11 +39,24 @@ class Judges:
     """The rules of one domain by which a session is judged again.
 
     `before` are those it was judged by; `None` where they are no longer known, since the domain
-    has changed.
+    has changed. `asking` asks those who compare fields, `None` where only what they have found
+    before is at hand.
     """
 
     before: Rules | None
     after: Rules
+    asking: Asking | None = None
+
+    def ask(self, task: Task, trace: Trace, *, anew: bool) -> Trace:
+        """Return the trace as it is to be judged.
+
+        What was found before stands where it was found by the same function; what could not be
+        found out is asked again.
+        """
+        failed = any(one.held is None for one in trace.compared)
+        if self.asking is None or not (anew or failed):
+            return trace
+        return self.asking.compare(self.after, task, trace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +81,12 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
     """
     if record.task_hash != task.hash:
         return Rescored(record=record, why=CHANGED)
+    if trace is not None:
+        # A log is never rewritten, and a session that was rescored may have asked again.
+        trace = replace(trace, compared=record.compared)
     if judges.before is None:
-        return _by_changed_rules(judges.after, task, record, trace)
-    if record.outcome in CUT_OFF:
+        return _by_changed_rules(judges, task, record, trace)
+    if _is_cut_off(record):
         # No answer was judged, and what is judged beside it stays as it was.
         return Rescored(record=record)
     seen = trace or _answered(record)
@@ -76,13 +95,22 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
         return Rescored(record=record, why=why or NO_LOG)
     if judge(judges.before, task, seen).outcome is not record.outcome:
         return Rescored(record=record, why=OTHERWISE)
+    seen = judges.ask(task, seen, anew=False)
     return _checked(
         _answer_of(judges.after, task, record, seen, from_log=trace is not None), record
     )
 
 
-def _by_changed_rules(rules: Rules, task: Task, record: RunRecord, trace: Trace | None) -> Rescored:
+def _is_cut_off(record: RunRecord) -> bool:
+    """Whether something stopped a run; one that nobody could judge has given its answer."""
+    return record.outcome in CUT_OFF and not record.compared
+
+
+def _by_changed_rules(
+    judges: Judges, task: Task, record: RunRecord, trace: Trace | None
+) -> Rescored:
     """Judge a run by rules that are not those of before: its answer, and its calls as well."""
+    rules = judges.after
     if record.outcome in _LOST:
         died = Trace(ending=Ending.PROCESS_DIED) if record.outcome is Outcome.CRASH else None
         return Rescored(record=_procedure_of(rules, task, record, died))
@@ -90,8 +118,9 @@ def _by_changed_rules(rules: Rules, task: Task, record: RunRecord, trace: Trace 
     why = _refusal(task, record, seen)
     if why or seen is None:
         return Rescored(record=record, why=why or RULES_CHANGED)
-    if record.outcome in CUT_OFF:
+    if _is_cut_off(record):
         return Rescored(record=_procedure_of(rules, task, record, seen))
+    seen = judges.ask(task, seen, anew=True)
     found = _answer_of(rules, task, record, seen, from_log=trace is not None)
     return _checked(_procedure_of(rules, task, found, seen), record)
 
@@ -104,7 +133,7 @@ def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
         record.calls
     ):
         return None
-    cut_off = record.outcome in CUT_OFF
+    cut_off = _is_cut_off(record)
     answered = Trace(ending=Ending.RAISED) if cut_off else _answered(record)
     if answered is None:
         return None
@@ -123,18 +152,28 @@ def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
 
 def _are_whole(calls: Sequence[CallRecord]) -> bool:
     values = [value for one in calls for value in (one.arguments, one.result)]
-    return not any(_is_cut(value) or MASK in _spelled(value) for value in values)
+    return not any(is_cut(value) or MASK in _spelled(value) for value in values)
 
 
 def _answered(record: RunRecord) -> Trace | None:
     """Return a trace that gives the recorded answer, or `None` where it is not whole."""
-    if record.answer is None or any(_is_cut(one) for one in record.answer.values()):
+    if record.document is not None and record.answer_form != AnswerForm.MAPPING:
+        # How a document was written decides as well, so that its text is read again.
+        return _told_in(record.text)
+    if record.answer is None or any(is_cut(one) for one in record.answer.values()):
         return None
     returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
-    return Trace(ending=Ending.RETURNED, returned=returned)
+    return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
 
 
-def _is_cut(value: JsonValue) -> bool:
+def _told_in(text: str) -> Trace | None:
+    if not text or len(text) > DOCUMENT_LIMIT:
+        return None
+    return Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text=text))
+
+
+def is_cut(value: JsonValue) -> bool:
+    """Tell whether a hash and a length stand for a value that was too long to be kept."""
     if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
         return False
     size = value["characters"]
@@ -164,6 +203,7 @@ def _answer_of(
         answer_form=made.answer_form if from_log else record.answer_form,
         mismatches=made.mismatches,
         only_published=made.only_published,
+        compared=made.compared,
     )
 
 

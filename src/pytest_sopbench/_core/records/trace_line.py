@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -68,6 +69,7 @@ def _trace(data: Mapping[str, Any]) -> Trace:
         output=data["output"],
         duration=data["duration"],
         notes=tuple(data["notes"]),
+        compared=tuple(Compared(**one) for one in data["compared"]),
     )
 
 

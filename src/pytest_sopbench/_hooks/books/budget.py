@@ -22,6 +22,7 @@ import pytest
 from pytest_sopbench._core.gates.budget import Spending, reaches_time
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.replayed import cost_now
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.skipping import enter_not_begun, tear_down
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
@@ -149,7 +150,7 @@ class BudgetBooks:
 
     def _add(self, run: RunRecord) -> None:
         with self._lock:
-            self._spending.add(run.outcome, run.usage.cost_usd, run.agent)
+            self._spending.add(run.outcome, cost_now(run), run.agent)
 
     def _not_started(self) -> int:
         if not self._ledger.has_runs:

@@ -8,7 +8,6 @@ from typing import Final, NoReturn
 
 import pytest
 
-from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.values.json import JsonValue
@@ -235,8 +234,7 @@ class Resumption:
         if then is None or name in self._checked:
             return
         self._checked.add(name)
-        judging = judging_hash({name: active.rules})
-        for difference in domain_differences(name, then, active.domain.hashes, judging):
+        for difference in domain_differences(name, then, active.domain.hashes, active.rules):
             self._refuse(difference, START_ANEW)
         changed = list(self._changed_tasks(active))
         if changed:

@@ -20,7 +20,7 @@ from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED, REPLAY
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.last_time import has_summary
@@ -32,6 +32,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents
+from .judge_books import judging_to_json
 from .resume import Resumption
 from .unkept import why_unkept
 
@@ -212,6 +213,7 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
     return DomainHeader(
         **active.domain.hashes,
         judging=judging_hash({active.domain.name: active.rules}),
+        comparers=active.rules.comparers,
         planned=whole.planned,
         trials=whole.trials,
         some_trials=whole.some_trials,
@@ -257,6 +259,7 @@ def _options(sop: SopSession) -> Mapping[str, JsonValue]:
         "scoring": options.scoring.value,
         "contract": options.contract,
         "approver": options.approver,
+        **({REPLAY: options.replay.mode} if options.replay.is_on else {}),
         FAILURES: sop.failures,
         **_beside(sop),
     }
@@ -272,6 +275,7 @@ def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
         NOT_EVALUATED: taken_away(sop),
         "compare": baseline,
         BROKEN: [*sop.broken],
+        **judging_to_json(sop),
         **sop.recorded,
     }
     return {name: value for name, value in said.items() if value}

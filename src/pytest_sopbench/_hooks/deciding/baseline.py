@@ -39,6 +39,11 @@ class Baseline:
         """Whether there is none yet, and this session is to become it."""
         return self._sop.options.compare is not None and self._saved is None
 
+    @property
+    def saved(self) -> SavedSession | None:
+        """The session that was read; `None` where there is none yet."""
+        return self._saved
+
     def read(self) -> None:
         """Read what `--sop-compare` names, and whether its agents are those of this session.
 

@@ -23,6 +23,7 @@ from pytest_sopbench._hooks.items.without_runs import (
     is_empty_shard,
 )
 from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.judging import judging_of
 from pytest_sopbench._hooks.session.partial import missing_runs, taken_away, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import is_ci
@@ -285,6 +286,7 @@ class Gate:
             comparison=self.comparison,
             entries=self.entries.report,
             failures=self._failed if self.is_set else 0,
+            doubtful=judging_of(self._sop.config, self._sop.options).doubtful,
         )
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))

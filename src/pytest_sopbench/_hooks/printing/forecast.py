@@ -81,6 +81,10 @@ def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> s
     last = read_last(followed(last_path(sop.options.sessions_dir)))
     if last is None or last.agent != sop.agent_shown or last.domains != frozenset(domains):
         return ""
+    now = sop.options.replay
+    if (last.replay in {"only", "auto"}) != now.serves:
+        # What is replayed takes no time, and costs nothing.
+        return ""
     if last.duration_s < SHORT and not last.cost_usd:
         return ""
     made = "" if last.runs == runs else f"{counted(last.runs, 'run')} in "

@@ -1,10 +1,12 @@
-"""Misses in JUnit XML: a gate forgives them, and some CI servers read every failure as one.
+"""What pytest has written as JUnit XML, read again, since it offers no say in it.
 
-pytest writes the file at the end of the session and offers no say in it, so it is read again.
+A gate forgives misses, and some CI servers read every failure as one. And a job may print the
+file, where the name of a task must be no command to the server.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -12,22 +14,30 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_sopbench._core.gates.summary_gates import GateState
+from pytest_sopbench._core.hiding.harmless import as_xml_without_commands
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._sessions.file.atomic import replace_file
 
 
-class JunitMisses:
-    """Writes misses as skipped, unless the project wants them as failures."""
+class JunitFile:
+    """Writes misses as skipped, unless the project wants them as failures, and no command."""
 
-    def __init__(self, config: pytest.Config, gate: Gate) -> None:
-        self._config = config
+    def __init__(self, config: pytest.Config, gate: Gate, *, misses: str) -> None:
         self._gate = gate
+        self._misses = misses
+        given: str | None = config.getoption("xmlpath", None)
+        # As pytest reads it, and as early: an agent may go into another folder.
+        expanded = os.path.expanduser(os.path.expandvars(given or ""))  # noqa: PTH111
+        self._path = Path(expanded).absolute() if given else None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
         result = yield
-        path: str | None = self._config.getoption("xmlpath", None)
-        if path and self._are_forgiven and Path(path).is_file():
-            skip_misses(Path(path))
+        path = self._path
+        if path is not None and path.is_file():
+            if self._misses == "skipped" and self._are_forgiven:
+                skip_misses(path)
+            disarm(path)
         return result
 
     @property
@@ -58,3 +68,12 @@ def skip_misses(path: Path) -> None:
         suite.set("failures", str(int(suite.get("failures", "0")) - moved))
         suite.set("skipped", str(int(suite.get("skipped", "0")) + moved))
     tree.write(path, encoding="utf-8", xml_declaration=True)
+
+
+def disarm(path: Path) -> None:
+    """Take commands to a CI server out of a JUnit XML file; a parser reads the same as before."""
+    text = path.read_text("utf-8")
+    safe = as_xml_without_commands(text)
+    if safe != text:
+        with replace_file(path) as file:
+            file.write(safe.encode())

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.gates.page_sources import PageSources
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._reports.pages.formats import FORMATS
+from pytest_sopbench._reports.html.needs import missing_for
+from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
+from pytest_sopbench._reports.pages.formats import rendered
 from pytest_sopbench._sessions.commands.page import session_page
+from pytest_sopbench._sessions.commands.page_sources import SavedSources
+from pytest_sopbench._sessions.commands.row_places import row_places
+from pytest_sopbench._sessions.file.atomic import try_writing
+from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
+from pytest_sopbench.errors import SopbenchError
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -24,15 +37,20 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
     """Refuse a report that could not be written, before a model is paid for.
 
     Raises:
-        pytest.UsageError: there is no step summary, or no folder for the page can be made.
+        pytest.UsageError: there is no step summary, no folder for the page can be made, or a
+            library is not installed.
     """
-    for target in sop.options.reports:
+    for target in _pages(sop):
+        if why := missing_for(target.format):
+            msg = f"--sop-report={target}: {why}"
+            raise pytest.UsageError(msg)
         if target.is_step_summary and not environment.get(STEP_SUMMARY):
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
         if not target.is_step_summary:
             _make_folder(sop, target)
-        check_writable(sop, f"--sop-report={target}", _path(sop, target))
+        attempt = try_writing if target.is_step_summary else try_page
+        check_writable(sop, f"--sop-report={target}", _path(sop, target), attempt)
 
 
 def _make_folder(sop: SopSession, target: ReportTarget) -> None:
@@ -46,29 +64,80 @@ def _make_folder(sop: SopSession, target: ReportTarget) -> None:
         raise pytest.UsageError(msg) from None
 
 
-def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> tuple[str, ...]:
-    """Write every page that was asked for; return what went wrong."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What went wrong with the pages, and commands to a CI server that stand below all else."""
+
+    unwritten: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+
+def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
+    """Write every page that was asked for, and make the annotations."""
     if not sop.options.reports:
-        return ()
-    found = session_page(saved, gate.decision, comparison=gate.comparison, remarks=gate.remarks)
-    pages = {
-        name: sop.options.redaction.text(FORMATS[name].render(found))
-        for name in {target.format for target in sop.options.reports}
-    }
-    written = (_written(sop, target, pages[target.format]) for target in sop.options.reports)
-    return tuple(filter(None, written))
+        return Reported()
+    page = session_page(
+        saved,
+        gate.decision,
+        comparison=gate.comparison,
+        remarks=gate.remarks,
+        sources=_sources(sop, gate, saved),
+    )
+    mask = sop.options.redaction.text
+    texts = {name: rendered(name, page, mask) for name in {target.format for target in _pages(sop)}}
+    written = (_written(sop, target, texts[target.format]) for target in _pages(sop))
+    return Reported(unwritten=tuple(filter(None, written)), commands=tuple(_annotations(sop, page)))
+
+
+def _annotations(sop: SopSession, page: SessionPage) -> Iterator[str]:
+    if not any(target.is_annotations for target in sop.options.reports):
+        return
+    with masking(sop.options.redaction.text):
+        found = annotations_of(page)
+    tasks = {one.task for one in found}
+    domains: list[Domain] = []
+    for name in {one.domain for one in tasks}:
+        # A worker may have found it where this process cannot.
+        with suppress(pytest.UsageError):
+            domains.append(sop.find_active(name).domain)
+    places = row_places(domains, tasks, sop.config.rootpath)
+    yield from (annotation_line(one, places.get(one.task)) for one in found)
+
+
+def _pages(sop: SopSession) -> Iterator[ReportTarget]:
+    return (target for target in sop.options.reports if not target.is_annotations)
+
+
+def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
+    """Return where a page finds what stands in no run: the session's own domains, event logs."""
+
+    def domains() -> Mapping[str, Domain]:
+        found: dict[str, Domain] = {}
+        for name in {one.domain for one in saved.records}:
+            # A worker may have found it where this process cannot.
+            with suppress(pytest.UsageError):
+                found[name] = sop.find_active(name).domain
+        return found
+
+    return SavedSources(
+        saved,
+        baseline=gate.baseline.saved if gate.comparison is not None else None,
+        domains=domains,
+        redaction=sop.options.redaction,
+        shown=sop.shown,
+    )
 
 
 def _written(sop: SopSession, target: ReportTarget, page: str) -> str:
     path = _path(sop, target)
     try:
-        # A step may write several pages into its summary.
-        with path.open(
-            "a" if target.is_step_summary else "w", encoding="utf-8", newline="\n"
-        ) as file:
-            file.write(page)
-    except OSError as fault:
-        return f"{path}: cannot be written: {fault.strerror or fault}"
+        if target.is_step_summary:
+            # A step may write several pages into its summary.
+            add_to_page(path, page)
+        else:
+            write_pages({path: page})
+    except SopbenchError as fault:
+        return str(fault)
     return ""
 
 

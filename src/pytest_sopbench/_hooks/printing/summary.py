@@ -21,6 +21,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.rerun_command import show_line
 from pytest_sopbench._hooks.session.consistency import has_workers
@@ -44,10 +45,9 @@ from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 
 from .forecast import forecast_of_options, forecast_of_plan
-from .report_files import write_reports
+from .report_files import Reported, write_reports
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
-
 
 NO_DOMAIN_GIVEN = (
     "sop: --agent is given, but no domain and no test: add --sop-domain NAME, or run pytest domains"
@@ -62,8 +62,7 @@ class SummaryHooks:
         self._ledger = ledger
         self._gate = gate
         self._is_interrupted = False
-        # The pages that were asked for, and are not there.
-        self.unwritten: tuple[str, ...] = ()
+        self.reported = Reported()
 
     def pytest_report_header(self) -> list[str]:
         return [one_line(line) for line in header_lines(self._sop)]
@@ -109,6 +108,8 @@ class SummaryHooks:
             terminalreporter.write_line(line)
         for line in self._more_lines():
             terminalreporter.write_line(one_line(line))
+        for line in self.reported.commands:
+            write_command(self._sop.config, line)
 
     def _gate_lines(self) -> Iterator[tuple[str, str]]:
         for verdict in self._gate.verdicts:
@@ -223,8 +224,8 @@ class SummaryHooks:
         yield from special_lines(self._ledger.special)
         yield from open_lines(self._sop.options.hidden.open_arguments)
         if self._gate.saved is not None:
-            self.unwritten = write_reports(self._sop, self._gate, self._gate.saved)
-            for problem in self.unwritten:
+            self.reported = write_reports(self._sop, self._gate, self._gate.saved)
+            for problem in self.reported.unwritten:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"

@@ -24,13 +24,21 @@ STYLE: Final = "style"
 """What pytest calls the way in which it shows a traceback: a word of its own, and no text."""
 
 _DEPTH: Final = 30
-_WRITER: Final = pytest.StashKey[bool]()
+_WRITER: Final = pytest.StashKey[Callable[..., None]]()
+"""The writer of the terminal as it was before anything had to pass."""
 
 
 def masked_error(config: pytest.Config, error: pytest.UsageError) -> pytest.UsageError:
     """Return a usage error that may be printed."""
     redaction = config.stash.get(REDACTION, NOTHING_REDACTED)
     return pytest.UsageError(*(harmless(redaction.text(str(one))) for one in error.args))
+
+
+def write_command(config: pytest.Config, command: str) -> None:
+    """Write a line to the terminal that a CI server shall take for a command: one of ours."""
+    write = config.stash.get(_WRITER, None)
+    if write is not None:
+        write(f"{command}\n", flush=True)
 
 
 class Outgoing:
@@ -69,9 +77,9 @@ class Outgoing:
         plugins = self._config.pluginmanager
         if _WRITER in self._config.stash or not plugins.hasplugin("terminalreporter"):
             return
-        self._config.stash[_WRITER] = True
         # Typed as the writer's own class, which pytest does not export.
         writer = cast("Any", self._config.get_terminal_writer())
+        self._config.stash[_WRITER] = writer.write
         writer.write = self._guarded(writer.write)
 
     def guard_log_file(self) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._core.model.run_notes import NO_RECORDING
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.pace import shares
 
@@ -24,7 +25,9 @@ class Likeness:
     def watch(self, record: RunRecord) -> None:
         """Look at one more run; a problem of the same type and message is the same."""
         problem = (record.problem.type, record.problem.message) if record.problem else None
-        if problem is None or self._problem not in {None, problem}:
+        unlike = problem is None or self._problem not in {None, problem}
+        # What has no recording costs nothing, and is worth counting to the last run.
+        if unlike or any(note.startswith(NO_RECORDING) for note in record.notes):
             # A run that is unlike the others: the set-up is not to blame.
             self.differ = True
         self._problem = problem

@@ -19,6 +19,7 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.output_routing import output_apart
+from pytest_sopbench._hooks.replaying.choice import tapes_of
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
 from pytest_sopbench._running.engine.engine import Engine
@@ -33,7 +34,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .first_runs import Starts
 from .journals import JOURNALS, journals_of
-from .reportable import is_unmasked, judge_and_keep
+from .reportable import comparing, is_unmasked, judge_and_keep
 from .requests import Ask, Done, Makings
 from .resumed_runs import taken_over_of
 from .upcoming_items import Upcoming, may_run_ahead
@@ -49,6 +50,7 @@ class Flights:
         self._sop = sop
         self._makings = makings
         self._taken = taken_over_of(sop)
+        self._tapes = tapes_of(sop)
         self.starts = Starts(sop.config)
         self.pace = pace_of(sop.config, sop.options)
         self._asks: dict[RunKey, Ask] = {}
@@ -98,7 +100,7 @@ class Flights:
             stack.enter_context(masking(self._sop.options.redaction.text))
             self._engine = Engine(
                 self.pace.limit,
-                Limits(timeout=self.pace.timeout, retries=self._sop.options.retries),
+                Limits(timeout=self.pace.timeout, retries=self._tapes.retries),
                 listener=self,
             )
             stack.callback(self._engine.stop)
@@ -168,6 +170,7 @@ class Flights:
 
     def ended(self, key: RunKey, trace: Trace) -> None:
         """Judge a run, and write it down, before anybody goes on with it."""
+        trace = self._tapes.settle(self._asks[key].ref, trace)
         done = self._done[key] = self._judged(self._asks[key], trace)
         self.starts.likeness.watch(done.kept.record)
         if self._told is not None:
@@ -250,6 +253,7 @@ class Flights:
             timed_out=self._is_timed_out,
             alone=self._estate is not None and key in self._estate.suspects,
             wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
+            compare=comparing(self._sop, ask.ref, ask.task),
         )
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pytest_sopbench._core.hiding.masking import masking
@@ -56,6 +57,15 @@ def judge_and_keep(
     with masking(sop.options.redaction.text):
         verdict = judge(ref.domain.rules, task, trace)
     return verdict, keep_run(sop, ref, task, trace, verdict)
+
+
+def comparing(sop: SopSession, ref: TaskRef, task: Task) -> Callable[[Trace], Trace] | None:
+    """Return what asks the comparers of a domain about a run, or `None` where it has none."""
+    comparers, rules = ref.domain.comparers, ref.domain.rules
+    if not comparers.by_field:
+        return None
+    mask = sop.options.redaction.text
+    return lambda trace: comparers.compare(rules, task, trace, mask)
 
 
 def is_unmasked(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.model.answer import Answer
@@ -23,6 +24,7 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL
 
 from .assertions import Calls, names
+from .document_paths import wrong_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,7 @@ class Judged:
     redaction: Redaction = NOTHING_REDACTED
     tools: tuple[str, ...] = ()
     fields: tuple[OutputField, ...] = ()
+    document: DocumentRules | None = None
 
     @property
     def breaches(self) -> tuple[RuleResult, ...]:
@@ -204,6 +207,31 @@ class Run:
         """
         __tracebackhide__ = True
         _fail(self._calls.not_called(name))
+
+    def assert_path(self, path: str, expected: JsonValue) -> None:
+        """Fail unless the document that the agent gave has a value at a path.
+
+        Values are compared as the domain compares answers; an ignored path may be asked for. The
+        rest of the document decides nothing, so that a test which asserts on a path does not fail
+        by what stands elsewhere.
+
+        Args:
+            path: keys and positions, such as `step` or `guests[0].name`.
+            expected: what must stand there; `None` is met by an absent key as well.
+
+        Raises:
+            AssertionError: with what stands there instead, or why there is no document.
+            ValueError: the answers of the domain are no documents, or it is no path.
+        """
+        __tracebackhide__ = True
+        self._looked_at = True
+        _fail(
+            harmless(
+                self._judged.redaction.text(
+                    wrong_at(self._judged.document, self._judged.verdict, path, expected)
+                )
+            )
+        )
 
     def assert_contract(self) -> None:
         """Fail if a rule of the domain's contract is broken, whatever its severity.

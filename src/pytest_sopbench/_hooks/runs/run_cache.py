@@ -196,6 +196,7 @@ class Runs:
             redaction=self._sop.options.redaction.of(active.domain.private_columns),
             tools=active.tool_names,
             fields=active.domain.fields,
+            document=active.domain.document,
         )
 
         def show(asking: pytest.Item) -> Run:

@@ -9,19 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
+from pytest_sopbench._loading.documents.rows import DocumentRows
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._running.comparing.compare import Comparers
 from pytest_sopbench.errors import SopbenchError
 
+from .comparers import comparers_of
 from .consistency import contents_of
 from .plan import Plan
 from .prices import prices_of
@@ -52,9 +56,9 @@ class TaskRef:
         """The line of the data file on which the task's row starts, from 1."""
         rows = self.domain.domain.tasks
         # Without building the task, where it is not built yet.
-        return (
-            rows.line_at(self.position) if isinstance(rows, TaskRows) else rows[self.position].line
-        )
+        if isinstance(rows, TaskRows | DocumentRows):
+            return rows.line_at(self.position)
+        return rows[self.position].line
 
     @property
     def task(self) -> Task:
@@ -84,6 +88,7 @@ class ActiveDomain:
     spec: str
     nodeid: str
     trusted: bool
+    comparers: Comparers
     pool: tuple[int, ...]
     positions: tuple[int, ...]
 
@@ -255,13 +260,15 @@ class SopSession:
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"
             raise SopbenchError(msg, hint=f"sopbench list {found.name} counts its tasks")
+        comparers = comparers_of(self.config, self.options, domain, trusted=found.trusted)
         pool = choose(domain, self.options, frozenset(named or ()))
         active = ActiveDomain(
             domain=domain,
-            rules=self._rules(domain),
+            rules=self._rules(domain, comparers),
             spec=self._spec(found),
             nodeid=domain_id(domain, self.config.rootpath, in_project=found.origin in IN_PROJECT),
             trusted=found.trusted,
+            comparers=comparers,
             pool=pool,
             positions=select(domain, self.options, pool),
         )
@@ -270,13 +277,17 @@ class SopSession:
         self.plan.contents[found.name] = contents_of(active)
         return active
 
-    def _rules(self, domain: Domain) -> Rules:
+    def _rules(self, domain: Domain, comparers: Comparers) -> Rules:
+        if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
+            refuse_without_libraries(domain.name)
         return Rules(
             fields=domain.fields,
             scoring=self.options.scoring,
             sop=domain.sop,
             contract=None if self.options.contract == "off" else domain.contract,
             expected_calls=domain.expected_calls,
+            document=domain.document,
+            comparers=comparers.identities,
         )
 
     def _spec(self, found: FoundDomain) -> str:

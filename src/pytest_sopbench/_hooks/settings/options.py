@@ -25,6 +25,7 @@ from .folders import domain_paths
 from .hidden import Hidden, read_hidden
 from .ini import ini_values, one_word
 from .refusing import refusing
+from .replay import Replay, replay_of
 from .strictness import types_gate
 
 _T = TypeVar("_T")
@@ -41,12 +42,14 @@ class Options:
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
     are among `domains`. `agents` are those of the command line, else of the configuration.
     `types_gate` tells that a gate came with this session, and not with the configuration.
-    `junit_misses` is `failure` or `skipped`, `contract` is `report`, `off` or `enforce`, `traces`
-    is `failed`, `all` or `none`. `concurrency` counts the runs in flight of all processes together,
-    `None` is one per process. `timeout` is in seconds, `None` is no limit. `names_tasks_file` tells
-    that the configuration names the tasks file, so that it must be there. `lookahead` is `None`
-    where it follows from the concurrency. `keep_sessions` is `None` where all are kept.
-    `prices` is a file, or one of `PRICE_WORDS`.
+    `judge` are the words of `sop_judge`, which mean something where a field has a judge;
+    `judge_uncalibrated` is `inconclusive` or `allow`. `junit_misses` is `failure` or `skipped`,
+    `contract` is `report`, `off` or `enforce`, `traces` is `failed`, `all` or `none`. `concurrency`
+    counts the runs in flight of all processes together, `None` is one per process. `timeout` and
+    `comparer_timeout` are in seconds, `None` is no limit. `names_tasks_file` tells that the
+    configuration names the tasks file, so that it must be there. `lookahead` is `None` where it
+    follows from the concurrency. `keep_sessions` is `None` where all are kept. `prices` is a file,
+    or one of `PRICE_WORDS`.
     """
 
     domains: tuple[str, ...]
@@ -82,12 +85,17 @@ class Options:
     retries: int
     scoring: Scoring
     unavailable: frozenset[str]
+    comparer_timeout: float | None
+    judge: tuple[str, ...]
+    judge_uncalibrated: str
+    judgements_dir: Path
     junit_misses: str
     contract: str
     traces: str
     hidden: Hidden
     snapshots_dir: Path
     snapshot_rules: SnapshotRules
+    replay: Replay
 
     @property
     def redaction(self) -> Redaction:
@@ -158,12 +166,17 @@ def read_options(config: pytest.Config) -> Options:
         retries=_required(config, "sop_retries", readers.read_natural),
         scoring=_required(config, "sop_scoring", readers.read_scoring),
         unavailable=frozenset(ini_values(config, "sop_unavailable_exceptions")),
+        comparer_timeout=_required(config, "sop_comparer_timeout", readers.read_seconds),
+        judge=ini_values(config, "sop_judge"),
+        judge_uncalibrated=_choice(config, "sop_judge_uncalibrated", "inconclusive", "allow"),
+        judgements_dir=_folders(config, "sop_judgements_dir")[0],
         junit_misses=_choice(config, "sop_junit_misses", "failure", "skipped"),
         contract=_choice(config, "sop_contract", "report", "off", "enforce"),
         traces=_choice(config, "sop_traces", "failed", "all", "none"),
         hidden=hidden,
         snapshots_dir=_folders(config, "sop_snapshots_dir")[0],
         snapshot_rules=snapshot_rules,
+        replay=_replay(config),
     )
     typed = {config.getoption("sop_fail_under"), *(config.getoption("sop_gate") or ())}
     if options.shard is not None and typed - {None, "none"}:
@@ -209,6 +222,15 @@ def _one(
 
 def _choice(config: pytest.Config, name: str, *words: str) -> str:
     return _required(config, name, readers.read_choice(*words))
+
+
+def _replay(config: pytest.Config) -> Replay:
+    return replay_of(
+        _choice(config, "sop_replay", "off", "record", "only", "auto"),
+        _folders(config, "sop_cassettes")[0],
+        _words(config, "sop_replay_ignore"),
+        _read(config, "sop_replay_max_age", readers.read_days),
+    )
 
 
 def _resume(config: pytest.Config) -> Resume | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.trajectory import Trajectory
+from pytest_sopbench._core.trajectory.document_snapshot import approved_documents, as_trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
-from pytest_sopbench._reports.failure.snapshot_diff import diff_lines, missing_lines
+from pytest_sopbench._reports.failure.snapshot_diff import (
+    diff_lines,
+    document_diff_lines,
+    missing_lines,
+)
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.shell import shell_word
 from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder, file_text, parsed
@@ -50,6 +59,7 @@ class SopSnapshot:
         self._rules = sop.options.snapshot_rules
         self._key = item.stash[REF].key
         self._redaction = sop.options.redaction.of(item.stash[REF].domain.domain.private_columns)
+        self._documents = item.stash[REF].domain.domain.document
         folder = SnapshotFolder(sop.options.snapshots_dir)
         self._file = item.stash[FILE] = folder.file(self._key.domain, self._key.task)
         self._run = run
@@ -62,14 +72,12 @@ class SopSnapshot:
         return f"<snapshot of {self._title}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Trajectory):
-            msg = f"a snapshot is compared with a trajectory, such as sop_run.trajectory: {other!r}"
-            raise TypeError(msg)
+        given = self._trajectory(other)
         self.compared = True
         if self._key.trial > 1:
             # What was approved is the first trial's; the others say how far it can be relied on.
             return True
-        made = self._rules.normalised(self._redacted(other))
+        made = self._rules.normalised(self._redacted(given))
         text = snapshot_text(Snapshot(task=self._key.task, approved=(made,)))
         found = self._assertion.extension.found = self._found()
         approved = self._held_text(made, text, found)
@@ -81,6 +89,17 @@ class SopSnapshot:
             # Nothing will be printed, and what it holds would be held for every test.
             self._explain = list
         return same
+
+    def _trajectory(self, other: object) -> Trajectory:
+        if isinstance(other, Answer) and self._documents is not None:
+            return as_trajectory(other.values)
+        if isinstance(other, Trajectory):
+            return other
+        what = "a trajectory, such as sop_run.trajectory"
+        if self._documents is not None:
+            what += ", or with a document, sop_run.answer"
+        msg = f"a snapshot is compared with {what}: {other!r}"
+        raise TypeError(msg)
 
     def count_with(self, assertion: SnapshotAssertion) -> None:
         """Take the assertion of syrupy that writes and counts; it asks the item for its file."""
@@ -142,10 +161,29 @@ class SopSnapshot:
             said = [*str(error).split("\n"), self._approve]
             self._explain = lambda: said
             return None
+        documents = approved_documents(snapshot)
+        if documents and self._documents is not None:
+            return self._held_document(self._documents, made, documents, found)
         comparison = compare(made, snapshot, self._rules)
         if comparison.held:
             return found
         self._explain = partial(diff_lines, self._title, comparison, approve=self._approve)
+        return None
+
+    def _held_document(
+        self,
+        rules: DocumentRules,
+        made: Trajectory,
+        approved: Sequence[Mapping[str, JsonValue]],
+        found: str,
+    ) -> str | None:
+        """Return what is approved where the document is equal to one that is, path by path."""
+        (document,) = approved_documents(Snapshot(task="", approved=(made,))) or ({},)
+        every = [compare_documents(rules, one, document).mismatches for one in approved]
+        nearest = min(every, key=len)
+        if not nearest:
+            return found
+        self._explain = partial(document_diff_lines, self._title, nearest, approve=self._approve)
         return None
 
     @property

@@ -17,7 +17,9 @@ from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import OutputShape
 from pytest_sopbench.errors import LoadingError
 
+from .comparisons import check_cells, check_comparison
 from .expected_answers import check_expected, empty_warnings, refuse_empty
+from .rubrics import check_rubric, rubric_of
 
 _SHOWN = 5
 """Pairs of labels that are warned of one by one."""
@@ -45,6 +47,7 @@ def output_fields(described: Described, table: Table) -> tuple[OutputField, ...]
     )
     for field in fields:
         check_expected(field, table)
+        check_cells(field, table)
     published = is_published(described.path.parent)
     refuse_empty(fields, table, _may_be_empty(described), published=published)
     return fields
@@ -96,9 +99,19 @@ def _field(
         tolerance=shape.tolerance,
         ordered=shape.ordered,
         compare=shape.compare,
+        units=tuple(shape.units),
+        grouping=shape.grouping,
+        decimal=shape.decimal or ("," if shape.grouping == "." else "."),
+        formats=tuple(shape.formats),
+        key=shape.key,
+        comparer=shape.comparer,
+        at_least=shape.at_least,
+        rubric=rubric_of(described, name, shape),
         declared=shape.type is not None or bool(shape.values),
     )
     _check(described, field, shape)
+    check_comparison(described, field)
+    check_rubric(described, field)
     _check_aliases(described, field, shape, cells)
     return field
 

@@ -15,7 +15,7 @@ from pytest_sopbench._loading.files.suggestions import nearest, shown
 from pytest_sopbench.errors import LoadingError
 
 from .published_layout import adapted, is_published
-from .schema import Metadata
+from .schema import COLUMN_KEYS, DOCUMENT_KEYS, DocumentMetadata, Metadata
 from .unknown_keys import refuse_slips, unknown_keys
 
 FILE_NAMES = ("metadata.json", "domain.toml")
@@ -64,10 +64,11 @@ def read_metadata(folder: Path) -> Described:
     content = read_toml(path) if path.suffix == ".toml" else read_json(path)
     if not isinstance(content, Mapping):
         raise LoadingError(path, "not a JSON object with keys")
+    kind = _kind_of(path, content)
     published = is_published(folder)
     content, notes = adapted(content, folder) if published else (content, ())
     try:
-        metadata = Metadata.model_validate(content)
+        metadata = kind.model_validate(content)
     except ValidationError as fault:
         raise LoadingError(path, _problems(fault), hint=_hint(fault, content)) from fault
     if not published:
@@ -89,6 +90,27 @@ def _described_in(folder: Path) -> list[Path]:
         if stat.S_ISREG(mode):
             found.append(path)
     return found
+
+
+def _kind_of(path: Path, content: Mapping[str, object]) -> type[Metadata]:
+    """Return the shape of the metadata: a domain has columns, or an answer that is a document."""
+    if "output_schema" in content:
+        key = next((key for key in content if key in COLUMN_KEYS), "")
+        if key:
+            raise LoadingError(
+                path,
+                f"key {key!r} is about columns and tools, and this domain has 'output_schema'",
+                hint="remove it: the rows of a tool-less domain have 'inputs' and 'expected'",
+            )
+        return DocumentMetadata
+    key = next((key for key in content if key in DOCUMENT_KEYS), "")
+    if key:
+        raise LoadingError(
+            path,
+            f"key {key!r} is for answers that are JSON documents, and 'output_schema' is missing",
+            hint="name the file with the schema of the answer, or remove the key",
+        )
+    return Metadata
 
 
 def _problems(fault: ValidationError) -> str:

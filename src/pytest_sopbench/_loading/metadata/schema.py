@@ -17,17 +17,22 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pytest_sopbench._core.documents.rules import Role
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
-
-UNUSED = ("output_schema", "ignored_paths", "class")
-"""Keys that the format has, and that this version does not act upon."""
 
 
 def _names_a_domain(name: str) -> str:
     if not is_domain_name(name):
         kind = "domain_name"
         raise PydanticCustomError(kind, NAME_RULE)
+    return name
+
+
+def _names_a_file(name: str) -> str:
+    if not name.strip() or name in {".", ".."} or any(mark in name for mark in "/\\\0"):
+        kind = "file_name"
+        raise PydanticCustomError(kind, "it is the name of a file in the domain's folder")
     return name
 
 
@@ -99,6 +104,15 @@ class OutputShape(Shape):
     ordered: StrictBool = False
     may_be_empty: StrictBool = False
     compare: Compare = Compare.EXACT
+    units: Names = Field(default_factory=list[str])
+    grouping: Literal["", ",", ".", " ", "'"] = ""
+    decimal: Literal[".", ","] | None = None
+    formats: Names = Field(default_factory=list[str])
+    key: str = ""
+    comparer: str = ""
+    rubric: str = ""
+    rubric_file: str | None = None
+    at_least: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
 
 
 class TableShape(Shape):
@@ -164,3 +178,28 @@ class Metadata(Shape):
     reject_bad_arguments: StrictBool = False
     contract: JsonValue = None
     audit: JsonValue = None
+
+
+class DocumentMetadata(Metadata):
+    """The metadata of a tool-less domain, whose answer is a JSON document.
+
+    `output_schema` names the file with its schema. `ignored_paths` are not compared, of the lists
+    at `ordered_paths` the order counts, and `roles` say what the value at a path is: names or
+    dotted paths, which fit at any depth. Domains of the same `class` are summed.
+    """
+
+    output_columns: Names = Field(default_factory=list[str])
+    output_schema: Annotated[str, AfterValidator(_names_a_file)]
+    ignored_paths: Names = Field(default_factory=list[str])
+    ordered_paths: Names = Field(default_factory=list[str])
+    roles: dict[str, Role] = Field(default_factory=dict[str, Role])
+    domain_class: Annotated[str, Field(alias="class")] = ""
+
+
+DOCUMENT_KEYS = frozenset({"output_schema", "ignored_paths", "ordered_paths", "roles", "class"})
+"""The keys that only a tool-less domain has."""
+
+COLUMN_KEYS = frozenset(Metadata.model_fields) - {
+    *("name", "title", "description", "industry", "licence", "version", "audit")
+}
+"""The keys about columns and tools, which a tool-less domain has none of."""

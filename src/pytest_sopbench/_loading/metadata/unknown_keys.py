@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_sopbench._loading.files.suggestions import SHOWN, listed, nearest
 from pytest_sopbench.errors import LoadingError
 
-from .schema import UNUSED, Metadata, Shape
+from .schema import Metadata, Shape
 
 LIMIT = 500
 """Unknown keys from which on a file is something else than metadata."""
@@ -22,11 +22,14 @@ DECIDING = frozenset(
     {
         "acceptable_column",
         "contract",
+        "ignored_paths",
         "input_columns",
         "known_disagreement_column",
+        "ordered_paths",
         "outputs",
         "private_columns",
         "reject_bad_arguments",
+        "roles",
         "tables",
         "tags_column",
         "tools",
@@ -52,7 +55,7 @@ def refuse_slips(path: Path, metadata: Metadata) -> None:
         )
     for prefix, key, shape in every:
         near = _meant(key, shape)
-        if key not in UNUSED and (prefix or near in DECIDING):
+        if prefix or near in DECIDING:
             hint = f"is {near!r} meant?" if near else "remove it, or see which keys there are"
             raise LoadingError(path, f"key {prefix + key!r} is unknown", hint=hint)
 
@@ -60,10 +63,7 @@ def refuse_slips(path: Path, metadata: Metadata) -> None:
 def unknown_keys(metadata: Metadata) -> Iterator[str]:
     """Say of each unknown key that it has no effect; of many the first few."""
     every = list(_unknown(metadata))
-    for prefix, key, shape in sorted(every[:SHOWN], key=_is_used):
-        if key in UNUSED and not prefix:
-            yield f"key {key!r} is not used in this version"
-            continue
+    for prefix, key, shape in every[:SHOWN]:
         near = _meant(key, shape)
         advice = f"; is {near!r} meant?" if near else ""
         yield f"key '{prefix}{key}' is unknown and has no effect{advice}"
@@ -82,10 +82,6 @@ def _unknown(metadata: Metadata) -> Iterator[tuple[str, str, Shape]]:
     for part, shapes in parts.items():
         for name, shape in shapes.items():
             yield from ((f"{part}.{name}.", key, shape) for key in shape.model_extra or {})
-
-
-def _is_used(entry: tuple[str, str, Shape]) -> bool:
-    return entry[1] not in UNUSED
 
 
 def _meant(key: str, shape: Shape) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import Comparison
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.text.layout import cut, one_line
+from pytest_sopbench._reports.text.layout import cut, one_line, shown
 from pytest_sopbench._reports.text.numbers import counted
 
 from .trajectory import call_text
@@ -50,6 +51,16 @@ def diff_lines(title: str, comparison: Comparison, *, approve: str) -> list[str]
             f"beside approved trajectory {comparison.place} of {comparison.of}, the nearest"
         )
     return [*lines, approve]
+
+
+def document_diff_lines(title: str, mismatches: Sequence[Mismatch], *, approve: str) -> list[str]:
+    """Name the paths at which a document differs from the approved one that is nearest."""
+    paths = counted(len(mismatches), "path")
+    lines = [cut(f"{paths} changed: {title} departs from its snapshot", WIDTH)]
+    for one in mismatches[:STEPS]:
+        values = f"{one.field}: {shown(one.expected)} -> {shown(one.actual)} ({one.why})"
+        lines.append(_line("changed", values))
+    return [*lines, *_more(len(mismatches) - STEPS), approve]
 
 
 def missing_lines(title: str, made: Trajectory, *, approve: str) -> list[str]:

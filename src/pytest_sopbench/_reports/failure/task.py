@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.fields.comparison import number_kind
+from pytest_sopbench._core.metrics.document_counts import wrong_of
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.run_notes import MISSING
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
@@ -72,7 +74,7 @@ def failure_lines(
         *_answer_lines(record, width),
         *broken_lines(record.rules, width),
         *_departure_lines(record, width),
-        *call_lines(record, expected, width),
+        *(call_lines(record, expected, width) if record.calls or not record.document else ()),
         *_problem_lines(record.problem, told_in, width),
         *_note_lines(record, width),
         *next_lines(rerun),
@@ -94,8 +96,8 @@ def headline(record: RunRecord) -> str:
         return f"wrong: {_pair(one)}"
     if outcome is Outcome.WRONG:
         names = ", ".join(one_line(one.field) for one in record.mismatches)
-        fields = counted(len(record.expected), "field")
-        return f"wrong: {len(record.mismatches)} of {fields} differ: {names}"
+        wrong, fields = _differing(record)
+        return f"wrong: {wrong} of {fields} differ: {names}"
     broken = [rule for rule in record.rules if rule.broken]
     if outcome is Outcome.CORRECT and broken:
         # What fails the item comes first; the others only count.
@@ -127,6 +129,20 @@ def expected_text(mismatch: Mismatch) -> str:
     return shown(expected)
 
 
+def _differing(record: RunRecord) -> tuple[int, str]:
+    """Return how many fields, or paths of a document, differ, and how many there are in words."""
+    if record.document is None:
+        return len(record.mismatches), counted(len(record.expected), "field")
+    wrong = wrong_of(record.document, record)
+    return len(wrong), counted(len(wrong.union(record.document.paths)), "path")
+
+
+def _asked(record: RunRecord) -> int:
+    if record.document is None:
+        return len(record.expected)
+    return len(wrong_of(record.document, record).union(record.document.paths))
+
+
 def _pair(mismatch: Mismatch) -> str:
     return f"{one_line(mismatch.field)} is {shown(mismatch.actual)}, not {expected_text(mismatch)}"
 
@@ -150,14 +166,15 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("why", first, width=width, lines=_TEXT_LINES)
     for mismatch in record.mismatches:
         yield from _mismatch_lines(mismatch, width)
-    matching = len(record.expected) - len(record.mismatches)
+    wrong, fields = _differing(record)
+    matching = _asked(record) - wrong
     if record.answer is None:
         yield from labelled(
             "expected", named(record.expected, _VALUE), width=width, lines=_INPUT_LINES
         )
         yield from _said_lines(record, width)
     elif record.mismatches and matching:
-        yield from labelled("", f"{matching} of {len(record.expected)} fields match", width=width)
+        yield from labelled("", f"{matching} of {fields} match", width=width)
     elif not record.mismatches:
         yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
     if record.answer_form in FORMS and record.answer is not None:
@@ -173,6 +190,8 @@ def _said_lines(record: RunRecord, width: int) -> Iterator[str]:
     if record.outcome is Outcome.NO_ANSWER:
         name = one_line(next(iter(record.expected), "answer"))
         advice = f"write <{name}>...</{name}> in the text, or return a mapping"
+        if record.document is not None:
+            advice = "return one JSON document that satisfies the schema, and nothing around it"
         yield from labelled("", advice, width=width)
 
 
@@ -196,6 +215,10 @@ def _departure_lines(record: RunRecord, width: int) -> Iterator[str]:
 
 def _problem_lines(problem: Problem | None, told_in: str, width: int) -> Iterator[str]:
     if problem is None:
+        return
+    if problem.type == MISSING:
+        # It is laid out in lines: what was recorded stands above what was sent.
+        yield from (cut(f"  {one_line(line)}", width) for line in problem.message.splitlines())
         return
     said = f"{problem.type}: {problem.message}" if problem.message else problem.type
     yield from labelled("raised", one_line(said), width=width, lines=_TEXT_LINES * 2)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._reports.text.layout import LABEL_WIDTH, WIDTH, cut, labelled, one_line
@@ -58,7 +59,7 @@ def _domain_lines(domain: Domain, verbosity: int) -> Iterator[str]:
     yield cut(f"{domain.name}{title}", WIDTH)
     facts = [tasks, counted(len(domain.tool_specs), "tool"), domain.licence or "no licence stated"]
     yield from _said("holds", ", ".join(one_line(fact) for fact in facts))
-    outputs = (f"{one_line(field.name)} ({_type(field)})" for field in domain.fields)
+    outputs = _outputs(domain)
     if verbosity == 0:
         yield from _said("outputs", ", ".join(outputs))
         if domain.warnings:
@@ -67,11 +68,25 @@ def _domain_lines(domain: Domain, verbosity: int) -> Iterator[str]:
     yield from _detail_lines(domain)
 
 
+def _outputs(domain: Domain) -> Iterable[str]:
+    if domain.document is not None:
+        return (_document(domain.document),)
+    return (f"{one_line(field.name)} ({_type(field)})" for field in domain.fields)
+
+
+def _document(rules: DocumentRules) -> str:
+    keys = counted(len(rules.declared.names), "key")
+    kind = f", class {one_line(rules.domain_class)}" if rules.domain_class else ""
+    return f"a JSON document of {keys}, by {one_line(rules.schema_name)}{kind}"
+
+
 def _detail_lines(domain: Domain) -> Iterator[str]:
     # Never wrapped: a path is there to be copied.
     yield f"{_INDENT}{'folder':<{LABEL_WIDTH}}{one_line(str(domain.folder))}"
     yield from _said("inputs", ", ".join(domain.input_columns))
     yield from _said("tools", ", ".join(spec.name for spec in domain.tool_specs))
+    if domain.document is not None:
+        yield from _said("outputs", _document(domain.document))
     for number, field in enumerate(domain.fields):
         yield from _said("" if number else "outputs", _field(field), lines=_VALUES_LINES)
     for warning in domain.warnings:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, MetricSpec
 from pytest_sopbench._core.metrics.summary import Summary
@@ -15,6 +14,7 @@ from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
+from pytest_sopbench._reports.terminal.page_verdict import page_verdict
 from pytest_sopbench._reports.terminal.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (
@@ -30,6 +30,8 @@ from pytest_sopbench._reports.text.numbers import (
 from .markdown_agents import leaderboard_block, pooled_by_agent
 from .markdown_blocks import escaped, table
 from .markdown_comparison import comparison_block
+from .markdown_documents import documents_block
+from .markdown_fields import fields_block
 from .markdown_trials import trials_block
 
 MISSES = 20
@@ -46,6 +48,8 @@ def markdown(page: SessionPage) -> str:
         list(leaderboard_block(page.leaderboard)),
         list(comparison_block(page.comparison)),
         list(_rate_lines(page.summaries)),
+        list(documents_block(page.summaries)),
+        list(fields_block(page.summaries)),
         list(trials_block(page.summaries, page.records)),
         list(_outcome_lines(page)),
         list(_miss_lines("Not correct", page.asked, by=page.leaderboard is not None)),
@@ -67,9 +71,9 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
     if page.leaderboard is None:
         total = total_of(page.summaries).pooled
         rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
-        yield f"**{_verdict(page)}**: {rate}{_without(page)}"
+        yield f"**{page_verdict(page)}**: {rate}{_without(page)}"
     else:
-        yield f"**{_verdict(page)}**"
+        yield f"**{page_verdict(page)}**"
     if page.gates or page.not_evaluated or page.remarks or page.failures:
         yield ""
     for one in page.gates:
@@ -89,24 +93,6 @@ def _without(page: SessionPage) -> str:
     runs, correct = len(page.asked), sum(one.outcome is Outcome.CORRECT for one in page.asked)
     share = percent(correct / runs if runs else None)
     return f"; without tasks that may fail {share}, {correct} of {runs}"
-
-
-def _verdict(page: SessionPage) -> str:
-    states = {one.state for one in page.gates}
-    several = len(page.gates) > 1
-    if GateState.FAILS in states:
-        return "A gate does not hold" if several else "The gate does not hold"
-    if page.failures:
-        return "The session failed"
-    if page.not_evaluated:
-        return "No gate was evaluated"
-    if GateState.INCONCLUSIVE in states:
-        return "Inconclusive"
-    if states:
-        return "All gates hold" if several else "The gate holds"
-    never = sum(record.outcome is Outcome.NOT_RUN for record in page.records)
-    rest = f", and {counted(never, 'run')} never started" if never else ""
-    return f"No gate was asked{rest}"
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:

@@ -8,7 +8,12 @@ from pytest_sopbench._core.comparing.compare import Comparison, SessionCompariso
 from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
-from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
+from pytest_sopbench._reports.terminal.comparison import (
+    change_text,
+    p_value,
+    path_parts,
+    setup_text,
+)
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, percent
 
 from .markdown_blocks import escaped, table
@@ -40,10 +45,42 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
         yield from _task_lines(f"not compared, {reason}", keys, pooled)
     yield from _task_lines("not compared, and not correct now", pooled.not_correct, pooled)
     yield from _task_lines("not compared, may fail", pooled.may_fail, pooled)
-    if len(compared.groups) > 1:
-        yield from _group_lines(compared)
+    yield from _path_lines(compared)
+    yield from _group_lines(compared)
     if not compared.has_agents:
         yield from _change_lines(pooled)
+        yield from _field_lines(pooled)
+
+
+def _field_lines(one: Comparison) -> Iterator[str]:
+    """Yield a row for each output field that changed, and a line for each score."""
+    rows = [
+        (
+            escaped(field.field),
+            f"{field.before} of {field.of_before}",
+            f"{field.now} of {field.of_now}",
+            f"{field.lost}",
+            f"{field.gained}",
+        )
+        for field in one.fields
+        if field.lost or field.gained
+    ]
+    if rows:
+        yield ""
+        yield from table(("field", "right before", "right now", "lost", "gained"), rows)
+    if one.scores:
+        yield ""
+    for score in one.scores:
+        means = f"{score.before:.3g} before, {score.now:.3g} now"
+        tasks = counted(score.tasks, "task")
+        yield f"- score of {escaped(score.field)}: {means}, {p_value(score.test.p)} ({tasks})"
+
+
+def _path_lines(compared: SessionComparison) -> Iterator[str]:
+    for name, one in compared.groups.items():
+        moved = path_parts(one)
+        if moved:
+            yield f"- paths of {escaped(name)}: {escaped(' '.join(moved))}"
 
 
 def _pooled(compared: SessionComparison) -> Mapping[str, Comparison]:
@@ -76,6 +113,8 @@ def _name(key: TaskKey) -> str:
 
 
 def _group_lines(compared: SessionComparison) -> Iterator[str]:
+    if len(compared.groups) == 1:
+        return
     yield ""
     rows = [
         (escaped(name), str(len(one.lost)), str(len(one.gained)), p_value(one.test.p))

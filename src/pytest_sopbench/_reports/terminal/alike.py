@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.run_notes import MISSING
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, shown
 from pytest_sopbench._reports.text.numbers import counted
@@ -20,6 +21,10 @@ def kind_of(record: RunRecord) -> str:
     """Return what went wrong in a run, alike for runs that failed alike."""
     if record.mismatches:
         return ", ".join(map(_difference, record.mismatches))
+    if record.problem is not None and record.problem.type == MISSING:
+        # What was recorded and sent is another thing in each run; where they differ is the kind.
+        first = record.problem.message.partition("\n")[0]
+        return f"{record.outcome.value}: {MISSING}: {first}"
     if record.problem is not None:
         return f"{record.outcome.value}: {record.problem.type}: {record.problem.message}"
     return f"{record.outcome.value}: {record.reason}" if record.reason else record.outcome.value

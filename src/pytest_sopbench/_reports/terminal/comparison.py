@@ -9,6 +9,7 @@ from pytest_sopbench._core.comparing.compare import Comparison, SessionCompariso
 from pytest_sopbench._core.comparing.pairs import Aside
 from pytest_sopbench._core.comparing.setups import SetupChange
 from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.document_counts import path_moves
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
@@ -23,6 +24,9 @@ from pytest_sopbench._reports.text.numbers import (
     percent,
     seconds,
 )
+
+PATHS = 5
+"""Paths of documents that are shown, of those that came to more or less than before."""
 
 LIMIT = 20
 """Tasks of one list that are named; the saved sessions hold all of them."""
@@ -45,6 +49,8 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         yield from _said(_tier_text(comparison).split(), gap=" ")
         yield from _said(_change_parts(comparison), gap=_GAP)
         yield from _said(_kind_parts(comparison), gap=" ")
+        yield from _said(path_parts(comparison), gap=" ")
+        yield from _said(field_change_parts(comparison), gap=_GAP)
         yield from _collapse_lines(comparison)
         yield from _said(_consumption_parts(comparison.baseline, comparison.current), gap=_GAP)
     yield from aside_lines(comparison)
@@ -154,9 +160,33 @@ def _change_parts(comparison: Comparison) -> Iterator[str]:
             yield f"{METRICS[name].heading or METRICS[name].label} {change_text(change)}"
 
 
+def field_change_parts(comparison: Comparison) -> Iterator[str]:
+    """Yield the fields that changed, and the scores that did, those that lost most first."""
+    for one in sorted(comparison.fields, key=lambda one: one.gained - one.lost):
+        if one.lost or one.gained:
+            yield f"{one_line(one.field)} lost {one.lost}, gained {one.gained}"
+    for score in comparison.scores:
+        if score.before != score.now:
+            means = f"{score.before:.3g} -> {score.now:.3g}"
+            yield f"score of {one_line(score.field)} {means}, {p_value(score.test.p)}"
+
+
 def _kind_parts(comparison: Comparison) -> Sequence[str]:
     kinds = comparison.kinds.items()
     return with_commas([f"{was} -> {now} {number}" for (was, now), number in kinds])
+
+
+def path_parts(comparison: Comparison) -> Sequence[str]:
+    """Return the tier score before and now, and the paths that moved most."""
+    was, now = comparison.baseline.documents, comparison.current.documents
+    if not (was.runs and now.runs):
+        return ()
+    moved = [
+        f"{one_line(name)} {before} -> {after}" for name, before, after in path_moves(was, now)
+    ]
+    more = [f"and {len(moved) - PATHS} more paths"] if len(moved) > PATHS else []
+    tier = f"tier score {percent(was.tier_score)} -> {percent(now.tier_score)}"
+    return with_commas([tier, *moved[:PATHS], *more])
 
 
 def _collapse_lines(comparison: Comparison) -> Iterator[str]:

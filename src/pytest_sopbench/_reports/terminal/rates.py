@@ -75,7 +75,7 @@ def procedure_lines(summary: Summary) -> Iterator[str]:
 def silence_lines(summary: Summary) -> Iterator[str]:
     """Say it aloud where no tool was called: then no procedure was followed."""
     seen = len(summary.durations)
-    if summary.calls.calls or not seen:
+    if summary.calls.calls or not seen or summary.documents.runs == summary.runs:
         return
     where = "" if seen == summary.runs else f" in {seen} of {summary.runs} runs"
     yield f"{'calls':<{LABEL}}no tool was called{where}"

@@ -17,6 +17,8 @@ from pytest_sopbench._reports.text.mismatches import wrong_parts
 from pytest_sopbench._reports.text.numbers import counted, interval, percent
 
 from .consumption import all_lines, known_lines
+from .documents import class_lines, document_lines
+from .fields import field_lines
 from .rates import GAP, LABEL, completed_word, procedure_lines, rate_lines, silence_lines
 from .rules import breach_lines, contract_lines
 from .tables import table_lines
@@ -55,11 +57,13 @@ def domain_lines(
     is_closer = verbosity > 0
     chance = f"chance {percent(summary.chance)}" if is_closer else ""
     yield from rate_lines(summary, beside=chance, scoring=scoring)
+    yield from document_lines(summary.documents)
     yield from procedure_lines(summary) if is_closer else ()
     yield from silence_lines(summary)
     yield from trial_lines(summary)
     yield from disagreement_lines(disagreeing)
     yield from _wrong_lines(summary)
+    yield from field_lines(summary, verbosity=verbosity)
     yield from contract_lines(summary, verbosity=verbosity)
     for collapse in summary.collapses:
         several = len(summary.confusions) > 1
@@ -91,6 +95,8 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     yield from packed(f"{'mean':<{LABEL - len(GAP)}}", means, gap=GAP, indent=LABEL)
     is_closer = verbosity > 0
     yield from rate_lines(pooled, beside=f"chance {percent(total.chance)}" if is_closer else "")
+    yield from document_lines(pooled.documents)
+    yield from class_lines(total.classes)
     yield from procedure_lines(pooled) if is_closer else ()
     yield from silence_lines(pooled)
     yield from trial_lines(pooled)

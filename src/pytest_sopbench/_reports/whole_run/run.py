@@ -16,6 +16,7 @@ from pytest_sopbench._reports.text.layout import LABEL_WIDTH, one_line, shown
 
 from .blocks import Page, text_lines
 from .calls import beside_lines, call_blocks, departure_of, shown_calls
+from .documents import path_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +73,11 @@ def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
     yield from page.values("expected", dict(record.expected))
     if record.answer is not None:
         yield from page.values("answer", dict(record.answer))
-    for one in record.mismatches:
-        yield from page.text("field", f"{one.field}: {one.why}")
+    if record.document is None:
+        for one in record.mismatches:
+            yield from page.text("field", f"{one.field}: {one.why}")
+    else:
+        yield from path_lines(record.document, record, page)
     if record.answer_form in FORMS and record.answer is not None:
         yield from page.text("found", FORMS[record.answer_form].heading)
 
@@ -99,7 +103,7 @@ def _call_lines(run: WholeRun, page: Page) -> Iterator[str]:
         was = record.trajectory.departure if record.trajectory else None
         if was != departure_of(calls, run.expected_calls):
             yield from page.text("note", CHANGED)
-    if not calls:
+    if not calls and record.document is None:
         yield from page.text("calls", "none: the agent called no tool")
     yield from call_blocks(calls, page)
 

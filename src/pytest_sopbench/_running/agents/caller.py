@@ -30,7 +30,8 @@ METHODS: Final = ("execute", "run", "__call__")
 """The methods of an agent, in the order in which they are looked for."""
 
 PARAMETERS: Final = (
-    *("sop", "inputs", "task", "tools", "task_id", "domain", "output_fields", "steps", "approver"),
+    *("sop", "inputs", "task", "tools", "task_id", "domain"),
+    *("output_fields", "output_schema", "steps", "approver"),
 )
 """The names of parameters that a run fills."""
 
@@ -111,6 +112,7 @@ class AgentCaller:
             "task_id": task.id,
             "domain": domain.name,
             "output_fields": output_fields(domain),
+            "output_schema": output_schema(domain),
             "approver": RunApprover(self._approver, tools, domain=domain.name, task_id=task.id),
         }
         if "steps" in self._target.calling.filled:
@@ -149,6 +151,11 @@ class AgentCaller:
                 names = ", ".join(name for name in known if name not in PARAMETERS)
                 hint = f"it may be given {names}" if names else "name the parameter"
                 raise AgentSpecError(msg, hint=f"{hint}; **kwargs receive nothing")
+
+
+def output_schema(domain: Domain) -> JsonValue:
+    """Return the JSON schema of the answer; `None` where the answer is no document."""
+    return plain(domain.document.schema) if domain.document else None
 
 
 def output_fields(domain: Domain) -> dict[str, JsonValue]:

@@ -21,6 +21,7 @@ from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
 from .reference_policy import REFERENCE_POLICY, ReferencePolicy
+from .replayed import ReplayedSource
 from .scripted import ScriptedSource
 
 GROUP: Final = "pytest_sopbench.agents"
@@ -99,6 +100,7 @@ class _ImportedSource:
 SOURCES: Final[tuple[AgentSource, ...]] = (
     _ReferencePolicySource(),
     ScriptedSource(),
+    ReplayedSource(),
     _LaterSource(),
     _RegisteredSource(),
     _ImportedSource(),

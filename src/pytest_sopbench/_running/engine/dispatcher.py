@@ -264,6 +264,7 @@ class Dispatcher(Generic[K]):
             else:
                 self._register.pause(flight)
         if delay is None:
+            flight.compare()
             self._end(flight)
         return delay
 

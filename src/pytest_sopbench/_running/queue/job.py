@@ -29,7 +29,8 @@ class Job(Generic[K]):
     `open_toolbox` gives a fresh toolbox each time it is called, in the thread of the run. What
     `unavailable` and `timed_out` tell is what `run_task` asks of them. A job that is to be made
     `alone` has no other run in flight beside it: it may end the process. `wrap` gives, by the
-    number of an attempt, what is entered around it.
+    number of an attempt, what is entered around it. `compare` adds to the trace of a run what
+    others find of its answer, before anybody is told that the run has ended.
     """
 
     key: K
@@ -41,6 +42,7 @@ class Job(Generic[K]):
     timed_out: Callable[[BaseException], bool] = never
     alone: bool = False
     wrap: Callable[[int], AbstractContextManager[None]] | None = None
+    compare: Callable[[Trace], Trace] | None = None
 
     @property
     def name(self) -> str:

@@ -83,6 +83,11 @@ class Flight(Generic[K]):
             self.alarm.cancel()
         self.alarm = self.toolbox = self.settling = None
 
+    def compare(self) -> None:
+        """Ask others what the judge does not compare; the run has ended, and its time with it."""
+        if self.job.compare is not None and self.trace is not None and self.fault is None:
+            self.trace = self.job.compare(self.trace)
+
     def cancel(self) -> bool:
         """Refuse what the agent still asks for; tell whether it was told to end as well."""
         if self.toolbox is not None:

@@ -10,13 +10,14 @@ reads module globals, stack frames or the garbage collector.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.plain import plain
 from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 
@@ -39,6 +40,8 @@ class Behind(Protocol):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]: ...
+    @property
+    def schema(self) -> Mapping[str, JsonValue] | None: ...
     def begin(self, name: str, arguments: object) -> Entry | Served: ...
     def answer(self, entry: Entry) -> Served: ...
     def end(self, entry: Entry) -> None: ...
@@ -134,6 +137,10 @@ class Tools:
     def json_schema(self) -> list[dict[str, JsonValue]]:
         """The tool specs as `name`, `description` and `parameters`, a JSON schema."""
         return plain_specs(_behind(self).specs)
+
+    def output_schema(self) -> JsonValue:
+        """The JSON schema of the answer, where it is a document; else `None`."""
+        return plain(_behind(self).schema)
 
     def functions(self, on_error: OnError = "return") -> list[Callable[..., JsonValue]]:
         """One typed function per tool, for frameworks that read signatures.

@@ -172,6 +172,10 @@ class _Desk:
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._domain.tool_specs
 
+    @property
+    def schema(self) -> Mapping[str, JsonValue] | None:
+        return self._domain.document.schema if self._domain.document else None
+
     def may_block(self, name: str) -> bool:
         return name not in self._domain.lookups and name in self._checks
 

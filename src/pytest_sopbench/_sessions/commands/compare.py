@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._sessions.file.options import read_session_options
 from pytest_sopbench._sessions.file.setups import setups_of
 from pytest_sopbench._sessions.file.slim import slimmed
 from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
@@ -18,6 +20,7 @@ from pytest_sopbench.errors import SessionFileError
 
 from .gate import quarantined
 
+Kept: TypeAlias = Callable[[SavedSession], Sequence[RunRecord]]
 NO_FIELDS: Final[Mapping[str, Sequence[OutputField]]] = MappingProxyType({})
 
 
@@ -43,11 +46,14 @@ def compare_saved(
         SessionFileError: one of the two is a shard, or they have no agent in common and one of them
             has several.
     """
-    kept = _slimmed if baseline.slim or current.slim else _whole
+    kept: Kept = _slimmed if baseline.slim or current.slim else _whole
+    if is_replayed(baseline) != is_replayed(current):
+        # How fast a model is, no recording tells.
+        kept = _untimed(kept)
     domains, agents = domains_left_out(baseline, current), agents_left_out(baseline, current)
     return compare(
         ComparedSession(
-            name=baseline.name,
+            name=_name(baseline, current),
             records=[
                 one
                 for one in kept(baseline)
@@ -55,14 +61,16 @@ def compare_saved(
             ],
             judging=baseline.header.judging,
             domains=_judging(baseline),
+            comparers=_comparers(baseline),
             doubt=_doubt("the baseline", baseline) or _unended(baseline),
             setups=setups_of(baseline.header),
         ),
         ComparedSession(
-            name=current.name,
+            name=_name(current, baseline),
             records=kept(current),
             judging=current.header.judging,
             domains=_judging(current),
+            comparers=_comparers(current),
             doubt=_doubt("the session", current),
             setups=setups_of(current.header),
         ),
@@ -117,6 +125,26 @@ def _whole(saved: SavedSession) -> Sequence[RunRecord]:
 def _slimmed(saved: SavedSession) -> Sequence[RunRecord]:
     # What only one of the two knows would read as a change.
     return tuple(map(slimmed, _whole(saved)))
+
+
+def _comparers(saved: SavedSession) -> Mapping[str, Mapping[str, str]]:
+    return {name: one.comparers for name, one in saved.header.domains.items()}
+
+
+def _untimed(kept: Kept) -> Kept:
+    return lambda saved: [replace(one, duration_s=None) for one in kept(saved)]
+
+
+def is_replayed(saved: SavedSession) -> bool:
+    """Tell whether a session was served recorded model traffic."""
+    return read_session_options(saved.header.options).replay in {"only", "auto"}
+
+
+def _name(saved: SavedSession, other: SavedSession) -> str:
+    """Return the name of a session; where one of two was replayed, it says which."""
+    if is_replayed(saved) == is_replayed(other):
+        return saved.name
+    return f"{saved.name} ({'replayed' if is_replayed(saved) else 'live'})"
 
 
 def _judging(saved: SavedSession) -> Mapping[str, str]:

@@ -110,6 +110,7 @@ def ask_gates(
         not_evaluated=recorded.not_evaluated,
         doubt=saved.doubts[0] if saved.doubts else "",
         is_ended=saved.finished,
+        doubtful=recorded.doubtful,
     )
     return decide(facts if facts.not_evaluated else _with_summaries(facts, saved))
 

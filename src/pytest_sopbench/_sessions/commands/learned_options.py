@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 
-from pytest_sopbench._core.model.usage import listed
+from pytest_sopbench._core.model.usage import added, listed, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
 from pytest_sopbench._sessions.file.setups import LATE, PRICES
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
@@ -15,9 +18,15 @@ def unlike(
 ) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
     """Return in which options two shards differ that one session cannot differ in.
 
-    What a shard without a run could not learn is left out, and so are the prices of its runs.
+    What a shard without a run could not learn is left out, and so are the prices of its runs, and
+    what came of its model judge.
     """
-    unknown = {PRICES, *(name for name in LATE if name not in one or name not in other)}
+    unknown = {
+        PRICES,
+        JUDGE,
+        DOUBTFUL,
+        *(name for name in LATE if name not in one or name not in other),
+    }
     same = {name for name in (*one, *other) if one.get(name) == other.get(name)}
     return (
         {name: value for name, value in one.items() if name not in unknown | same},
@@ -26,7 +35,10 @@ def unlike(
 
 
 def learned(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
-    """Return what shards have learned of agents and prices; several prices are all named."""
+    """Return what shards have learned of agents and prices; several prices are all named.
+
+    A judge that was doubtful in one of them is so in all together, and what it consumed adds up.
+    """
     told = {
         name: value
         for one in reversed(parts)
@@ -34,4 +46,29 @@ def learned(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
         if name in LATE
     }
     prices = listed(*(str(one.header.options.get(PRICES) or "") for one in parts))
-    return {**told, **({PRICES: prices} if prices else {})}
+    return {**told, **({PRICES: prices} if prices else {}), **_judged(parts)}
+
+
+def _judged(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
+    doubtful: dict[str, dict[str, str]] = {}
+    for one in parts:
+        for domain, fields in one.header.asked.doubtful.items():
+            doubtful[domain] = {**fields, **doubtful.get(domain, {})}
+    told = [one.header.options.get(JUDGE) for one in parts]
+    judges = [one for one in told if isinstance(one, Mapping)]
+    found: dict[str, JsonValue] = {}
+    if doubtful:
+        found[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
+    if judges:
+        usages = (read_usage(one.get("usage")) for one in judges)
+        counts: Counter[str] = Counter()
+        for judge in judges:
+            counts.update(dict(_counts(judge)))
+        found[JUDGE] = {**counts, "usage": usage_to_json(reduce(added, usages))}
+    return found
+
+
+def _counts(judge: Mapping[str, JsonValue]) -> Iterator[tuple[str, int]]:
+    for name, one in judge.items():
+        if isinstance(one, int):
+            yield name, one

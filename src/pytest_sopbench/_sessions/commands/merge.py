@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._core.comparing.comparers import unlike_comparers
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
@@ -163,7 +164,8 @@ def _domain_differences(name: str, one: DomainHeader, other: DomainHeader) -> It
         if getattr(one, part) != getattr(other, part):
             yield f"the {part} of domain {name} has another content"
     if one.judging != other.judging:
-        yield f"answers of domain {name} are judged by other rules"
+        unlike = "; ".join(unlike_comparers(name, one.comparers, other.comparers))
+        yield f"answers of domain {name} are judged by other rules{unlike and f' ({unlike})'}"
 
 
 def _options(saved: SavedSession) -> Mapping[str, JsonValue]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.gates.decide import Decision
+from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
@@ -25,6 +26,7 @@ def session_page(
     *,
     comparison: SessionComparison | None = None,
     remarks: Sequence[str] = (),
+    sources: PageSources | None = None,
 ) -> SessionPage:
     """Return what a page tells of a session.
 
@@ -33,6 +35,7 @@ def session_page(
         decision: what came of its gates.
         comparison: with a baseline, where there is one.
         remarks: what must not go unsaid, beside what the file tells.
+        sources: where a format finds what stands in no run of the session.
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
     failures = (recorded_failures(saved) or 0) if decision.failures else 0
@@ -49,6 +52,7 @@ def session_page(
         comparison=comparison,
         failures=failures,
         may_fail=quarantined(saved),
+        sources=sources,
     )
 
 

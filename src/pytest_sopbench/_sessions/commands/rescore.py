@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.gates.calibration import Doubtful
 from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.questions import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
@@ -16,6 +19,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader, made_of
+from pytest_sopbench._sessions.file.options import DOUBTFUL
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
@@ -45,7 +49,12 @@ class RescoredSession:
 
 
 def rescore_session(
-    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+    saved: SavedSession,
+    domains: Mapping[str, Domain],
+    scoring: Scoring,
+    asking: Mapping[str, Asking] | None = None,
+    *,
+    doubtful: Doubtful | None = None,
 ) -> RescoredSession:
     """Judge every run of a session again.
 
@@ -53,6 +62,10 @@ def rescore_session(
         saved: the session.
         domains: those of the session, as they are today.
         scoring: whose rules decide.
+        asking: asks those who compare fields, by domain; where it is not given for one, what they
+            found when the runs were made is what is judged by.
+        doubtful: model judges on which no gate may rest today; `None` where nothing is known of
+            them that the session does not say itself.
 
     Raises:
         SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
@@ -62,7 +75,7 @@ def rescore_session(
         msg = f"{saved.path}: a slim baseline holds no answers to judge"
         raise SessionFileError(msg, hint="rescore the session it was made of, and approve it again")
     refuse_doubted(saved)
-    judges = _judges(saved, domains, scoring)
+    judges = _judges(saved, domains, scoring, asking or {})
     places = {
         name: {task: place for place, task in enumerate(domain.task_ids)}
         for name, domain in domains.items()
@@ -85,7 +98,7 @@ def rescore_session(
             changed.append((record, done.record))
         records.append(done.record)
     return RescoredSession(
-        header=_header(saved, judges, scoring),
+        header=_header(saved, judges, scoring, doubtful),
         records=tuple(records),
         changed=tuple(changed),
         refused={why: tuple(runs) for why, runs in refused.items()},
@@ -98,16 +111,31 @@ def scoring_of(header: SessionHeader) -> Scoring:
 
 
 def _judges(
-    saved: SavedSession, domains: Mapping[str, Domain], scoring: Scoring
+    saved: SavedSession,
+    domains: Mapping[str, Domain],
+    scoring: Scoring,
+    asking: Mapping[str, Asking],
 ) -> Mapping[str, Judges]:
     off = saved.header.asked.contract == "off"
+    comparers = {
+        name: asking[name].identities if name in asking else one.comparers
+        for name, one in saved.header.domains.items()
+    }
+    for domain in domains.values():
+        if domain.document is not None and Scoring.PUBLISHED in {scoring, scoring_of(saved.header)}:
+            refuse_without_libraries(domain.name)
     before = {
-        name: _rules(domain, scoring_of(saved.header), off=off) for name, domain in domains.items()
+        name: replace(
+            _rules(domain, scoring_of(saved.header), off=off), comparers=comparers.get(name, {})
+        )
+        for name, domain in domains.items()
     }
     same = judging_hash(before) == saved.header.judging
     return {
         name: Judges(
-            before=before[name] if same else None, after=replace(before[name], scoring=scoring)
+            before=before[name] if same else None,
+            after=replace(before[name], scoring=scoring),
+            asking=asking.get(name),
         )
         for name in domains
     }
@@ -120,19 +148,31 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
         sop=domain.sop,
         contract=None if off else domain.contract,
         expected_calls=domain.expected_calls,
+        document=domain.document,
     )
 
 
-def _header(saved: SavedSession, judges: Mapping[str, Judges], scoring: Scoring) -> SessionHeader:
+def _header(
+    saved: SavedSession,
+    judges: Mapping[str, Judges],
+    scoring: Scoring,
+    doubtful: Doubtful | None,
+) -> SessionHeader:
     before = scoring_of(saved.header).value
     options = {**saved.header.options, "scoring": scoring.value, "rescored": before}
+    if doubtful is not None:
+        options[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
     judging = judging_hash({name: one.after for name, one in judges.items()})
     return replace(
         made_of(saved.header, saved.header.identity, "rescored", judging),
         options=options,
         judging=judging,
         domains={
-            name: replace(one, judging=judging_hash({name: judges[name].after}))
+            name: replace(
+                one,
+                judging=judging_hash({name: judges[name].after}),
+                comparers=judges[name].after.comparers,
+            )
             for name, one in saved.header.domains.items()
         },
     )

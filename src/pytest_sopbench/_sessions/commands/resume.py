@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._core.comparing.comparers import unlike_comparers
 from pytest_sopbench._core.comparing.setups import setup_changes
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -146,7 +149,7 @@ def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str
 
 
 def domain_differences(
-    name: str, then: DomainHeader, now: Mapping[str, str], judging: str
+    name: str, then: DomainHeader, now: Mapping[str, str], rules: Rules
 ) -> Iterator[str]:
     """Say in what a domain differs that its runs are judged by, or that agents were given.
 
@@ -154,13 +157,15 @@ def domain_differences(
         name: of the domain.
         then: as the session has it.
         now: hashes of its content.
-        judging: the `judging_hash` of the domain alone.
+        rules: by which its runs are judged.
     """
     for part, said in _CONTENT.items():
         if getattr(then, part) != now.get(part):
             yield f"domain {name}: its {said} changed since"
-    if then.judging != judging:
-        yield f"domain {name}: answers were judged by other rules there (types, scoring, contract)"
+    if then.judging != judging_hash({name: rules}):
+        unlike = "; ".join(unlike_comparers(name, then.comparers, rules.comparers))
+        what = unlike or "types, scoring, contract"
+        yield f"domain {name}: answers were judged by other rules there ({what})"
 
 
 def some_names(keys: Iterable[RunKey]) -> str:

@@ -61,6 +61,7 @@ class DomainHeader(PlannedTasks):
     domains agree on the one they share; empty where it was not recorded. `agents` are the planned
     tasks of each agent by its name; empty where all are of the session's one agent, or where it was
     not recorded. `share` is what a shard has of the domain, `None` where the session is none.
+    `comparers` say by field what compared it, down to its version, where the judge did not.
     """
 
     sop: str = ""
@@ -70,6 +71,7 @@ class DomainHeader(PlannedTasks):
     judging: str = ""
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
     share: Share | None = None
+    comparers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -177,6 +179,7 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         judging=str(data.get("judging", "")),
         agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
         share=_share(data.get("share")),
+        comparers={str(name): str(one) for name, one in data.get("comparers", {}).items()},
         **_planned(data),
     )
 

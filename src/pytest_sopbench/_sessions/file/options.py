@@ -25,8 +25,12 @@ FAILURES: Final = "failures"
 COMPARE: Final = "compare"
 BROKEN: Final = "broken"
 SLIM: Final = "slim"
+REPLAY: Final = "replay"
+MISSES: Final = "replay_misses"
 RECORDED: Final = "resumed"
 ANYWAY: Final = "resumed_anyway"
+DOUBTFUL: Final = "doubtful"
+JUDGE: Final = "judge"
 PAST: Final = (RECORDED, ANYWAY)
 """What a session that is resumed goes back to."""
 
@@ -43,7 +47,9 @@ class SessionOptions:
     sessions did not record it. `quarantined` tasks might fail when it was run, `must_pass` ones
     had to pass, and of `expired` ones the entry was. `resumed` are the sessions that it goes back
     to, the last one last, and `resumed_anyway` the differences that were accepted then. `broken`
-    says what tests or agents broke in their process, which counts among the failures.
+    says what tests or agents broke in their process, which counts among the failures. `replay` is
+    how recorded model traffic was used, empty where it was not. `doubtful` says by domain and
+    output field why no gate may rest on its judge.
     """
 
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -63,6 +69,10 @@ class SessionOptions:
     resumed_anyway: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     is_slim: bool = False
+    replay: str = ""
+    doubtful: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, "Mapping[str, str]"]
+    )
 
 
 def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
@@ -96,7 +106,20 @@ def read_session_options(options: Mapping[str, JsonValue]) -> SessionOptions:
         resumed_anyway=_texts(options, ANYWAY),
         broken=_texts(options, BROKEN),
         is_slim=options.get(SLIM) is True,
+        replay=_text(options, REPLAY),
+        doubtful=doubtful_of(options),
     )
+
+
+def doubtful_of(options: Mapping[str, JsonValue]) -> Mapping[str, Mapping[str, str]]:
+    """Return the judges on which no gate of a session may rest, by domain and output field."""
+    given = options.get(DOUBTFUL)
+    domains = given.items() if isinstance(given, Mapping) else ()
+    return {
+        name: {field: str(why) for field, why in fields.items()}
+        for name, fields in domains
+        if isinstance(fields, Mapping)
+    }
 
 
 def _text(options: Mapping[str, JsonValue], name: str) -> str:

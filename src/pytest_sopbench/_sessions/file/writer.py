@@ -9,12 +9,10 @@ import shutil
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.metrics.summary_json import summary_to_json, total_to_json
-from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.keys import RunKey, agent_of
+from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._sessions.lines.checksum import seal_of, sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
@@ -187,22 +185,9 @@ def summary_to_line(summaries: Mapping[str, Summary], *, duration: float | None 
         "type": "summary",
         "duration_s": None if duration is None else round(duration, 3),
         "domains": {name: summary_to_json(one) for name, one in summaries.items()},
-        **_totals(summaries),
+        **totals_to_json(summaries),
     }
     return _encode(data)
-
-
-def _totals(summaries: Mapping[str, Summary]) -> Mapping[str, Any]:
-    """Return the total; where there are several agents that of each, and none of all of them."""
-    agents = dict.fromkeys(map(agent_of, summaries))
-    if len(agents) < 2:  # noqa: PLR2004 - one agent has one total
-        return {"total": total_to_json(total_of(summaries))}
-    by_agent = {
-        agent: {name: one for name, one in summaries.items() if agent_of(name) == agent}
-        for agent in agents
-    }
-    totals = {agent: total_to_json(total_of(mine)) for agent, mine in by_agent.items()}
-    return {"total": None, "agents": totals}
 
 
 @contextlib.contextmanager

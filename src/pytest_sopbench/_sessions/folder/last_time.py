@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_sopbench._sessions.file.options import RECORDED
+from pytest_sopbench._sessions.file.options import RECORDED, REPLAY
 
 _BLOCK = 65_536
 
@@ -27,6 +27,7 @@ class LastSession:
     duration_s: float
     concurrency: int | str | None = None
     cost_usd: float | None = None
+    replay: str = ""
 
 
 def read_last(path: Path) -> LastSession | None:
@@ -55,6 +56,7 @@ def read_last(path: Path) -> LastSession | None:
             duration_s=summary["duration_s"],
             concurrency=options["concurrency"],
             cost_usd=sum(one["total"] for one in costs) if is_whole else None,
+            replay=options.get(REPLAY, ""),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # It only serves for a remark, which can be left out.

@@ -78,6 +78,13 @@ _RULE: Final = {
     "applies": _FLAG,
     "unfinished": _FLAG,
 }
+_COMPARED: Final = {
+    "field": _TEXT,
+    "place": _COUNT,
+    "held": _maybe(_FLAG),
+    "why": _TEXT,
+    "score": _maybe(_AMOUNT),
+}
 _RUN: Final = {
     **_KEY,
     **dict.fromkeys(("task_hash", "outcome", "reason", "answer_form", "text", "trace"), _TEXT),
@@ -96,6 +103,11 @@ _RUN: Final = {
     "trajectory": _maybe(_fields({"held": _FLAG, "departure": _TEXT})),
     "unneeded": _maybe(_COUNT),
     "notes": _TEXTS,
+    "document": _fields(
+        {"paths": _TEXTS, "labelled": _TEXTS, "label": _TEXT, "domain_class": _TEXT}
+    ),
+    "compared": _list(_fields(_COMPARED, needed={"field"})),
+    "ignored": _TEXTS,
 }
 _FINDING: Final = {**dict.fromkeys(("kind", "parameter", "message"), _TEXT), "copied": _FLAG}
 _TIMES: Final = dict.fromkeys(("started", "duration"), _AMOUNT)
@@ -140,6 +152,7 @@ _TRACE: Final = {
     "output": _TEXT,
     "duration": _AMOUNT,
     "notes": _TEXTS,
+    "compared": _list(_fields(_COMPARED, needed={"field"})),
 }
 _SLIM: Final = {**_KEY, "task_hash": _TEXT, "outcome": _TEXT, "calls": _TEXTS}
 _UNREAD: Final = frozenset(
@@ -147,8 +160,12 @@ _UNREAD: Final = frozenset(
 )
 """What is checked of a run that is skimmed, and not read; it may be missing."""
 
+_OPTIONAL: Final = frozenset(("document", "compared", "ignored"))
+"""What a run holds only where there is something to hold."""
+
 _SKIMMED: Final = {
     **_RUN,
+    "compared": _list(_fields(_COMPARED, needed={"field"}, extra="forbid")),
     "type": cs.literal_schema(["run"]),
     "mismatches": _list(
         _exactly(
@@ -165,6 +182,7 @@ _DOMAIN: Final = {
     **_PLANNED,
     **dict.fromkeys(("sop", "specs", "tools", "data"), _TEXT),
     "agents": _by_name(_fields(_PLANNED)),
+    "comparers": _by_name(_TEXT),
     "share": _maybe(_fields({"tasks": _COUNT, "digest": _TEXT, "part": _COUNT})),
 }
 _HEADER: Final = {
@@ -185,7 +203,7 @@ _SHAPES: Final = {
     "summary": SchemaValidator(_fields({"domains": _by_name(_fields(_COUNTED))})),
 }
 _BEGIN: Final = b'{"type":"run",'
-_SKIM: Final = SchemaValidator(_fields(_SKIMMED, needed=_SKIMMED.keys() - _UNREAD))
+_SKIM: Final = SchemaValidator(_fields(_SKIMMED, needed=_SKIMMED.keys() - _UNREAD - _OPTIONAL))
 
 
 def read_run(line: bytes) -> dict[str, Any] | None:

@@ -13,7 +13,9 @@ from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.records.document import document_from_json
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
 from pytest_sopbench._core.records.rule_line import rule_from_json
 from pytest_sopbench._core.values.json import JsonValue
@@ -112,6 +114,10 @@ class Skimmer:
         run.contract = _STATES[data["contract"]]
         run.grounded = data["grounded"]
         run.unneeded = data["unneeded"]
+        run.document = document_from_json(data["document"]) if "document" in data else None
+        compared, ignored = data.get("compared"), data.get("ignored")
+        run.compared = tuple([Compared(**one) for one in compared]) if compared else ()
+        run.ignored = tuple(ignored) if ignored else ()
         # What is not read.
         run.answer = run.problem = run.trajectory = None
         run.reason = run.answer_form = run.text = run.trace = ""

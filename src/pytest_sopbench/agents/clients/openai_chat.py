@@ -72,6 +72,9 @@ class OpenAIChat:
             body["tools"] = [{"type": "function", "function": {**one}} for one in request.tools]
         if request.stop:
             body["stop"] = list(request.stop)
+        if request.reply_schema is not None:
+            schema = {"name": "reply", "strict": True, "schema": dict(request.reply_schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
 

@@ -75,6 +75,9 @@ class OpenAIResponses:
         if request.tools:
             # Strict mode asks for a part of JSON schema that domains need not keep to.
             body["tools"] = [{"type": "function", "strict": False, **one} for one in request.tools]
+        if request.reply_schema is not None:
+            schema = {"name": "reply", "strict": True, "schema": dict(request.reply_schema)}
+            body["text"] = {"format": {"type": "json_schema", **schema}}
         return body
 
 

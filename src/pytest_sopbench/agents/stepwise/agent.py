@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pytest_sopbench.agents.dialogue import Finding, Step
-from pytest_sopbench.agents.driving import Asking, RunTools, adrive, drive
+from pytest_sopbench.agents.driving import Asking, RunTools, adrive, drive, schema_of
 from pytest_sopbench.agents.model_agent import ModelAgent
 from pytest_sopbench.agents.settings import whole
 
@@ -73,6 +73,7 @@ class Stepwise(ModelAgent):
             "inputs": inputs,
             "tools": specs,
             "output_fields": output_fields,
+            "output_schema": schema_of(tools),
             "step": None,
             "found": (),
             "text": "",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.answers.text.wrapping import bare_value
-from pytest_sopbench._core.fields.values import read_boolean
+from pytest_sopbench._core.fields.values import read_boolean, value_key
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import read_list
@@ -107,7 +107,11 @@ def _reads(field: OutputField, value: str) -> bool:
         # A stroke where a value belongs is no word for nothing.
         return any(map(str.isalnum, value))
     read = _READERS.get(field.type)
-    return read is not None and read(value) is not None
+    if read is None:
+        return False
+    # How its values may be written a field may say itself.
+    is_told = field.spelled or bool(field.formats)
+    return read(value) is not None or (is_told and value_key(field, value)[0] in _SPELLED)
 
 
 def _takes_any(field: OutputField) -> bool:
@@ -116,6 +120,7 @@ def _takes_any(field: OutputField) -> bool:
     )
 
 
+_SPELLED: Final = frozenset({"number", "date"})
 _READERS: Final[Mapping[FieldType, Callable[[str], object]]] = {
     FieldType.BOOLEAN: read_boolean,
     FieldType.INTEGER: read_number,

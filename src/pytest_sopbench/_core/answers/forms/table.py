@@ -86,6 +86,11 @@ _IN_ORDER: Final = (
         marked=False,
     ),
     AnswerFormSpec(
+        id=AnswerForm.DOCUMENT,
+        words="the JSON document",
+        heading="as one JSON document",
+    ),
+    AnswerFormSpec(
         id=AnswerForm.PUBLISHED,
         words="the published scorer",
         heading="as the published scorer finds it",

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.fields.names import name_pattern
-
-from .markup import REASONING
+from pytest_sopbench._core.values.reasoning_tags import REASONING
 
 ANSWERS: Final = ("answer", "final answer")
 """Tags that models put around an answer, of which a task knows nothing."""

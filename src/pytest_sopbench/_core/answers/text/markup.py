@@ -12,11 +12,7 @@ from typing import Final
 
 from pytest_sopbench._core.fields.names import name_pattern
 from pytest_sopbench._core.values.normalise import fold
-
-REASONING: Final = (
-    "thinking", "think", "thoughts", "thought", "analysis", "reasoning", "reflection", "scratchpad"
-)  # fmt: skip
-"""Tags inside which nothing is an answer."""
+from pytest_sopbench._core.values.reasoning_tags import REASONING
 
 _COMMENT: Final = "<!--"
 _ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""

@@ -1,0 +1,1 @@
+"""Answers that are JSON documents: read them, hold them against a schema, and compare them."""

@@ -1,0 +1,37 @@
+"""One spelling for all documents that a comparison holds equal, undeclared extras aside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from pytest_sopbench._core.values.json import JsonValue
+
+from .paths import Path
+from .rules import DocumentRules
+from .text_key import text_key
+
+_quoted: Final = json.JSONEncoder().encode
+
+
+def canonical(rules: DocumentRules, value: JsonValue, path: Path = ()) -> str:
+    """Write a value without what is not compared: ignored paths, nulls, order, spelling."""
+    if isinstance(value, str):
+        return _quoted(text_key(value))
+    if isinstance(value, bool) or value is None:
+        return _quoted(value)
+    if isinstance(value, int | float):
+        return str(int(value)) if value == int(value) else repr(value)
+    if isinstance(value, Mapping):
+        ignored = rules.ignored_patterns
+        parts = [
+            f"{_quoted(key)}:{canonical(rules, inner, (*path, key))}"
+            for key, inner in value.items()
+            # A null says as much as an absent key.
+            if inner is not None and not ignored.match((*path, key))
+        ]
+        return f"{{{','.join(sorted(parts))}}}"
+    items = [canonical(rules, inner, path) for inner in value]
+    ordered = rules.ordered_patterns.match(path)
+    return f"[{','.join(items if ordered else sorted(items))}]"

@@ -1,0 +1,169 @@
+"""Compare a document with the expected one: one recursive function, whose mismatches carry paths.
+
+Numbers are compared by value, texts after normalisation, lists as multisets unless their order
+counts. Ignored paths are passed over at every depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.values.json import JsonValue
+
+from .canonical import canonical
+from .declared import Declared
+from .paths import Path, path_text
+from .rules import DocumentRules, Role
+from .text_key import text_key
+from .unordered import unpaired
+from .wording.symptoms import list_symptom, lost_or_extra, symptom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What a comparison found: the paths that differ, and what is equal and yet worth a note."""
+
+    mismatches: tuple[Mismatch, ...]
+    notes: tuple[str, ...] = ()
+
+
+def compare_documents(
+    rules: DocumentRules, expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]
+) -> Compared:
+    """Compare two documents; both satisfy the schema, or are taken as they are."""
+    walk = _Walk(rules)
+    walk.objects(expected, actual, (), rules.declared)
+    return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
+
+
+def compare_values(
+    rules: DocumentRules, expected: JsonValue, actual: JsonValue, path: Path
+) -> Compared:
+    """Compare two values that stand at a path of their documents."""
+    schema = rules.declared
+    for part in path:
+        schema = schema.inside(part) if isinstance(part, str) else schema.items
+    walk = _Walk(rules)
+    walk.values(expected, actual, path, schema)
+    return Compared(mismatches=tuple(walk.mismatches), notes=tuple(walk.notes))
+
+
+class _Walk:
+    """One comparison of two values."""
+
+    __slots__ = ("_rules", "mismatches", "notes")
+
+    def __init__(self, rules: DocumentRules) -> None:
+        self._rules = rules
+        self.mismatches: list[Mismatch] = []
+        self.notes: list[str] = []
+
+    def values(self, expected: JsonValue, actual: JsonValue, path: Path, schema: Declared) -> None:
+        if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+            self.objects(expected, actual, path, schema)
+        elif _is_list(expected) and _is_list(actual):
+            self._lists(expected, actual, path, schema)
+        elif not _same_scalar(expected, actual):
+            self._differ(path, expected, actual, symptom(self._role(path), expected, actual))
+
+    def objects(
+        self,
+        expected: Mapping[str, JsonValue],
+        actual: Mapping[str, JsonValue],
+        path: Path,
+        schema: Declared,
+    ) -> None:
+        ignored = self._rules.ignored_patterns
+        for key, wanted in expected.items():
+            place = (*path, key)
+            if ignored.match(place):
+                continue
+            if key in actual:
+                self.values(wanted, actual[key], place, schema.inside(key))
+            elif wanted is None:
+                self.notes.append(f"{path_text(place)} is absent, where null is expected")
+            else:
+                why = lost_or_extra(self._role(place), missing=True)
+                self._differ(place, wanted, None, why)
+        for key, given in actual.items():
+            if key not in expected and not ignored.match(place := (*path, key)):
+                self._extra(given, place, declared=schema.declares(key))
+
+    def _extra(self, given: JsonValue, place: Path, *, declared: bool) -> None:
+        if given is None:
+            self.notes.append(f"{path_text(place)} is null, where nothing is expected")
+        elif declared:
+            self._differ(place, None, given, lost_or_extra(self._role(place), missing=False))
+        else:
+            self.notes.append(f"{path_text(place)} is extra, and the schema does not declare it")
+
+    def _lists(
+        self,
+        expected: Sequence[JsonValue],
+        actual: Sequence[JsonValue],
+        path: Path,
+        schema: Declared,
+    ) -> None:
+        if self._rules.ordered_patterns.match(path):
+            if len(expected) == len(actual):
+                for place, (one, other) in enumerate(zip(expected, actual, strict=True)):
+                    self.values(one, other, (*path, place), schema.items)
+                return
+            missing, unexpected = self._apart(expected, actual, path, schema)
+        else:
+            missing, unexpected = self._apart(expected, actual, path, schema)
+            if not missing and not unexpected:
+                return
+        self._differ(path, expected, actual, list_symptom(self._role(path), missing, unexpected))
+
+    def _apart(
+        self,
+        expected: Sequence[JsonValue],
+        actual: Sequence[JsonValue],
+        path: Path,
+        schema: Declared,
+    ) -> tuple[list[JsonValue], list[JsonValue]]:
+        """Return the items that are missing, and those that are too many."""
+        noted: dict[tuple[int, int], list[str]] = {}
+
+        def equal(one: int, other: int) -> bool:
+            inner = _Walk(self._rules)
+            inner.values(expected[one], actual[other], (*path, other), schema.items)
+            noted[one, other] = inner.notes
+            return not inner.mismatches
+
+        left, over, pairs = unpaired(
+            [canonical(self._rules, item, path) for item in expected],
+            [canonical(self._rules, item, path) for item in actual],
+            equal,
+        )
+        for pair in pairs:
+            self.notes.extend(noted.get(pair, ()))
+        return [expected[one] for one in left], [actual[other] for other in over]
+
+    def _role(self, path: Path) -> Role | None:
+        found = self._rules.role_patterns.match(path)
+        return self._rules.roles[found] if found else None
+
+    def _differ(self, path: Path, expected: JsonValue, actual: JsonValue, why: str) -> None:
+        self.mismatches.append(
+            Mismatch(field=path_text(path), expected=expected, actual=actual, why=why)
+        )
+
+
+def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _same_scalar(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two values that are no containers are equal; a boolean is no number."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other or text_key(one) == text_key(other)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other
+    return one is None and other is None

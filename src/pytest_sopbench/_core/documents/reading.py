@@ -1,0 +1,214 @@
+"""Read the text of an answer as one JSON document, as whoever consumes it would.
+
+Nothing is repaired. Only reasoning tags around it and one code fence are taken off.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.reasoning_tags import REASONING
+
+EMPTY: Final = "empty"
+NOT_JSON: Final = "not JSON"
+
+_TAGS: Final = "|".join(REASONING)
+_BEFORE: Final = re.compile(rf"\s*<({_TAGS})(?:\s[^<>]*)?>", re.IGNORECASE)
+_AFTER: Final = re.compile(rf"</({_TAGS})\s*>\s*\Z", re.IGNORECASE)
+_CLOSING: Final = re.compile(rf"</(?:{_TAGS})\s*>", re.IGNORECASE)
+_FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*[A-Za-z0-9_+.-]*[ \t]*(?=[\n{\[\"])")
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_DEPTH_LIMIT: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """Why a text is no document: the kind of the fault, what it is, and where.
+
+    Attributes:
+        kind: `empty` or `not JSON`.
+        problem: what is wrong.
+        position: the character of the text, from 1; 0 where the whole of it is meant.
+    """
+
+    kind: str
+    problem: str
+    position: int = 0
+
+    @property
+    def reason(self) -> str:
+        place = f" at character {self.position}" if self.position else ""
+        return f"{self.kind}: {self.problem}{place}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A value that was read, and where in the text it starts."""
+
+    value: JsonValue
+    position: int
+
+
+class _RefusedError(ValueError):
+    """Something that Python's reader takes, and JSON does not have."""
+
+
+def read_document(text: str) -> Read | Unreadable:
+    """Read a text that is one JSON document, but for reasoning tags around it and one fence."""
+    start, end = _without_reasoning(text)
+    start, end = _stripped(text, *_without_fence(text, *_stripped(text, start, end)))
+    if start >= end:
+        outside = " outside of reasoning tags and code fences" if text.strip() else ""
+        return Unreadable(kind=EMPTY, problem=f"there is no text{outside}")
+    document = text[start:end]
+    try:
+        value: JsonValue = _DECODER.decode(document)
+    except json.JSONDecodeError as fault:
+        return Unreadable(
+            kind=NOT_JSON, problem=_words(fault, document), position=start + fault.pos + 1
+        )
+    except _RefusedError as fault:
+        return _refused(document, start, str(fault))
+    except (RecursionError, ValueError):
+        # Python refuses to read integers of more than 4,300 digits.
+        return Unreadable(kind=NOT_JSON, problem="nested too deep, or a number is too long")
+    if document.count("[") + document.count("{") > _DEPTH_LIMIT and _depth(document) > _DEPTH_LIMIT:
+        return Unreadable(kind=NOT_JSON, problem=f"nested more than {_DEPTH_LIMIT} deep")
+    # A half of a surrogate pair can be written in JSON, and in no file.
+    value = plain(value) if "\\ud" in document.lower() else value
+    return Read(value=value, position=start)
+
+
+def _without_reasoning(text: str) -> tuple[int, int]:
+    """Return where the text starts and ends that stands outside of reasoning tags."""
+    start, end = 0, len(text)
+    while (opened := _BEFORE.match(text, start)) is not None:
+        closed = re.compile(rf"</{opened[1]}\s*>", re.IGNORECASE).search(text, opened.end())
+        # What is never closed was cut off while the agent still thought.
+        start = closed.end() if closed else end
+    if start == 0:
+        start = _after_a_closing_tag(text)
+    closing = _AFTER.search(text, start)
+    if closing is not None:
+        opening = re.compile(rf"<{closing[1]}(?:\s[^<>]*)?>", re.IGNORECASE)
+        # The last one: a document may speak of such tags.
+        end = max((found.start() for found in opening.finditer(text, start)), default=end)
+    return start, end
+
+
+def _after_a_closing_tag(text: str) -> int:
+    """Return where the answer of a model starts whose first tag its template had swallowed."""
+    if text.lstrip()[:1] in {"{", "[", '"', "`"}:
+        return 0
+    found = _CLOSING.search(text)
+    return found.end() if found else 0
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    inner = text[start:end]
+    left = len(inner) - len(inner.lstrip(_SPACE))
+    return start + left, max(start + left, end - (len(inner) - len(inner.rstrip(_SPACE))))
+
+
+_SPACE: Final = " \t\r\n\f\v\u00a0\ufeff\u200b"
+
+
+def _without_fence(text: str, start: int, end: int) -> tuple[int, int]:
+    opened = _FENCE.match(text, start, end)
+    if opened is None:
+        return start, end
+    mark = opened[1]
+    if end - len(mark) < opened.end() or not text.endswith(mark, start, end):
+        return start, end
+    return opened.end(), end - len(mark)
+
+
+def _words(fault: json.JSONDecodeError, document: str) -> str:
+    if fault.msg == "Extra data":
+        return "something follows the document"
+    if fault.pos >= len(document.rstrip()) or fault.msg.startswith("Unterminated"):
+        return "the text ends before the document does"
+    if fault.pos == 0 and document.startswith(("```", "~~~")):
+        return "a code fence is not closed, or something follows it"
+    if fault.pos == 0 and document[:1] not in {"{", "["}:
+        return "something stands before the document"
+    return fault.msg[:1].lower() + fault.msg[1:].removesuffix(" at")
+
+
+def _refused(document: str, start: int, problem: str) -> Unreadable:
+    place = next((start + at + 1 for at, _ in _refused_tokens(document)), 0)
+    return Unreadable(kind=NOT_JSON, problem=problem, position=place)
+
+
+def _refused_tokens(document: str) -> Iterator[tuple[int, str]]:
+    """Yield where a key stands for the second time, or a word is none of JSON."""
+    objects: list[set[str] | None] = []
+    before = ""
+    for found in _TOKEN.finditer(document):
+        part = found[0]
+        keys = objects[-1] if objects else None
+        if part in {"{", "["}:
+            objects.append(set() if part == "{" else None)
+        elif part in {"}", "]"} and objects:
+            objects.pop()
+        elif part[0] == '"' and before in {"{", ","} and keys is not None:
+            if part in keys:
+                yield found.start(), part
+            keys.add(part)
+        elif part in _CONSTANTS or (part[0] in "-0123456789" and _is_too_large(part)):
+            yield found.start(), part
+        before = part
+
+
+_CONSTANTS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
+
+
+def _is_too_large(token: str) -> bool:
+    try:
+        return math.isinf(float(token))
+    except ValueError:
+        return False
+
+
+def _depth(document: str) -> int:
+    deepest = depth = 0
+    for found in _TOKEN.finditer(document):
+        depth += (found[0] in {"{", "["}) - (found[0] in {"}", "]"})
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        msg = f"key {twice!r} stands twice in one object"
+        raise _RefusedError(msg)
+    return found
+
+
+def _constant(text: str) -> NoReturn:
+    msg = f"{text} is no JSON value"
+    raise _RefusedError(msg)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        msg = "a number is too large"
+        raise _RefusedError(msg)
+    return number
+
+
+# Made at import: an agent may replace what stands in `json`.
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float
+)

@@ -1,0 +1,1 @@
+"""Comparisons that are declared without code, beside that of equal values."""

@@ -1,0 +1,96 @@
+"""Whether a model judge was held against people's labels, so that a gate may rest on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from pytest_sopbench._core.statistics.agreement import Agreement
+
+from .places import POOLED, is_of
+
+LEAST_LABELS: Final = 50
+"""Labels that a calibration has at least."""
+
+LEAST_KAPPA: Final = 0.6
+"""Cohen's kappa that a calibration has at least: what Landis and Koch (1977) call substantial."""
+
+UNCALIBRATED: Final = "no calibration"
+OTHER_JUDGE: Final = "calibrated with another model, prompt, setting or rubric"
+
+_FREE: Final = frozenset({"ecr", "tool_accuracy", "contract", "unavailable"})
+"""Gates that ask nothing of whether an answer is right."""
+
+_OF_FIELD: Final = "field:"
+_EVERY_FIELD: Final = "*"
+
+Doubtful: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Domain to output field to why its judge must not decide a gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What came of holding a judge against labels of one field.
+
+    Attributes:
+        fingerprint: of the judge and its rubric.
+        agreement: the judge's verdicts as the first rater's, people's labels as the second's.
+        model: the judge, for people to read.
+        disputed: the labelled cases in which the judge and people differ.
+    """
+
+    fingerprint: str
+    agreement: Agreement = field(default_factory=Agreement)
+    model: str = ""
+    disputed: tuple[str, ...] = ()
+
+
+def doubt_of(calibration: Calibration | None, fingerprint: str) -> str:
+    """Say why a calibration does not hold for the judge of this fingerprint, or nothing."""
+    if calibration is None:
+        return UNCALIBRATED
+    if calibration.fingerprint != fingerprint:
+        return OTHER_JUDGE
+    agreement = calibration.agreement
+    if agreement.cases < LEAST_LABELS:
+        return f"only {agreement.cases} labels, of at least {LEAST_LABELS}"
+    if agreement.kappa is None:
+        return "kappa unknown, since all labels and verdicts are alike"
+    # 0.6 stays 0.6, whatever the fractions leave in the last digit.
+    if agreement.kappa < LEAST_KAPPA - 1e-9:
+        return f"kappa {shown(agreement.kappa)}, below {LEAST_KAPPA}"
+    return ""
+
+
+def shown(kappa: float) -> str:
+    """Write a kappa so that one below the bound is never rounded up to it."""
+    text = f"{kappa:.2f}"
+    return f"{kappa:.4f}" if float(text) >= LEAST_KAPPA > kappa + 1e-9 else text
+
+
+def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
+    """Say which judge leaves a gate open, or nothing.
+
+    A gate on how runs ended, on tools or on the contract does not depend on a judge; a gate on
+    one field depends on the judge of that field alone, every other gate on all of its domains.
+
+    Args:
+        gate: the name of the gate.
+        where: the group of runs that it was asked of.
+        doubtful: the judges that must not decide.
+    """
+    if gate in _FREE:
+        return ""
+    asked = gate.removeprefix(_OF_FIELD) if gate.startswith(_OF_FIELD) else _EVERY_FIELD
+    for domain, fields in doubtful.items():
+        if _speaks_of(where, domain):
+            for name, why in fields.items():
+                if asked in {_EVERY_FIELD, name}:
+                    return f"the judge of {domain}, {name} must not decide: {why}"
+    return ""
+
+
+def _speaks_of(where: str, domain: str) -> bool:
+    """Tell whether a group of runs has some of a domain; that of no name, and `all`, have."""
+    return not where or is_of(where, POOLED) or is_of(where, domain)

@@ -1,0 +1,52 @@
+"""Says how far the judge can be relied on, and what it consumed apart from the agents."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._hooks.session.judging import LOG, judging_of
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._judge.calibrating.report import summary_lines
+from pytest_sopbench._judge.keeping.consumption import consumption_to_json, read_log
+from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
+
+
+def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:
+    """Return what the saved session says of its judge: what it consumed, and where not to rely."""
+    judging = judging_of(sop.config, sop.options)
+    if not judging.calibrations:
+        return {}
+    return {
+        JUDGE: consumption_to_json(read_log(judging.log, sop.prices)),
+        DOUBTFUL: {name: {**fields} for name, fields in judging.doubtful.items()},
+    }
+
+
+class JudgeBooks:
+    """Adds up what all processes of the session asked, where the summary is printed."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._judging = judging_of(sop.config, sop.options)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput[LOG] = self._judging.log_name
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        judging = self._judging
+        if not judging.calibrations:
+            return []
+        consumption = read_log(judging.log, self._sop.prices)
+        judges = {
+            f"{domain}, {field}": one for (domain, field), one in judging.calibrations.items()
+        }
+        lines = [*summary_lines(judges, consumption)]
+        with suppress(OSError):
+            judging.log.unlink(missing_ok=True)
+        return lines

@@ -1,0 +1,43 @@
+"""Whether the runs of a process are recorded or replayed; what that takes is loaded only then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+
+if TYPE_CHECKING:
+    from .tapes import Tapes
+
+TAPES = pytest.StashKey["Tapes"]()
+OUTPUT: Final = "sop_replay"
+"""What a worker tells at its end: requests that belong to no run, libraries it cannot look into."""
+
+
+class NoTapes:
+    """Nothing is recorded or replayed."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self.retries = sop.options.retries
+
+    def settle(self, ref: TaskRef, trace: Trace) -> Trace:
+        """Return the trace of a run as it is."""
+        del ref
+        return trace
+
+
+def tapes_of(sop: SopSession) -> Tapes | NoTapes:
+    """Return what records or replays the runs of this process, registered as a plugin."""
+    mode = sop.options.replay.mode
+    if mode == "off":
+        return NoTapes(sop)
+    known = sop.config.stash.get(TAPES, None)
+    if known is None:
+        from .tapes import Tapes  # noqa: PLC0415 - nearly no session replays
+
+        known = sop.config.stash[TAPES] = Tapes(sop, mode)
+        sop.config.pluginmanager.register(known, "sop-tapes")
+    return known

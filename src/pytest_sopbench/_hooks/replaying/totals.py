@@ -1,0 +1,159 @@
+"""What came of recordings, counted where the summary is printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.model.run_notes import (
+    NO_RECORDING,
+    NOT_KEPT,
+    NOT_RECORDED,
+    NOT_WHOLE,
+    RECORDED,
+)
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.replayed import is_replayed
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._reports.text.numbers import counted, money
+from pytest_sopbench._sessions.file.options import MISSES
+
+from .before import Stock, check_stock, stock_lines
+from .choice import OUTPUT, TAPES
+
+_NAMED: Final = 3
+
+
+class ReplayTotals:
+    """Counts replayed, recorded and missing runs, and says so; registered where books are kept."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._stock: Stock | None = None
+        self._replayed = 0
+        self._cost: float | None = 0.0
+        self._recorded = 0
+        self._requests = 0
+        self._kept: Counter[str] = Counter()
+        self._partial = 0
+        self._refused: list[str] = []
+        self._misses: Counter[str] = Counter()
+        self._outside = 0
+        self._unseen: set[str] = set()
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a recording that was asked for is not there."""
+        return bool(self._refused)
+
+    def check(self) -> None:
+        """Look at the recordings of what the options select.
+
+        Raises:
+            pytest.UsageError: it cannot be replayed.
+        """
+        options = self._sop.options
+        # How the agents of a fixture are called, nobody knows before tests are collected.
+        if options.replay.serves and options.agents and self._sop.makes_runs:
+            self._stock = check_stock(self._sop)
+
+    def pytest_report_header(self) -> list[str]:
+        if self._stock is not None:
+            return [one_line(line) for line in stock_lines(self._sop, self._stock)]
+        replay = self._sop.options.replay
+        told = f"sop: --sop-replay={replay.mode}, {self._sop.shown(replay.folder)}"
+        return [one_line(told)]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sop_run_finished(self, run: RunRecord) -> None:
+        if is_replayed(run):
+            self._replayed += 1
+            cost = run.usage.cost_usd
+            self._cost = None if self._cost is None or cost is None else self._cost + cost
+        for note in run.notes:
+            for beginning, count in self._counts(run).items():
+                if note.startswith(beginning):
+                    count(note.removeprefix(beginning).strip())
+
+    def _counts(self, run: RunRecord) -> dict[str, Callable[[str], None]]:
+        return {
+            NO_RECORDING: self._miss,
+            RECORDED: self._record,
+            NOT_KEPT: lambda _: self._kept.update([run.outcome.value]),
+            NOT_WHOLE: lambda _: self._lose(),
+            NOT_RECORDED: lambda why: self._refused.append(f"{run.domain}/{run.task}: {why}"),
+        }
+
+    def _miss(self, path: str) -> None:
+        self._misses[path] += 1
+        # So that `sopbench cassettes` can say it as well.
+        self._sop.recorded[MISSES] = dict(self._misses.most_common())
+
+    def _record(self, requests: str) -> None:
+        self._recorded += 1
+        self._requests += int(requests)
+
+    def _lose(self) -> None:
+        self._partial += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker tells at its end; a dead one tells nothing."""
+        told: dict[str, Any] = getattr(node, "workeroutput", {}).get(OUTPUT, {})
+        self._outside += told.get("outside", 0)
+        self._unseen.update(told.get("unseen", ()))
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        return [one_line(line) for line in self._lines()]
+
+    def _lines(self) -> Iterator[str]:
+        if self._replayed:
+            cost = "" if not self._cost else f", {money(self._cost)} when recorded"
+            yield f"replay {counted(self._replayed, 'run')} replayed{cost}"
+        yield from self._miss_lines()
+        yield from self._record_lines()
+        tapes = self._sop.config.stash.get(TAPES, None)
+        outside = self._outside + (tapes.outside.seen if tapes is not None else 0)
+        if outside:
+            sent = counted(outside, "request was", "requests were")
+            done = "refused" if self._sop.options.replay.mode == "only" else "not recorded"
+            yield f"alarm  {sent} {done}, of threads that belong to no run:"
+            yield "       start them with contextvars.copy_context().run, or asyncio.to_thread"
+        for what in {*self._unseen, *(tapes.unseen if tapes is not None else ())}:
+            yield f"alarm  {what}"
+
+    def _miss_lines(self) -> Iterator[str]:
+        if not self._misses:
+            return
+        runs = self._misses.total()
+        paths = ", ".join(f"{path} {count}" for path, count in self._misses.most_common(_NAMED))
+        more = len(self._misses) - _NAMED
+        others = f" and {more} more" if more > 0 else ""
+        yield f"replay {counted(runs, 'run sends', 'runs send')} what is not recorded, first at:"
+        yield f"       {paths}{others}"
+        yield "       where that should differ, record anew: --sop-replay=record"
+
+    def _record_lines(self) -> Iterator[str]:
+        folder = self._sop.shown(self._sop.options.replay.folder)
+        if self._recorded:
+            requests = counted(self._requests, "request")
+            yield f"record {counted(self._recorded, 'run')}, {requests}, in {folder}"
+        if self._recorded and not self._requests:
+            yield "       no traffic was seen: does the agent ask its model in another process?"
+        if self._kept:
+            kinds = ", ".join(f"{outcome} {count}" for outcome, count in self._kept.most_common())
+            yield f"record {counted(self._kept.total(), 'run')} not recorded: {kinds}"
+        if self._partial:
+            runs = counted(self._partial, "run")
+            yield f"note   {runs} recorded without requests that got no reply"
+        for problem in self._refused[:_NAMED]:
+            yield f"record failed: {problem}"
+        if len(self._refused) > _NAMED:
+            yield f"record failed: {len(self._refused) - _NAMED} more"
+        if self._refused:
+            yield "       name it in sop_redact, so that it is masked, and record anew"

@@ -1,0 +1,59 @@
+"""What the options say of recorded model traffic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from pytest_sopbench._replay.tape.paths import JsonPath, read_path
+from pytest_sopbench._replay.tape.run_tape import Mode
+from pytest_sopbench._settings import readers
+
+from .refusing import refusing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Whether traffic is recorded or replayed, and how.
+
+    Attributes:
+        mode: as `--sop-replay` has it.
+        folder: where the cassettes are.
+        ignored: paths of requests that need not agree.
+        hosts: hosts whose traffic is left alone.
+        max_age: days after which a recording is too old; `None` where none is.
+    """
+
+    mode: Literal["off"] | Mode
+    folder: Path
+    ignored: tuple[JsonPath, ...] = ()
+    hosts: tuple[str, ...] = ()
+    max_age: int | None = None
+
+    @property
+    def is_on(self) -> bool:
+        return self.mode != "off"
+
+    @property
+    def serves(self) -> bool:
+        """Whether recordings are read."""
+        return self.mode in {"only", "auto"}
+
+
+def replay_of(mode: str, folder: Path, ignored: tuple[str, ...], max_age: int | None) -> Replay:
+    """Check what was set.
+
+    Raises:
+        pytest.UsageError: a path of JSON, or a host, means nothing.
+    """
+    with refusing("sop_replay_ignore", ": "):
+        read = readers.read_ignored(ignored)
+        paths = tuple(map(read_path, read.paths))
+    return Replay(
+        mode=cast("Literal['off', 'record', 'only', 'auto']", mode),
+        folder=folder,
+        ignored=paths,
+        hosts=read.hosts,
+        max_age=max_age,
+    )

@@ -1,0 +1,1 @@
+"""The judge, held against the labels of people."""

@@ -1,0 +1,96 @@
+"""The judge of a session or of a command, made where a field asks for one, and its calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._running.comparing.comparer import Comparer
+from pytest_sopbench._running.comparing.functions import Place
+from pytest_sopbench.errors import JudgeError
+
+from .asking.asker import ModelAsker
+from .calibrating.calibration_file import read_calibrations
+from .comparer import judged_by
+from .judge import ModelJudge, fingerprint_of
+from .keeping.consumption import ConsumptionLog, log_path
+from .keeping.judgements import Judgements
+from .setting import OPTION, read_setting
+
+ALLOW: Final = "allow"
+
+
+@dataclass(kw_only=True)
+class Judging:
+    """The judge that is set, and how far each field that it judges is calibrated.
+
+    Attributes:
+        words: those of `sop_judge`.
+        folder: where judgements are kept.
+        mask: takes secrets out of what is written.
+        log_name: under which name it is counted what the judge is asked.
+        uncalibrated: what gates do without a valid calibration; `allow` lets them rest on it.
+        calibrations: by domain and field the calibration, and why it does not hold.
+    """
+
+    words: Sequence[str]
+    folder: Path
+    mask: Callable[[str], str]
+    log_name: str
+    uncalibrated: str = ""
+    calibrations: dict[tuple[str, str], tuple[Calibration | None, str]] = field(
+        default_factory=dict[tuple[str, str], "tuple[Calibration | None, str]"]
+    )
+
+    @property
+    def log(self) -> Path:
+        return log_path(self.folder, self.log_name)
+
+    @cached_property
+    def judge(self) -> ModelJudge:
+        """The judge of the configuration.
+
+        Raises:
+            JudgeError: none is set, or it cannot be used.
+        """
+        setting = read_setting(self.words)
+        if setting is None:
+            msg = f"no model is set to judge: {OPTION} is empty"
+            raise JudgeError(msg, hint=f"set {OPTION} = openai/MODEL in the configuration")
+        return ModelJudge(
+            setting=setting,
+            asker=ModelAsker(setting),
+            judgements=Judgements(self.folder, self.mask),
+            log=ConsumptionLog(self.log),
+        )
+
+    def comparer(self, output: OutputField, place: Place) -> Comparer:
+        """Return what compares a field that a model judges.
+
+        Raises:
+            JudgeError: there is no judge, or the domain's calibration cannot be read.
+        """
+        try:
+            judge = self.judge
+        except JudgeError as error:
+            msg = f"domain {place.domain}, field {output.name!r}: {error.message}"
+            raise JudgeError(msg, hint=error.hint) from None
+        found = read_calibrations(place.folder).get(output.name)
+        doubt = doubt_of(found, fingerprint_of(judge.setting, output.rubric))
+        self.calibrations[place.domain, output.name] = found, doubt
+        return judged_by(judge, output)
+
+    @property
+    def doubtful(self) -> dict[str, dict[str, str]]:
+        """Why no gate may rest on a judge, by domain and field; nothing where that is allowed."""
+        found: dict[str, dict[str, str]] = {}
+        if self.uncalibrated != ALLOW:
+            for (domain, name), (_, why) in self.calibrations.items():
+                if why:
+                    found.setdefault(domain, {})[name] = why
+        return found

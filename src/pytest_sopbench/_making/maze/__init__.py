@@ -1,0 +1,1 @@
+"""Domains made from files as SOP-Maze publishes them."""

@@ -1,0 +1,1 @@
+"""Recordings on disk: one file for each task, texts that many share beside them."""

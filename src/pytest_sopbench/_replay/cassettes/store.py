@@ -1,0 +1,193 @@
+"""All cassettes of a project: read when their runs begin, replaced when they end.
+
+A cassette is replaced in one rename, so that a session that is killed leaves each one as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import O_RDONLY, close
+from os import open as open_fd
+from pathlib import Path
+from typing import Final
+
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._replay.tape.recording import Recorded, Recording
+from pytest_sopbench._replay.tape.shape import Shaping
+from pytest_sopbench.errors import CassetteError
+
+from .atomic import write_whole
+from .credentials import Found, credentials_in, credentials_in_body
+from .file import Cassette, cassette_lines, read_lines
+from .masking import masked_reply
+from .places import SHARED, TaskPlace, cassette_path
+from .replies import kept_headers
+from .shared import SharedTexts
+
+ATTRIBUTES: Final = "* -text\n"
+"""Of `.gitattributes`: what a hash names must come back from git byte by byte."""
+
+DAMAGED: Final = "take it back from version control, or record it anew with --sop-replay=record"
+
+
+@dataclass
+class Store:
+    """The cassettes below one folder.
+
+    Attributes:
+        root: the folder.
+        shaping: how requests become shapes.
+    """
+
+    root: Path
+    shaping: Shaping = field(default_factory=Shaping)
+    _shared: dict[Path, SharedTexts] = field(default_factory=dict[Path, SharedTexts])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def path(self, place: TaskPlace) -> Path:
+        """Return where the cassette of a task lies."""
+        return cassette_path(self.root, place)
+
+    def load(self, place: TaskPlace) -> Cassette:
+        """Return the recordings of a task, which may be none.
+
+        Raises:
+            CassetteError: its file cannot be read.
+        """
+        path = self.path(place)
+        if not path.exists():
+            return Cassette(place=place, trials={})
+        found = self.read(path)
+        if found.place != place:
+            msg = f"{path}: it is of {'/'.join(found.place)}, and not of {'/'.join(place)}"
+            raise CassetteError(msg, hint="files of cassettes cannot be renamed; record anew")
+        return found
+
+    def read(self, path: Path) -> Cassette:
+        """Read one file.
+
+        Raises:
+            CassetteError: it cannot be read.
+        """
+        try:
+            lines = path.read_bytes().splitlines()
+            return read_lines(lines, self.shaping, self.shared(path.parent).get)
+        except (OSError, ValueError) as fault:
+            msg = f"{path}: cannot be read: {fault}"
+            raise CassetteError(msg, hint=DAMAGED) from fault
+
+    def shared(self, folder: Path) -> SharedTexts:
+        """Return the texts that the cassettes of a folder share."""
+        with self._lock:
+            if folder not in self._shared:
+                self._shared[folder] = SharedTexts(folder / SHARED)
+            return self._shared[folder]
+
+    def keep(
+        self,
+        place: TaskPlace,
+        trial: int,
+        recording: Recording,
+        *,
+        trials: int,
+        texts: Sequence[str] = (),
+    ) -> None:
+        """Replace the recording of one trial; those above `trials` go, as they are of before.
+
+        Raises:
+            CassetteError: it holds a credential, or the disk did not take it; the old one stays.
+        """
+        path = self.path(place)
+        recording = masked_recording(recording, self.shaping.mask)
+        found = [*dict.fromkeys(credentials_of(recording))]
+        if found:
+            raise CassetteError(_told(found), hint=NAME_IT)
+        try:
+            with _alone_in(path.parent):
+                others = self._others(place, trials)
+                cassette = Cassette(place=place, trials={**others, trial: recording})
+                self._write(path, cassette, texts)
+        except OSError as fault:
+            msg = f"{path}: cannot be written: {fault.strerror or fault}"
+            raise CassetteError(msg) from fault
+
+    def _others(self, place: TaskPlace, trials: int) -> dict[int, Recording]:
+        try:
+            before = self.load(place).trials
+        except CassetteError:
+            # What cannot be read cannot be replayed either.
+            return {}
+        return {number: one for number, one in before.items() if number <= trials}
+
+    def _write(self, path: Path, cassette: Cassette, texts: Sequence[str]) -> None:
+        shared = self.shared(path.parent)
+        names: list[str] = []
+
+        def put(value: JsonValue) -> str:
+            names.append(shared.put(value))
+            return names[-1]
+
+        lines = [*cassette_lines(cassette, self.shaping, put, texts)]
+        # Before what names them, so that a kill in between leaves nothing that lacks a text.
+        shared.write(names)
+        attributes = self.root / ".gitattributes"
+        if not attributes.exists():
+            write_whole(attributes, ATTRIBUTES.encode())
+        write_whole(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+NAME_IT: Final = "name it in sop_redact, so that it is masked, and record anew"
+
+
+def _told(found: Sequence[Found]) -> str:
+    first = found[0]
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"not recorded: {first.where} holds what looks like a {first.form}{more}"
+
+
+def masked_recording(
+    recording: Recording, mask: Callable[[JsonValue], JsonValue] | None
+) -> Recording:
+    """Return a recording whose replies are masked, as its requests are already."""
+    if mask is None:
+        return recording
+    exchanges = tuple(
+        Recorded(key=one.key, shape=one.shape, response=masked_reply(one.response, mask))
+        for one in recording.exchanges
+    )
+    return Recording(exchanges=exchanges, recorded=recording.recorded, usage=recording.usage)
+
+
+def credentials_of(recording: Recording) -> Iterator[Found]:
+    """Yield the known forms of credentials in what would be written."""
+    for number, one in enumerate(recording.exchanges, start=1):
+        request = f"request {number}"
+        shape = one.shape
+        yield from credentials_in(shape.path, f"{request}: path")
+        yield from credentials_in(dict(shape.query), f"{request}: query")
+        yield from credentials_in(shape.body, f"{request}: body")
+        headers = dict(kept_headers(one.response.headers))
+        yield from credentials_in(headers, f"reply {number}: headers")
+        yield from credentials_in_body(one.response.body, f"reply {number}: body")
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Generator[None]:
+    """Let no other process or thread replace a cassette of a folder: trials share a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl  # noqa: PLC0415 - not on every system
+    except ImportError:
+        # Where folders cannot be locked, workers get the trials of a task one after the other.
+        yield
+        return
+    # The folder itself, so that no file is left behind.
+    descriptor = open_fd(folder, O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        close(descriptor)

@@ -1,0 +1,82 @@
+"""What lies on disk, told by the lines about trials alone: the exchanges are not read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_sopbench.errors import CassetteError
+
+from .file import VERSION
+from .places import TaskPlace
+from .store import DAMAGED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSurvey:
+    """What is told of one recording; `tokens` is `None` where the run told none."""
+
+    recorded: datetime
+    requests: int
+    models: tuple[str, ...]
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What is told of one cassette."""
+
+    path: Path
+    place: TaskPlace
+    trials: Mapping[int, TrialSurvey]
+    size: int
+
+
+def survey(path: Path) -> Survey:
+    """Look at a cassette.
+
+    Raises:
+        CassetteError: it cannot be read, or is not whole.
+    """
+    try:
+        content = path.read_bytes()
+        lines = content.splitlines()
+        head: dict[str, Any] = json.loads(lines[0]) if lines else {}
+        if head.get("cassette") != VERSION:
+            msg = f"not a cassette of version {VERSION}"
+            raise ValueError(msg)  # noqa: TRY301 - the path is added below
+        trials: dict[int, TrialSurvey] = {}
+        number = 1
+        while number < len(lines):
+            told: dict[str, Any] = json.loads(lines[number])
+            trials[int(told["trial"])] = _trial(told)
+            number += 1 + int(told["requests"])
+        if number != len(lines) or not content.endswith(b"\n"):
+            msg = "the file ends before all requests that it announces"
+            raise ValueError(msg)  # noqa: TRY301 - as above
+        place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+        msg = f"{path}: cannot be read: {fault}"
+        raise CassetteError(msg, hint=DAMAGED) from fault
+    return Survey(path=path, place=place, trials=trials, size=len(content))
+
+
+def _trial(told: Mapping[str, Any]) -> TrialSurvey:
+    usage: Mapping[str, Any] = told.get("usage", {})
+    tokens = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
+    recorded = datetime.fromisoformat(told["recorded"])
+    if recorded.tzinfo is None:
+        msg = f"recorded {told['recorded']}: a time of no zone"
+        raise ValueError(msg)
+    return TrialSurvey(
+        recorded=recorded,
+        requests=int(told["requests"]),
+        models=tuple(map(str, told["models"])),
+        tokens=sum(tokens) if tokens else None,
+        cost_usd=usage.get("cost_usd"),
+    )

@@ -1,0 +1,230 @@
+"""One connection of a child to the proxy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Final, Literal, Protocol, cast
+
+from pytest_sopbench._replay.seams.left_out import is_left_out
+from pytest_sopbench._replay.seams.take import NOT_OF_DECODED, Take
+from pytest_sopbench._replay.tape.exchange import Headers, Request, Response, Tape
+from pytest_sopbench.errors import CassetteError, MissingRecordingError
+
+from .forwarding import OF_ONE_CONNECTION, Reply, Send
+
+_OVER: Final = "the run of this address is over, or has never been"
+_SIZE_LINE: Final = 1024
+_WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What the path of a request means."""
+
+    tape: Tape
+    url: str
+    environment: Mapping[str, str]
+    forward: Send
+
+
+class _Visited(Protocol):
+    visit: Callable[[str], Visit | None]
+
+
+def _of_the_message(headers: Headers) -> Headers:
+    return tuple(one for one in headers if one[0].lower() not in OF_ONE_CONNECTION)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What is written behind a head, framed as the head says."""
+
+    file: Any
+    framing: Literal["none", "chunks", "bytes"]
+
+    def write(self, chunk: bytes) -> None:
+        if chunk and self.framing == "chunks":
+            self.file.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        elif self.framing == "bytes":
+            self.file.write(chunk)
+        self.file.flush()
+
+    def end(self) -> None:
+        if self.framing == "chunks":
+            self.file.write(b"0\r\n\r\n")
+        self.file.flush()
+
+
+class _Source:
+    """The chunks of a live reply; the tape knows that it is whole before the child does.
+
+    Else the run might be over with the last byte, and the reply not on its tape.
+    """
+
+    def __init__(self, chunks: Iterator[bytes], take: Take | None, left: int | None) -> None:
+        self._chunks = chunks
+        self._take = take
+        self._left = left
+        self._note_end()
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._chunks:
+                self._note(chunk)
+                yield chunk
+        except OSError as error:
+            if self._take is not None:
+                self._take.fail(error)
+            msg = "the provider broke off"
+            raise ConnectionError(msg) from error
+        self._left = 0
+        self._note_end()
+
+    def leave(self) -> None:
+        if self._take is not None:
+            self._take.leave()
+
+    def _note(self, chunk: bytes) -> None:
+        if self._take is not None:
+            self._take.add(chunk)
+        if self._left is not None:
+            self._left -= len(chunk)
+            self._note_end()
+
+    def _note_end(self) -> None:
+        if self._take is not None and self._left == 0:
+            self._take.end()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves what is recorded, and passes on what is not."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_POST(self) -> None:
+        visit = cast("_Visited", self.server).visit(self.path)
+        try:
+            body = self._body()
+        except ValueError:
+            self.close_connection = True
+            self._refuse(HTTPStatus.BAD_REQUEST, "the body of the request cannot be read")
+            return
+        if visit is None:
+            self._refuse(HTTPStatus.GONE, _OVER)
+            return
+        headers = tuple(
+            (n, v) for n, v in self.headers.items() if n.lower() not in OF_ONE_CONNECTION
+        )
+        asked = Request(method=self.command, url=visit.url, headers=headers, body=body)
+        with suppress(ConnectionError):
+            self._serve(visit, asked)
+
+    do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST  # noqa: N815 - so it is called
+
+    def _serve(self, visit: Visit, asked: Request) -> None:
+        if is_left_out(asked.url):
+            self._pass_on(visit, asked, None)
+            return
+        try:
+            answer = visit.tape.answer(asked)
+        except MissingRecordingError as missing:
+            self._refuse(HTTPStatus.FAILED_DEPENDENCY, str(missing))
+            return
+        if answer is not None:
+            self._replay(answer)
+        else:
+            self._pass_on(visit, asked, visit.tape)
+
+    def _replay(self, answer: Response) -> None:
+        headers = tuple(one for one in answer.headers if one[0].lower() not in NOT_OF_DECODED)
+        chunked = len(answer.chunks) > 1 or not answer.complete
+        body = self._head(answer.status, headers, None if chunked else len(answer.body))
+        for chunk in answer.chunks:
+            body.write(chunk)
+        if answer.complete:
+            body.end()
+        else:
+            self.close_connection = True
+
+    def _pass_on(self, visit: Visit, asked: Request, tape: Tape | None) -> None:
+        try:
+            reply = visit.forward(asked, visit.environment)
+        except (OSError, CassetteError) as error:
+            if tape is not None:
+                tape.lost(asked, error)
+            self._refuse(HTTPStatus.BAD_GATEWAY, f"the provider cannot be reached: {error}")
+            return
+        take = None
+        if tape is not None:
+            take = Take(tape, asked, status=reply.status, headers=reply.headers)
+        try:
+            self._stream(reply, take)
+        finally:
+            reply.close()
+
+    def _stream(self, reply: Reply, take: Take | None) -> None:
+        length = next((v for name, v in reply.headers if name.lower() == "content-length"), None)
+        left = int(length) if length is not None and not self._is_bare(reply.status) else None
+        source = _Source(reply.chunks(), take, 0 if self._is_bare(reply.status) else left)
+        try:
+            body = self._head(reply.status, _of_the_message(reply.headers), left)
+            for chunk in source:
+                body.write(chunk)
+            body.end()
+        except ConnectionError:
+            # Whichever side it is that has gone: what the child has is no whole reply.
+            self.close_connection = True
+            source.leave()
+
+    def _is_bare(self, status: int) -> bool:
+        """Tell whether a reply has a head alone."""
+        return self.command == "HEAD" or status in _WITHOUT_BODY or status < HTTPStatus.OK
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        error = {"message": message, "type": "sop_replay", "code": None}
+        data = json.dumps({"type": "error", "error": error, "message": message}).encode()
+        # The clients of OpenAI and Anthropic do not ask again; those of AWS see a kind of error.
+        headers = (
+            ("Content-Type", "application/json"),
+            ("x-should-retry", "false"),
+            ("x-amzn-ErrorType", "SopReplay"),
+        )
+        self._head(status, headers, len(data)).write(data)
+
+    def _head(self, status: int, headers: Headers, length: int | None) -> _Body:
+        self.send_response_only(status)
+        for name, value in headers:
+            self.send_header(name, value.replace("\r", " ").replace("\n", " "))
+        if self._is_bare(status):
+            body = _Body(self.wfile, "none")
+        elif length is None:
+            self.send_header("Transfer-Encoding", "chunked")
+            body = _Body(self.wfile, "chunks")
+        else:
+            self.send_header("Content-Length", str(length))
+            body = _Body(self.wfile, "bytes")
+        self.end_headers()
+        self.wfile.flush()
+        return body
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return b"".join(self._chunks())
+
+    def _chunks(self) -> Iterable[bytes]:
+        while size := int(self.rfile.readline(_SIZE_LINE).partition(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline(_SIZE_LINE)
+        while self.rfile.readline(_SIZE_LINE).strip():
+            pass
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named above
+        """Say nothing of it."""

@@ -1,0 +1,112 @@
+"""Why a request has no recording: the nearest recorded one of the run, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from pytest_sopbench._core.values.json import JsonValue, same_json
+
+from .difference import Difference, differences
+from .recording import Recorded, Recording
+from .shape import Shape
+
+AGAIN = "sent more often than recorded"
+NOTHING = "nothing is recorded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """A request without a recording: the path that differs, and an explanation in few lines."""
+
+    path: str
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def explain_miss(recording: Recording, shape: Shape, number: int) -> Miss:
+    """Explain why a request, the `number`th of its run, has no recording, in at most six lines."""
+    at = f"in request {number} of the run, {shape.method} {shape.path}"
+    every = recording.exchanges
+    if not every:
+        return Miss(path=NOTHING, lines=("nothing is recorded of this run", at, _REMEDY))
+    if times := sum(one.key == shape.key for one in every):
+        recorded = "once" if times == 1 else f"{times} times"
+        told = f"it is recorded {recorded}, and sent more often than that"
+        return Miss(path=AGAIN, lines=(told, at, _REMEDY))
+    nearest = max(
+        range(len(every)), key=lambda place: _nearness(every[place], place, shape, number)
+    )
+    found = _apart(every[nearest].shape, shape)
+    of = f"recorded request {nearest + 1} of {len(every)}{_date(recording)}"
+    agree = _agreement(every[nearest].shape.body, shape.body)
+    beside = f"; {len(found) - 1} more differ" if len(found) > 1 else ""
+    lines = (*found[0].lines(), at, f"nearest: {of}{agree}{beside}", _REMEDY)
+    return Miss(path=found[0].path, lines=lines)
+
+
+_REMEDY = "if it should differ, record anew: --sop-replay=record; what is missing alone: auto"
+
+
+def _date(recording: Recording) -> str:
+    day = recording.recorded.partition("T")[0]
+    return f", of {day}" if day else ""
+
+
+def _apart(recorded: Shape, sent: Shape) -> Sequence[Difference]:
+    if (recorded.method, recorded.path) != (sent.method, sent.path):
+        one, other = f"{recorded.method} {recorded.path}", f"{sent.method} {sent.path}"
+        return [Difference(path="path", recorded=one, sent=other)]
+    query = list(differences(dict(recorded.query), dict(sent.query)))
+    asked = [
+        Difference(path=f"query.{one.path}", recorded=one.recorded, sent=one.sent) for one in query
+    ]
+    found = [*asked, *differences(recorded.body, sent.body)]
+    # Neither is JSON, and what kind of bytes it is tells them apart.
+    return found or [Difference(path="body", recorded=recorded.kind, sent=sent.kind)]
+
+
+def _nearness(one: Recorded, place: int, shape: Shape, number: int) -> tuple[float, ...]:
+    """Rank a recorded request: above all by the part of the conversation that agrees."""
+    recorded, sent = conversation(one.shape.body), conversation(shape.body)
+    agrees = [same_json(*pair) for pair in zip(recorded, sent, strict=False)]
+    return (
+        one.shape.method == shape.method and one.shape.path == shape.path,
+        sum(takewhile(bool, agrees)),
+        sum(agrees),
+        _alike(one.shape.body, shape.body),
+        -abs(len(recorded) - len(sent)),
+        -abs(place + 1 - number),
+    )
+
+
+def _alike(recorded: JsonValue, sent: JsonValue) -> int:
+    """Return how many keys of two bodies hold the same."""
+    if not (isinstance(recorded, Mapping) and isinstance(sent, Mapping)):
+        return 0
+    return sum(key in sent and same_json(one, sent[key]) for key, one in recorded.items())
+
+
+def _agreement(recorded: JsonValue, sent: JsonValue) -> str:
+    parts = conversation(recorded), conversation(sent)
+    agrees = sum(same_json(*pair) for pair in zip(*parts, strict=False))
+    return f"; {agrees} of {len(parts[1])} messages agree" if parts[1] else ""
+
+
+def conversation(body: JsonValue) -> Sequence[JsonValue]:
+    """Return the messages of a request, under whichever name a provider takes them."""
+    name = conversation_key(body)
+    found = body[name] if name is not None and isinstance(body, Mapping) else ()
+    return found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+
+
+def conversation_key(body: JsonValue) -> str | None:
+    """Return under which key a request has its messages; `None` where it has none."""
+    if isinstance(body, Mapping):
+        for name in ("messages", "input", "contents"):
+            if isinstance(body.get(name), list | tuple):
+                return name
+    return None

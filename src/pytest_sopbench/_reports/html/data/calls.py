@@ -1,0 +1,165 @@
+"""The calls of a run as data: what was made, what was expected, what the baseline did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_sopbench._core.gates.page_sources import TaskFacts
+from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+
+from .timeline import Aligned, TimelineRow, alone, as_expected, beside, retried_steps, timeline
+from .values import shortened, shortened_mapping
+
+_CUT = {"sha256", "characters"}
+"""The keys of what a record keeps of a value that was too long for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCall:
+    """A call, whole where its event log was kept; else `began` and `took` are `None`."""
+
+    name: str
+    arguments: JsonValue
+    result: JsonValue
+    error: str | None
+    overlaps: int = 0
+    findings: tuple[str, ...] = ()
+    began: float | None = None
+    took: float | None = None
+
+
+def seen_calls(record: RunRecord, trace: Trace | None) -> Sequence[SeenCall]:
+    """Return the calls of a run, from its event log where there is one."""
+    if trace is None:
+        return [_of_record(one) for one in record.calls]
+    return [
+        SeenCall(
+            name=one.name,
+            arguments=one.arguments,
+            result=one.result,
+            error=one.error,
+            overlaps=one.overlaps,
+            findings=tuple(finding.message for finding in one.findings),
+            began=one.started,
+            took=one.duration,
+        )
+        for one in trace.calls
+    ]
+
+
+def trajectory_data(
+    made: Sequence[SeenCall],
+    record: RunRecord,
+    facts: TaskFacts,
+    before: RunRecord | None,
+) -> dict[str, object]:
+    """Return the timeline of a run: its calls, and rows that name them by their places.
+
+    An expected call, or one of the baseline, that equals the step beside it is left out of its
+    list: the row says so.
+    """
+    if record.duration_s is None and not made:
+        # What a process did that died is not known, and is no departure.
+        return {"unknown": 1}
+    expected = _comparable(made, facts.expected_calls)
+    wanted = beside(made, expected) if facts.expected_calls else alone(made)
+    was = _before(made, before)
+    rows = timeline(wanted, was)
+    told = record.trajectory
+    return {
+        "calls": _calls(made),
+        "rows": [_row(one) for one in rows],
+        "want": _wanted(facts.expected_calls, rows),
+        "base": _based(before, rows) if before else None,
+        "departs": "" if told is None or told.held else told.departure,
+        "held": told.held if told else None,
+        "changed": bool(facts.expected_calls) and _departure(record) != wanted.why,
+    }
+
+
+def _departure(record: RunRecord) -> str:
+    return record.trajectory.departure if record.trajectory else ""
+
+
+def _before(made: Sequence[SeenCall], before: RunRecord | None) -> Aligned | None:
+    if before is None:
+        return None
+    # A slim baseline knows names alone, and a value that was cut equals no other.
+    named = any(call.arguments is None for call in before.calls) or _has_cut(made)
+    return beside(made, as_expected(before.calls, named=named))
+
+
+def _comparable(
+    made: Sequence[SeenCall], expected: Sequence[ExpectedCall]
+) -> Sequence[ExpectedCall]:
+    if not _has_cut(made):
+        return expected
+    return [ExpectedCall(name=one.name, overlaps=one.overlaps) for one in expected]
+
+
+def _has_cut(made: Sequence[SeenCall]) -> bool:
+    return any(isinstance(one.arguments, Mapping) and {*one.arguments} == _CUT for one in made)
+
+
+def _calls(made: Sequence[SeenCall]) -> list[dict[str, object]]:
+    retried = retried_steps(made)
+    return [_call(one, is_retry=step in retried) for step, one in enumerate(made, start=1)]
+
+
+def _call(call: SeenCall, *, is_retry: bool) -> dict[str, object]:
+    data: dict[str, object] = {"n": call.name, "a": _arguments(call.arguments)}
+    if call.error is None:
+        data["r"] = shortened(call.result)
+    else:
+        data["e"] = shortened(call.error)
+    if call.findings:
+        data["f"] = [*call.findings]
+    if is_retry:
+        data["again"] = 1
+    if call.began is not None and call.took is not None:
+        data["t"] = [round(call.began, 3), round(call.took, 3)]
+    return data
+
+
+def _arguments(arguments: JsonValue) -> JsonValue:
+    if isinstance(arguments, Mapping):
+        return shortened_mapping(arguments)
+    return shortened(arguments)
+
+
+def _wanted(expected: Sequence[ExpectedCall], rows: Sequence[TimelineRow]) -> list[object]:
+    same = {row.place for row in rows if row.place and row.step and not row.differs}
+    return [
+        0
+        if place in same and one.arguments is not None
+        else {"n": one.name, "a": None if one.arguments is None else _arguments(one.arguments)}
+        for place, one in enumerate(expected, start=1)
+    ]
+
+
+def _based(before: RunRecord, rows: Sequence[TimelineRow]) -> list[object]:
+    same = {row.before for row in rows if row.before and row.step and not row.changed}
+    return [
+        0 if place in same else _call(_of_record(one), is_retry=False)
+        for place, one in enumerate(before.calls, start=1)
+    ]
+
+
+def _row(row: TimelineRow) -> list[int]:
+    marks = row.differs + 2 * row.changed + 4 * row.first + 8 * row.first_changed
+    return [row.place or 0, row.step or 0, row.before or 0, marks]
+
+
+def _of_record(call: CallRecord) -> SeenCall:
+    return SeenCall(
+        name=call.name,
+        arguments=call.arguments,
+        result=call.result,
+        error=call.error,
+        overlaps=call.overlaps,
+        findings=call.findings,
+    )

@@ -1,0 +1,139 @@
+"""A session as one HTML file: words and numbers first, and a script that shows each run."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pytest_sopbench._core.gates.page_sources import TaskFacts
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._reports.text.numbers import counted
+
+from .data.details import NOTHING_KNOWN, Details, baseline_runs, details_of
+from .data.embed import json_text
+from .data.rows import GAINED, LOST, Rows
+from .parts import overview, tables
+from .visible import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ROOM: Final = Path(__file__).parent
+
+SCRIPTS: Final = (
+    "dom",
+    "data",
+    "filters",
+    "table",
+    "values",
+    "timeline",
+    "task",
+    "keys",
+    "main",
+)
+"""The files of the script in their order: what one defines, those behind it may use."""
+
+POLICY: Final = (
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """What the script reads, as JSON."""
+
+    runs: str
+    details: Details
+
+
+def html_page(page: SessionPage) -> str:
+    """Return the page, with its last line ended.
+
+    Raises:
+        ModuleNotFoundError: jinja2 is not installed.
+    """
+    rows = Rows(page)
+    facts = [page.sources.facts(one) if page.sources else NOTHING_KNOWN for one in page.records]
+    # Whoever makes a table names its labels, so that they stand among the words of the rows.
+    confusions, rules = tables.confusion_tables(page, rows), tables.rule_rows(page, rows)
+    embedded = _embedded(page, rows, facts)
+    script, style = script_text(), (ROOM / "style" / "page.css").read_text("utf-8")
+    masked = page.sources.masked if page.sources else str
+    plain, unlisted = tables.list_lines(page, rows)
+    template = _environment(masked).get_template("page.html.jinja")
+    return template.render(
+        page=page,
+        policy=POLICY.format(script=_digest(script), style=_digest(style)),
+        overview=overview,
+        single=None if page.leaderboard else overview.pooled_of(page),
+        pooled=page.comparison.pooled if page.comparison else None,
+        groups=tables.domain_rows(page.summaries),
+        board=tables.board_of(page.leaderboard),
+        rules=rules,
+        confusions=confusions,
+        histograms=tables.histograms(page),
+        plain=plain,
+        unlisted=unlisted,
+        left_out=embedded.details.left_out,
+        counted=counted,
+        heads=tables.heads_of,
+        script=_markup(script),
+        style=_markup(style),
+        runs_json=_markup(embedded.runs),
+        details_json=_markup(embedded.details.text),
+    )
+
+
+def script_text() -> str:
+    """Return the script of the page, in a scope of its own."""
+    parts = ((ROOM / "script" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{"".join(parts)}}})();\n'
+
+
+def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> Embedded:
+    records = page.records
+    changed = {LOST, GAINED}
+    first = frozenset(at for at, one in enumerate(records) if rows.change(one) in changed)
+    by_agent = bool(page.comparison and page.comparison.has_agents)
+    was = page.sources.baseline() if page.sources and page.comparison else ()
+    before = baseline_runs(records, was, by_agent=by_agent)
+    details = details_of(records, facts, page.sources, before, first)
+    runs = [rows.row(one, known) for one, known in zip(records, facts, strict=True)]
+    name = page.comparison.pooled.name if page.comparison else ""
+    data = {**rows.words(), "baseline": rows.masked(name), "runs": runs}
+    return Embedded(runs=json_text(data), details=details)
+
+
+def _environment(masked: Callable[[str], str]) -> Environment:
+    # Only a session that writes this page needs the library.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    def shown(value: object) -> object:
+        return value if isinstance(value, Markup) else visible(masked(str(value)))
+
+    return Environment(
+        loader=FileSystemLoader(ROOM / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _markup(text: str) -> str:
+    """Return a text that the template writes as it stands; only our own files, and data."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    return Markup(text)  # noqa: S704 - our own files, and JSON without a `<`
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

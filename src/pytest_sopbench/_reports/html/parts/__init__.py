@@ -1,0 +1,1 @@
+"""What stands in the page without its script: numbers, tables and charts."""

@@ -1,0 +1,303 @@
+"""The first screen: the verdict, the rates, what a run took, and what became of it since."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
+from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.gates.summary_gates import GateState
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.keys import domain_of
+from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
+from pytest_sopbench._reports.terminal.page_verdict import page_verdict
+from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.text.numbers import (
+    NOT_AVAILABLE,
+    amount,
+    counted,
+    money,
+    percent,
+    seconds,
+)
+
+from .charts import Rate, rate_of, share
+
+HOLDS, FAILS, OPEN = "holds", "fails", "open"
+"""What a verdict comes to; the page shows each by a sign, a word and a colour."""
+
+_SIGNS: Final = {
+    GateState.HOLDS: HOLDS,
+    GateState.FAILS: FAILS,
+    GateState.INCONCLUSIVE: OPEN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateLine:
+    """One gate as a row: what came of it, what it asks, what it found."""
+
+    state: str
+    word: str
+    where: str
+    asked: str
+    got: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A comparison in words; `title` names the domain or agent, where there are several."""
+
+    title: str
+    state: str
+    tier: str
+    words: str
+    lost: int
+    gained: int
+    p: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A number with its name; `was` is that of the baseline, `more` what it is made of."""
+
+    name: str
+    value: str
+    more: str = ""
+    was: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How many runs ended so."""
+
+    outcome: str
+    count: int
+    share: float
+    x: float
+
+
+def state_of(page: SessionPage) -> str:
+    """Return what the verdict comes to."""
+    states = {one.state for one in page.gates}
+    if GateState.FAILS in states or page.failures:
+        return FAILS
+    if page.not_evaluated or GateState.INCONCLUSIVE in states or not states:
+        return OPEN
+    return HOLDS
+
+
+def verdict_of(page: SessionPage) -> str:
+    return page_verdict(page)
+
+
+def gate_lines(page: SessionPage) -> Sequence[GateLine]:
+    return [
+        GateLine(
+            state=_SIGNS[one.state],
+            word=one.state.value,
+            where=one.where,
+            asked=one.asked,
+            got=one.found.removeprefix(one.state.value).strip(),
+            why=one.why,
+        )
+        for one in page.gates
+    ]
+
+
+def remark_lines(page: SessionPage) -> Iterator[str]:
+    """Yield what must not go unsaid beside the gates."""
+    if page.not_evaluated:
+        yield f"not evaluated: {page.not_evaluated}"
+    if page.failures:
+        yield f"{counted(page.failures, 'test')} failed that no gate forgives"
+    if page.apart:
+        runs, correct = len(page.asked), sum(r.outcome is Outcome.CORRECT for r in page.asked)
+        rate = percent(correct / runs if runs else None)
+        yield f"without tasks that may fail: TSR {rate}, {correct} of {runs}"
+    yield from page.remarks
+
+
+def domains_of(page: SessionPage) -> Sequence[str]:
+    return [*dict.fromkeys(map(domain_of, page.summaries))]
+
+
+def rates(summary: Summary, compared: Comparison | None = None) -> Sequence[Rate]:
+    """Return TSR, ECR and C-TSR, with what they were over the paired tasks."""
+    # Trials of a task are not independent, and only TSR has an interval that knows it.
+    once = not summary.trials_by
+    ecr = wilson(summary.completed, summary.runs) if once else None
+    c_tsr = wilson(summary.correct, summary.completed) if once else None
+    found = (
+        rate_of("tsr", "TSR", summary.tsr, tsr_bounds(summary)),
+        rate_of("ecr", "ECR", summary.ecr, ecr),
+        rate_of("c_tsr", "C-TSR", summary.c_tsr, c_tsr),
+    )
+    counts = {
+        "tsr": f"{summary.correct} of {summary.runs} runs correct",
+        "ecr": f"{summary.completed} of {summary.runs} completed",
+        "c_tsr": f"{summary.correct} of {summary.completed} completed correct",
+    }
+    return [_with_before(replace(one, note=counts[one.name]), compared) for one in found]
+
+
+def facts_of(summary: Summary, compared: Comparison | None = None) -> Sequence[Fact]:
+    """Return what a run took: tokens, cost, time and calls."""
+    was = compared.baseline if compared is not None and compared.paired else None
+    cost = summary.usage.get("cost_usd")
+    total = f"{money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
+    each = money(summary.cost_per_correct)
+    p95, took = seconds(summary.latency_p95), seconds(sum(summary.durations))
+    return [
+        Fact(
+            name="time of a run, median",
+            value=seconds(summary.latency_median),
+            more=f"p95 {p95}, all {took}" if summary.durations else "",
+            was=_was(was, lambda one: seconds(one.latency_median)),
+        ),
+        Fact(
+            name="tokens of a run",
+            value=_tokens(summary),
+            more=_token_parts(summary),
+            was=_was(was, _tokens),
+        ),
+        Fact(
+            name="cost of a run",
+            value=money(_mean(summary, "cost_usd")),
+            more=f"{total}; {each} per correct run" if total else "",
+            was=_was(was, lambda one: money(_mean(one, "cost_usd"))),
+        ),
+        Fact(
+            name="tool calls of a run",
+            value=amount(summary.calls_per_run),
+            more=_calls(summary),
+            was=_was(was, lambda one: amount(one.calls_per_run)),
+        ),
+    ]
+
+
+def endings_of(page: SessionPage) -> Sequence[Ending]:
+    """Return how many runs ended in which outcome, in the order of the glossary."""
+    counts = Counter(one.outcome for one in page.records)
+    endings: list[Ending] = []
+    for outcome in Outcome:
+        if counts[outcome]:
+            x = round(sum(one.share for one in endings), 2)
+            width = share(counts[outcome], len(page.records))
+            endings.append(Ending(outcome=outcome.value, count=counts[outcome], share=width, x=x))
+    return endings
+
+
+def compared_lines(compared: SessionComparison | None) -> Sequence[Compared]:
+    """Return one line, or with several agents one for each, since two have no common verdict."""
+    if compared is None:
+        return ()
+    if compared.has_agents:
+        return [_compared(title, one) for title, one in compared.groups.items()]
+    several = len(compared.groups) > 1
+    groups = [_compared(title, one) for title, one in compared.groups.items()] if several else []
+    return [_compared("", compared.pooled), *groups]
+
+
+def setups_of(compared: SessionComparison | None) -> Sequence[str]:
+    """Return what differs in the agents themselves."""
+    return [setup_text(one) for one in compared.setups] if compared else ()
+
+
+def aside_lines(compared: SessionComparison | None) -> Iterator[str]:
+    """Yield how many tasks were not compared, and why."""
+    if compared is None:
+        return
+    pooled = compared.pooled
+    for reason in Aside:
+        number = sum(why is reason for why in pooled.aside.values())
+        if number:
+            yield f"not compared, {reason}: {counted(number, 'task')}"
+    if pooled.not_correct:
+        yield f"not compared, and not correct now: {counted(len(pooled.not_correct), 'task')}"
+    if pooled.may_fail:
+        yield f"not compared, may fail: {counted(len(pooled.may_fail), 'task')}"
+    if pooled.doubt:
+        yield f"nothing to rely on: {pooled.doubt}"
+
+
+def pooled_of(page: SessionPage) -> Summary:
+    """Return what all runs of a session with one agent came to."""
+    values = [*page.summaries.values()]
+    return values[0] if len(values) == 1 else total_of(page.summaries).pooled
+
+
+def run_facts(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    return [(name, value) for name, value in facts.items() if value]
+
+
+def _compared(title: str, one: Comparison) -> Compared:
+    state = {Tier.REGRESSION: FAILS, Tier.IMPROVEMENT: HOLDS}.get(one.tier, OPEN)
+    if one.tier is Tier.NOT_COMPARABLE:
+        words = one.why
+    elif not one.paired:
+        words = "no task can be compared"
+    else:
+        needed = f"; p < 0.05 takes at least {one.needed}" if one.tier is Tier.NOT_ENOUGH else ""
+        words = f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
+    told = one.tier is not Tier.NOT_COMPARABLE and one.paired
+    return Compared(
+        title=title,
+        state=state,
+        tier=one.tier.value,
+        words=words,
+        lost=len(one.lost),
+        gained=len(one.gained),
+        p=p_value(one.test.p) if told else "",
+    )
+
+
+def _with_before(rate: Rate, compared: Comparison | None) -> Rate:
+    change = compared.changes.get(rate.name) if compared is not None else None
+    if change is None or change.before is None or change_text(change) == NOT_AVAILABLE:
+        return rate
+    return replace(
+        rate,
+        before=round(change.before * 100, 2),
+        change=f"was {percent(change.before)}, {change_text(change)}",
+    )
+
+
+def _was(before: Summary | None, words: Callable[[Summary], str]) -> str:
+    if before is None:
+        return ""
+    text = words(before)
+    return "" if text == NOT_AVAILABLE else text
+
+
+def _mean(summary: Summary, name: str) -> float | None:
+    found = summary.usage.get(name)
+    return found.mean if found else None
+
+
+def _tokens(summary: Summary) -> str:
+    sent, written = _mean(summary, "input_tokens"), _mean(summary, "output_tokens")
+    return amount(None if sent is None or written is None else sent + written)
+
+
+def _token_parts(summary: Summary) -> str:
+    if _tokens(summary) == NOT_AVAILABLE:
+        return ""
+    parts = {"in": "input_tokens", "cached": "cached_tokens", "out": "output_tokens"}
+    known = {word: _mean(summary, name) for word, name in parts.items()}
+    return ", ".join(f"{word} {amount(one)}" for word, one in known.items() if one is not None)
+
+
+def _calls(summary: Summary) -> str:
+    calls = summary.calls
+    if not calls.calls:
+        return ""
+    return f"{calls.bad} bad, {calls.failed} failed of {calls.calls}"

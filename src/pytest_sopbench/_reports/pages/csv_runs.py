@@ -1,0 +1,98 @@
+"""The runs of a session as CSV: one line each, for a spreadsheet or pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import TypeAlias
+
+from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.metrics.metric import METRICS
+from pytest_sopbench._core.model.keys import TaskKey, TaskName
+from pytest_sopbench._core.model.usage import COUNTS
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+
+from .csv_cells import cell
+
+Column: TypeAlias = Callable[[RunRecord], JsonValue]
+
+
+def csv_runs(page: SessionPage) -> str:
+    """Return a line of names, then one line for each planned run, in the order of the session.
+
+    What a run did not tell is empty, and never 0. The expected and the actual value of an output
+    field stand side by side.
+    """
+    columns = _columns(page)
+    text = io.StringIO()
+    write = csv.writer(text, lineterminator="\n").writerow
+    write(map(cell, columns))
+    for record in page.records:
+        write(cell(column(record)) for column in columns.values())
+    return text.getvalue()
+
+
+def _columns(page: SessionPage) -> Mapping[str, Column]:
+    """Return what each column tells of a run, by its name."""
+    metrics = {one.column: one.per_run.of for one in METRICS.values() if one.column and one.per_run}
+    return {
+        "domain": attrgetter("domain"),
+        "task": attrgetter("task"),
+        "trial": attrgetter("trial"),
+        "agent": attrgetter("agent"),
+        "outcome": lambda one: one.outcome.value,
+        **metrics,
+        "may_fail": lambda one: TaskName(one.domain, one.task) in page.may_fail,
+        "change": _changes(page.comparison),
+        "reason": attrgetter("reason"),
+        "wrong_fields": lambda one: _listed(found.field for found in one.mismatches),
+        **_field_columns(page.records),
+        "rules_broken": lambda one: _listed(found.id for found in one.rules if found.broken),
+        "calls": lambda one: len(one.calls),
+        "duration_s": attrgetter("duration_s"),
+        **{name: attrgetter(f"usage.{name}") for name in COUNTS},
+        "model": attrgetter("usage.model"),
+    }
+
+
+def _field_columns(records: Sequence[RunRecord]) -> Mapping[str, Column]:
+    # Those that the data file knows first, in its order; an agent may have answered others.
+    expected = dict.fromkeys(name for one in records for name in one.expected)
+    answered = dict.fromkeys(name for one in records for name in one.answer or ())
+    columns: dict[str, Column] = {}
+    for name in {**expected, **answered}:
+        columns[f"expected.{name}"] = partial(_expected, name)
+        columns[f"actual.{name}"] = partial(_actual, name)
+    return columns
+
+
+def _expected(name: str, record: RunRecord) -> JsonValue:
+    return record.expected.get(name)
+
+
+def _actual(name: str, record: RunRecord) -> JsonValue:
+    return (record.answer or {}).get(name)
+
+
+def _changes(compared: SessionComparison | None) -> Column:
+    """Return what tells what became of the task of a run since the baseline, or nothing."""
+    kinds: dict[TaskKey, str] = {}
+    if compared is not None:
+        kinds |= dict.fromkeys(compared.pooled.gained, "gained")
+        kinds |= dict.fromkeys(compared.pooled.lost, "lost")
+
+    def change(record: RunRecord) -> str:
+        # Where the session has one agent, a comparison does not name it.
+        own = TaskKey(record.domain, record.task, record.agent)
+        return kinds.get(own) or kinds.get(TaskKey(record.domain, record.task), "")
+
+    return change
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " ".join(dict.fromkeys(names))

@@ -1,0 +1,134 @@
+"""What compares one output field, and how it is asked: with copies, within a limit of time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as StillRunning
+from dataclasses import dataclass, replace
+from typing import Final, cast
+
+from pytest_sopbench._core.fields.match import not_judged, read_match
+from pytest_sopbench._core.judging.questions import Question
+from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._running.event_loop.blocking import in_thread, settled
+from pytest_sopbench._running.observing.problem import message_of, name_of
+
+PATIENCE: Final = 60.0
+"""Seconds that one comparison may take, where nothing else is said."""
+
+# Taken at import: an agent may put another function into its place.
+_dumps = json.dumps
+
+
+@dataclass(frozen=True, slots=True)
+class Comparer:
+    """Compares one output field.
+
+    Attributes:
+        identity: what it is and its version; sessions that differ in it were judged otherwise.
+        ask: says whether a value is right; what it returns may be awaitable.
+    """
+
+    identity: str
+    ask: Callable[[Question], object]
+
+
+def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compared:
+    """Have one comparison made; whatever the comparer does becomes a value.
+
+    It is given copies, so that what it changes changes nothing; but one that changes what it is
+    given is not believed. One that does not come to an end is left behind in a thread of its own.
+    """
+    copied = _copy(question)
+    before = _written(copied)
+
+    def work() -> object:
+        return settled(_bounded(comparer.ask(copied), seconds))
+
+    field, place = question.field, question.place
+    try:
+        future: Future[object] = in_thread(work)
+    except (RuntimeError, MemoryError) as error:
+        return not_judged(field, place, f"it could not be started: {name_of(error)}")
+    try:
+        said = future.result(seconds)
+    except StillRunning as error:
+        if seconds is not None and (not future.done() or isinstance(error, _OverTimeError)):
+            return not_judged(field, place, f"it was still comparing after {seconds:g} s")
+        return not_judged(field, place, f"it raised {name_of(error)}", secret=message_of(error))
+    except BaseException as error:
+        if not future.done():
+            raise
+        return not_judged(field, place, f"it raised {name_of(error)}", secret=message_of(error))
+    if before != _written(copied):
+        return not_judged(field, place, "it changed what it was given to compare")
+    return read_match(field, place, said)
+
+
+class _OverTimeError(TimeoutError):
+    """The time of a comparison is over; it is none that a comparer raises."""
+
+
+def _bounded(value: object, seconds: float | None) -> object:
+    if not inspect.isawaitable(value):
+        return value
+    return _awaited(cast("Awaitable[object]", value), seconds)
+
+
+async def _awaited(value: Awaitable[object], seconds: float | None) -> object:
+    async def wait() -> object:
+        return await value
+
+    work = asyncio.ensure_future(wait())
+    done, _ = await asyncio.wait({work}, timeout=seconds)
+    if done:
+        return work.result()
+    work.cancel()
+    raise _OverTimeError
+
+
+def _copy(question: Question) -> Question:
+    field, task, answer = question.field, question.task, question.answer
+    return Question(
+        field=replace(field, aliases=dict(field.aliases)),
+        place=question.place,
+        expected=plain(question.expected),
+        actual=plain(question.actual),
+        task=replace(
+            task,
+            inputs=_mapping(task.inputs),
+            expected=_mapping(task.expected),
+            expected_as_written=_mapping(task.expected_as_written),
+            results=_mapping(task.results),
+            acceptable=tuple(_mapping(one) for one in task.acceptable),
+            tables={name: [_mapping(row) for row in rows] for name, rows in task.tables.items()},
+        ),
+        answer=replace(answer, values=_mapping(answer.values), beside=_mapping(answer.beside)),
+    )
+
+
+def _mapping(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return cast("dict[str, JsonValue]", plain(dict(values)))
+
+
+def _written(question: Question) -> str:
+    """Write down all that a comparer could change."""
+    task, answer = question.task, question.answer
+    given = (
+        question.expected,
+        question.actual,
+        question.field.aliases,
+        (task.inputs, task.expected, task.expected_as_written, task.results, task.acceptable),
+        task.tables,
+        (answer.values, answer.beside),
+    )
+    try:
+        return _dumps(given)
+    except (TypeError, ValueError, RecursionError):
+        return ""

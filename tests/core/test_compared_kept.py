@@ -1,0 +1,76 @@
+"""What comparers found survives every way in which a run is kept, and secrets in it do not."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.records.event_log import event_log
+from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.record import from_line, record_of, to_line
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._sessions.lines.skimming import Skimmer
+
+RULES = Rules(fields=(OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL),))
+TASK = Task(
+    domain="claims", id="C", line=2, inputs={}, expected={"reason": "late"}, results={}, hash="h"
+)
+RETURNED = Returned(kind=ReturnedKind.MAPPING, mapping={"reason": "too late"})
+FINDINGS = st.builds(
+    Compared,
+    field=st.just("reason"),
+    held=st.sampled_from([True, False, None]),
+    # A line with these capitals is read whole, and not glanced at.
+    why=st.text(st.characters(exclude_characters="NI", codec="utf-8"), max_size=20),
+    score=st.none() | st.floats(0, 1),
+)
+
+
+@given(FINDINGS)
+def test_what_was_found_is_kept_and_judged_alike(one: Compared) -> None:
+    trace = Trace(ending=Ending.RETURNED, returned=RETURNED, compared=(one,))
+    verdict = judge(RULES, TASK, trace)
+    record = record_of(RULES, TASK, trace, verdict)
+    log = event_log(RunKey("claims", "C", 1, "a"), RULES, trace, verdict, NOTHING_REDACTED)
+
+    line = to_line(record)
+    skimmed = Skimmer()(json.loads(line))
+    glanced = Skimmer().glance(line.encode())
+
+    assert trace == trace_from_json(json.loads(json.dumps(trace_to_json(trace))))
+    assert (one,) == from_line(line).compared == skimmed.compared == trace_of_log(log).compared
+    assert glanced is not None
+    assert (one,) == glanced.compared
+    assert verdict.outcome is judge(RULES, TASK, trace_of_log(log)).outcome
+
+
+def test_a_line_without_findings_is_as_short_as_before() -> None:
+    trace = Trace(ending=Ending.RAISED)
+    record = record_of(RULES, TASK, trace, judge(RULES, TASK, trace))
+
+    assert not {"compared", "ignored"} & json.loads(to_line(record)).keys()
+    assert Skimmer()(json.loads(to_line(record))).compared == ()
+
+
+def test_a_secret_in_a_reason_is_masked() -> None:
+    one = Compared(field="reason", held=False, why="not s3cret")
+    trace = Trace(ending=Ending.RETURNED, returned=RETURNED, compared=(one,))
+    redaction = Redaction(patterns=(re.compile("s3cret"),))
+    verdict = judge(RULES, TASK, trace)
+
+    kept = redaction.record(record_of(RULES, TASK, trace, verdict))
+    log = event_log(RunKey("claims", "C", 1, "a"), RULES, trace, verdict, redaction)
+
+    assert "s3cret" not in to_line(kept) + log
+    assert (replace(one, why="not ***"),) == kept.compared == redaction.trace(trace).compared

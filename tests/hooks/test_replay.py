@@ -1,0 +1,441 @@
+"""`--sop-replay`: model traffic recorded once, and served again without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3  # noqa: F401 - what a session inside of a test imports is imported once
+
+from .conftest import ReadSaved
+
+AGENTS = '''
+import os
+import subprocess
+import sys
+import threading
+import urllib3
+from pytest_sopbench import Unavailable
+
+POOL = urllib3.PoolManager(retries=False)
+PROMPT = os.environ.get("PROMPT", "Grade it.")
+
+def ask(sample, step, **more):
+    body = {"model": "m-1", "prompt": PROMPT, "sample": sample, "step": step, **more}
+    url = os.environ["STUB"] + "/v1/grade?key=planted-in-query"
+    reply = POOL.request("POST", url, json=body, headers={"authorization": "Bearer planted"})
+    return reply.json()
+
+def two_steps(inputs, tools):
+    sample = inputs["sample_id"]
+    tools.report(usage={"cost_usd": 0.5})
+    tools.call(ask(sample, 1)["tool"], sample_id=sample)
+    return {"grade": ask(sample, 2)["grade"]}
+
+def stubborn(inputs, tools):
+    try:
+        return two_steps(inputs, tools)
+    except BaseException:
+        return {"grade": "pass"}
+
+def in_a_thread(inputs, tools):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(two_steps(inputs, tools)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+CHILD = """
+import json, os, sys, urllib.request
+body = {"model": "m-1", "sample": sys.argv[1], "step": 2}
+url = os.environ["OPENAI_BASE_URL"] + "/grade"
+sent = urllib.request.Request(url, json.dumps(body).encode())
+print(json.load(urllib.request.urlopen(sent))["grade"])
+"""
+
+def in_a_child(inputs, tools):
+    sample = inputs["sample_id"]
+    tools.call("measure", sample_id=sample)
+    command = [sys.executable, "-c", CHILD, sample]
+    child = subprocess.run(command, capture_output=True, text=True)
+    return {"grade": child.stdout.strip() or child.stderr}
+
+def fails_on_second(inputs, tools):
+    answer = two_steps(inputs, tools)
+    if inputs["sample_id"] == "T_02":
+        raise ValueError("broken")
+    return answer
+
+def dies_on_second(inputs, tools):
+    answer = two_steps(inputs, tools)
+    if inputs["sample_id"] == "T_02":
+        os._exit(7)
+    return answer
+
+def away_first(inputs, tools, seen={}):
+    sample = inputs["sample_id"]
+    seen[sample] = seen.get(sample, 0) + 1
+    if seen[sample] == 1:
+        ask(sample, 9)
+        raise Unavailable("a moment")
+    return two_steps(inputs, tools)
+
+def leaking(inputs, tools):
+    ask(inputs["sample_id"], 1, note="sk-" + "abcDEF0123456789abcd")
+    return two_steps(inputs, tools)
+'''
+ONE = ("--sop-domain=lab", "--sop-agent=mine=asking:two_steps")
+RECORD, ONLY, AUTO = "--sop-replay=record", "--sop-replay=only", "--sop-replay=auto"
+GRADES = ("pass", "retest", "fail")
+
+
+class Model(ThreadingHTTPServer):
+    """Grades samples as the domain expects it, and counts what it is asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.asked.append(body)  # type: ignore[attr-defined]
+        grade = GRADES[int(body["sample"][2:]) % 3]
+        reply = json.dumps({"tool": "measure"} if body["step"] == 1 else {"grade": grade}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("set-cookie", "session=planted-cookie")
+        self.send_header("content-length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_: object) -> None:
+        """Be silent."""
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+    with Model() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("STUB", f"http://127.0.0.1:{server.server_port}")
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def asking(pytester: pytest.Pytester, lab: Path, model: Model) -> Path:
+    pytester.makepyfile(asking=AGENTS)
+    return lab
+
+
+def told(result: pytest.RunResult) -> str:
+    return "\n".join([*result.outlines, *result.errlines])
+
+
+def cassettes(pytester: pytest.Pytester) -> dict[str, str]:
+    files = (one for one in (pytester.path / "sop_cassettes").rglob("*") if one.is_file())
+    return {one.name: one.read_text("ascii") for one in sorted(files)}
+
+
+@pytest.fixture
+def recorded(pytester: pytest.Pytester, model: Model) -> dict[str, str]:
+    assert 0 == pytester.runpytest(*ONE, RECORD, "--sop-save=main").ret
+    model.asked.clear()
+    return cassettes(pytester)
+
+
+def runs_of(saved: ReadSaved, path: str = ".sop/sessions/last.jsonl") -> list[dict[str, Any]]:
+    names = ("task", "outcome", "answer", "calls", "trajectory", "usage")
+    return [{name: run[name] for name in names} for run in saved(path).runs]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param((), id="plain"),
+        pytest.param(("--sop-concurrency=64",), id="64 in flight"),
+        pytest.param(("-n2", "--sop-concurrency=64"), id="two workers"),
+    ],
+)
+def test_replayed_session_is_the_recorded_one_without_a_network(
+    pytester: pytest.Pytester,
+    recorded: dict[str, str],
+    model: Model,
+    saved: ReadSaved,
+    how: tuple[str, ...],
+) -> None:
+    result = pytester.runpytest(*ONE, ONLY, *how)
+
+    assert 0 == result.ret, told(result)
+    assert not model.asked
+    assert runs_of(saved) == runs_of(saved, ".sop/sessions/main.jsonl")
+    assert "sop: replaying 6 recordings, oldest 0 days, m-1" in told(result)
+    assert "replay 6 runs replayed, $3.00 when recorded" in told(result)
+    assert all(any("replayed" in note for note in run["notes"]) for run in saved().runs)
+    assert saved().header["options"]["replay"] == "only"
+    assert cassettes(pytester) == recorded
+
+
+def test_recordings_hold_neither_keys_nor_hosts_nor_cookies(
+    pytester: pytest.Pytester, recorded: dict[str, str], model: Model
+) -> None:
+    assert {".gitattributes", *(f"T_0{n}.jsonl" for n in range(1, 7))} == recorded.keys()
+    for hidden in ("planted", "127.0.0.1", str(pytester.path)):
+        assert not any(hidden in text for text in recorded.values())
+
+
+def test_changed_prompt_makes_runs_unavailable_and_is_counted_once_for_all(
+    pytester: pytest.Pytester,
+    recorded: dict[str, str],
+    model: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    saved: ReadSaved,
+) -> None:
+    monkeypatch.setenv("PROMPT", "Grade it well.")
+    pytester.makeini("[pytest]\nsop_replay = only\nsop_fail_under = 0.5")
+
+    result = pytester.runpytest(*ONE, "-v")
+
+    assert {"unavailable"} == {run["outcome"] for run in saved().runs}
+    assert 1 == result.ret
+    assert not model.asked
+    result.stdout.fnmatch_lines(
+        [
+            "unavailable: no recording: prompt differs:*",
+            "  prompt differs:",
+            '    recorded  "Grade it."',
+            '    sent      "Grade it well."',
+            "  in request 1 of the run, POST /v1/grade",
+            "gate * inconclusive *",
+            "replay 6 runs send what is not recorded, first at:",
+            "       prompt 6",
+        ]
+    )
+    assert saved().header["options"]["replay_misses"] == {"prompt": 6}
+
+
+def test_agent_that_answers_in_spite_of_a_miss_is_unavailable_all_the_same(
+    pytester: pytest.Pytester, recorded: dict[str, str], saved: ReadSaved
+) -> None:
+    (pytester.path / "sop_cassettes/mine/lab/T_03.jsonl").unlink()
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=mine=asking:stubborn", ONLY)
+
+    assert saved().outcomes == {
+        **{f"T_0{n}": "correct" for n in range(1, 7)},
+        "T_03": "unavailable",
+    }
+    assert "1 task has no recording: lab/T_03" in told(result)
+    assert "nothing is recorded of this run" in told(result)
+
+
+def test_auto_asks_only_for_what_is_not_recorded(
+    pytester: pytest.Pytester, recorded: dict[str, str], model: Model
+) -> None:
+    (pytester.path / "sop_cassettes/mine/lab/T_03.jsonl").unlink()
+
+    result = pytester.runpytest(*ONE, AUTO)
+
+    assert 0 == result.ret
+    assert {"T_03"} == {one["sample"] for one in model.asked}
+    assert "replay 5 runs replayed" in told(result)
+    assert "record 1 run, 2 requests, in sop_cassettes" in told(result)
+    kept = cassettes(pytester)
+    assert kept.keys() == recorded.keys()
+    assert all(kept[name] == recorded[name] for name in recorded if name != "T_03.jsonl")
+
+
+def test_run_that_did_not_return_keeps_its_recording_of_before(
+    pytester: pytest.Pytester, recorded: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPT", "Grade it well.")
+
+    result = pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=mine=asking:fails_on_second", RECORD
+    )
+
+    now = cassettes(pytester)
+    assert now["T_02.jsonl"] == recorded["T_02.jsonl"]
+    assert all("well" in now[f"T_0{n}.jsonl"] for n in (1, 3, 4, 5, 6))
+    assert "record 1 run not recorded: error 1" in told(result)
+
+
+def test_killed_session_leaves_every_recording_whole(
+    pytester: pytest.Pytester, recorded: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROMPT", "Grade it well.")
+
+    agent = "--sop-agent=mine=asking:dies_on_second"
+    result = pytester.runpytest_subprocess("--sop-domain=lab", agent, RECORD)
+
+    assert 7 == result.ret
+    now = cassettes(pytester)
+    assert now.keys() == recorded.keys()
+    assert all(now[f"T_0{n}.jsonl"] == recorded[f"T_0{n}.jsonl"] for n in range(2, 7))
+    monkeypatch.setenv("PROMPT", "Grade it.")
+    assert "5 passed" in told(
+        pytester.runpytest(*ONE, ONLY, "--deselect=domains/lab/data.csv::T_01")
+    )
+
+
+def test_another_attempt_begins_the_tape_anew(pytester: pytest.Pytester, model: Model) -> None:
+    agent = ("--sop-domain=lab", "--sop-agent=asking:away_first", "--sop-limit=1")
+
+    pytester.runpytest(*agent, RECORD, "--sop-retries=1")
+
+    assert [1, 2] == [one["step"] for one in model.asked if one["step"] != 9]
+    assert 9 in [one["step"] for one in model.asked]
+    lines = cassettes(pytester)["T_01.jsonl"].splitlines()
+    assert [1, 2] == [json.loads(line)["request"]["body"]["step"] for line in lines[2:]]
+
+
+def test_trials_are_replayed_trial_by_trial_and_more_than_recorded_are_refused(
+    pytester: pytest.Pytester, model: Model
+) -> None:
+    few = (*ONE, "--sop-limit=2")
+    assert 0 == pytester.runpytest(*few, RECORD, "--sop-trials=2", "-n2").ret
+    model.asked.clear()
+
+    replayed = pytester.runpytest(*few, ONLY, "--sop-trials=2")
+    refused = pytester.runpytest(*few, ONLY, "--sop-trials=3")
+
+    assert 0 == replayed.ret
+    assert "replay 4 runs replayed" in told(replayed)
+    assert 4 == refused.ret
+    assert "--sop-trials=3: 2 tasks have fewer recordings: lab/T_01, lab/T_02 (2 at least)" in told(
+        refused
+    )
+    assert not model.asked
+
+
+def test_credential_fails_the_recording_and_the_session(
+    pytester: pytest.Pytester, model: Model
+) -> None:
+    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-limit=1")
+
+    result = pytester.runpytest(*agent, RECORD)
+
+    assert 1 == result.ret
+    assert "record failed: lab/T_01: request 1: body.note holds what looks like a key" in told(
+        result
+    )
+    assert "sop_redact" in told(result)
+    assert not cassettes(pytester)
+
+
+def test_named_secret_is_masked_and_served_to_whoever_has_it(
+    pytester: pytest.Pytester, model: Model
+) -> None:
+    pytester.makeini("[pytest]\nsop_redact = sk-\\w+")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:leaking", "--sop-limit=1")
+    assert 0 == pytester.runpytest(*agent, RECORD).ret
+
+    result = pytester.runpytest(*agent, ONLY)
+
+    assert 0 == result.ret
+    assert not any("sk-abc" in text for text in cassettes(pytester).values())
+
+
+def test_thread_without_the_context_of_its_run_is_refused_with_what_to_do(
+    pytester: pytest.Pytester, recorded: dict[str, str], model: Model, saved: ReadSaved
+) -> None:
+    agent = ("--sop-domain=lab", "--sop-agent=mine=asking:in_a_thread", "--sop-limit=1")
+
+    result = pytester.runpytest(*agent, ONLY)
+
+    assert 1 == result.ret
+    assert not model.asked
+    assert {"unavailable"} == {*saved().outcomes.values()}
+    assert "alarm  1 request was refused, of threads that belong to no run:" in told(result)
+
+
+def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(
+    pytester: pytest.Pytester, model: Model, monkeypatch: pytest.MonkeyPatch, saved: ReadSaved
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{model.server_port}/v1")
+    agent = ("--sop-domain=lab", "--sop-agent=asking:in_a_child", "--sop-limit=2")
+    live = pytester.runpytest(*agent, RECORD)
+    model.asked.clear()
+
+    replayed = pytester.runpytest(*agent, ONLY, "--sop-concurrency=2")
+    for path in (pytester.path / "sop_cassettes").rglob("*.jsonl"):
+        path.write_text(path.read_text().replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
+    other = pytester.runpytest(*agent, ONLY)
+
+    assert (0, 0) == (live.ret, replayed.ret), told(live) + told(replayed)
+    assert not model.asked
+    assert "replay 2 runs replayed" in told(replayed)
+    assert "unavailable: no recording: model differs:" in told(other)
+    assert {"unavailable"} == {*saved().outcomes.values()}
+
+
+def test_replayed_runs_cost_the_budget_nothing(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    replayed = pytester.runpytest(*ONE, ONLY, "--sop-budget=0.6usd")
+
+    assert 0 == replayed.ret, told(replayed)
+    assert "6 passed" in told(replayed)
+
+
+def test_baseline_of_live_runs_is_compared_without_times(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    result = pytester.runpytest(*ONE, ONLY, "--sop-compare=main")
+
+    assert "vs main (live)  lost 0, gained 0" in told(result)
+    assert not re.search(r"median .* -> ", told(result))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--sop-replay=never",), "--sop-replay=never: one of off, record, only, auto expected"),
+        (("-osop_replay_ignore=a..b",), "sop_replay_ignore: a..b: a path of JSON expected"),
+        (("-osop_replay_ignore=host:",), "sop_replay_ignore: host:: write host:NAME"),
+        (("-osop_replay_max_age=old",), "sop_replay_max_age=old: days expected"),
+        ((ONLY,), "sop_cassettes has no recording of a selected task by mine"),
+    ],
+)
+def test_what_cannot_be_replayed_is_refused_before_any_run(
+    pytester: pytest.Pytester, options: tuple[str, ...], message: str
+) -> None:
+    result = pytester.runpytest(*ONE, *options)
+
+    assert 4 == result.ret
+    assert message in told(result)
+
+
+def test_recording_that_is_too_old_is_refused(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
+    path.write_text(re.sub(r'"recorded":"\d{4}', '"recorded":"2020', path.read_text()))
+
+    result = pytester.runpytest(*ONE, ONLY, "-osop_replay_max_age=90")
+
+    assert 4 == result.ret
+    assert "days old, and 90 are allowed" in told(result)
+
+
+def test_damaged_recording_is_refused_with_its_name(
+    pytester: pytest.Pytester, recorded: dict[str, str]
+) -> None:
+    path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
+    path.write_text(path.read_text()[:-20])
+
+    result = pytester.runpytest(*ONE, ONLY)
+
+    assert 4 == result.ret
+    assert "T_04.jsonl: cannot be read" in told(result)

@@ -1,0 +1,122 @@
+"""Which replies are judgements; everything else is none, and never a pass."""
+
+from __future__ import annotations
+
+import pytest
+from model_judge import judgement_text, replied
+
+from pytest_sopbench._judge.asking.reply import read_reply, stands_in
+from pytest_sopbench.agents import Message, Reply, StopReason, ToolRequest
+from pytest_sopbench.errors import NotJudgedError
+
+ANSWER = "Dear Ms Ray,\nwe refund 120 \u20ac \u2013 \u201cin full\u201d."
+GOOD = judgement_text(held=True, quote="we refund 120 \u20ac")
+
+
+def test_a_whole_reply_is_a_judgement() -> None:
+    judgement = read_reply(replied(GOOD), ANSWER)
+
+    assert (True, "because", "we refund 120 \u20ac") == (
+        judgement.held,
+        judgement.reason,
+        judgement.quote,
+    )
+
+
+def test_one_code_fence_around_it_is_allowed() -> None:
+    assert read_reply(replied(f"```json\n{GOOD}\n```"), ANSWER).held
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("", "gave an empty reply", id="empty"),
+        pytest.param(" \n", "gave an empty reply", id="blank"),
+        pytest.param("Yes, it holds.", "gave no JSON object", id="prose"),
+        pytest.param(f"Sure: {GOOD}", "gave no JSON object", id="prose-around"),
+        pytest.param(GOOD + GOOD, "gave no JSON object", id="two-of-them"),
+        pytest.param(GOOD[:-1], "gave no JSON object", id="torn"),
+        pytest.param("[true]", "gave no JSON object", id="a-list"),
+        pytest.param("true", "gave no JSON object", id="a-bare-word"),
+        pytest.param("{" * 100_000, "gave no JSON object", id="bottomless"),
+        pytest.param('{"held": true, "held": false, "reason": "", "quote": "we"}', "", id="twice"),
+        pytest.param('{"reason": "", "quote": "we"}', "neither true nor false", id="no-held"),
+        pytest.param(
+            '{"held": "true", "reason": "", "quote": "we"}', "neither true", id="held-as-text"
+        ),
+        pytest.param('{"held": 1, "reason": "", "quote": "we"}', "neither true", id="held-as-1"),
+        pytest.param('{"held": true, "quote": "we"}', "gave no reason", id="no-reason"),
+        pytest.param('{"held": true, "reason": "x"}', "gave no reason or no quote", id="no-quote"),
+        pytest.param(judgement_text(held=True, quote=""), "does not say: ''", id="empty-quote"),
+        pytest.param(
+            judgement_text(held=True, quote=" - "),
+            "quotes what the answer does not say",
+            id="quote-of-marks",
+        ),
+        pytest.param(
+            judgement_text(held=True, quote="we refund 210 \u20ac"),
+            "quotes what the answer does not say: 'we refund 210 \u20ac'",
+            id="quote-of-something-else",
+        ),
+        pytest.param(
+            judgement_text(held=False, quote="nothing of it"),
+            "quotes what the answer does not say",
+            id="no-as-well",
+        ),
+    ],
+)
+def test_a_reply_that_is_none_says_why(text: str, why: str) -> None:
+    with pytest.raises(NotJudgedError, match=r"^the judge ") as raised:
+        read_reply(replied(text), ANSWER)
+
+    assert why in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        pytest.param(replied(GOOD, StopReason.REFUSAL), "refused", id="refusal"),
+        pytest.param(replied(GOOD, refusal="I will not."), "refused", id="refusal-beside"),
+        pytest.param(replied(GOOD, StopReason.CONTENT_FILTER), "filter", id="filtered"),
+        pytest.param(replied(GOOD, StopReason.LENGTH), "cut off", id="cut-off"),
+        pytest.param(replied(GOOD, StopReason.TOOL_REQUESTS), "called a tool", id="tool"),
+        pytest.param(
+            Reply(
+                message=Message(
+                    role="assistant",
+                    text=GOOD,
+                    requests=(ToolRequest(name="judge", arguments={"held": True}),),
+                ),
+                stop=StopReason.END,
+            ),
+            "called a tool",
+            id="tool-beside-a-text",
+        ),
+    ],
+)
+def test_a_reply_that_ended_otherwise_is_none_whatever_it_says(reply: Reply, why: str) -> None:
+    with pytest.raises(NotJudgedError, match=why):
+        read_reply(reply, ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("quote", "stands"),
+    [
+        pytest.param("Dear Ms Ray, we refund", True, id="wrapped-anew"),
+        pytest.param('120 \u20ac - "in full"', True, id="plain-marks"),
+        pytest.param("re\u00adfund", True, id="soft-hyphen"),
+        pytest.param("WE REFUND", False, id="other-case"),
+        pytest.param("we refund 120 EUR", False, id="other-word"),
+        pytest.param('full" we', False, id="not-one-passage"),
+    ],
+)
+def test_a_quote_is_a_passage_but_for_what_changes_no_word(quote: str, stands: bool) -> None:
+    assert stands_in(quote, ANSWER) is stands
+
+
+def test_a_superscript_in_a_quote_is_no_plain_digit() -> None:
+    assert not stands_in("12 m2", "12 m\u00b2")
+
+
+def test_an_answer_of_marks_alone_can_be_quoted() -> None:
+    assert stands_in("---", "---")

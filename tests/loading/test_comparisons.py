@@ -1,0 +1,106 @@
+"""How `outputs` may say that a field is compared, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.model.task import Compare, FieldType
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench.errors import LoadingError
+
+
+def loaded(folder: Path, cell: str, **output: Any) -> Domain:
+    metadata = {
+        "name": "parcels",
+        "id_column": "id",
+        "input_columns": ["id"],
+        "output_columns": ["answer"],
+        "outputs": {"answer": output},
+    }
+    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
+    (folder / "sop.md").write_text("Answer.", "utf-8")
+    quoted = cell.replace('"', '""')
+    (folder / "data.csv").write_text(f'id,answer\nA,"{quoted}"\nB,"{quoted}"\n', "utf-8")
+    return load_domain(folder)
+
+
+FITS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a function": ("x", {"compare": "call", "comparer": "a:b", "at_least": 0.5}),
+    "a pattern": (r"R-\d+", {"compare": "matches"}),
+    "patterns": ('["a|b", "c"]', {"compare": "one_of"}),
+    "phrases": ('["a b", "c"]', {"compare": "contains_all"}),
+    "a text": ("Dear", {"compare": "similar", "at_least": 0.9}),
+    "euros": ("1.234,50 €", {"type": "number", "units": ["€"], "grouping": "."}),
+    "a day": ("1.5.2026", {"type": "date", "formats": ["%d.%m.%Y"]}),
+    "items": ('[{"id": 1}, {"id": 2}]', {"type": "list", "key": "id"}),
+}
+
+
+@pytest.mark.parametrize("case", FITS)
+def test_a_comparison_is_declared_and_is_a_part_of_judging(tmp_path: Path, case: str) -> None:
+    cell, output = FITS[case]
+
+    domain = loaded(tmp_path, cell, **output)
+
+    assert () == tuple(one for one in domain.warnings if "answer" in one)
+    (field,) = domain.fields
+    plain = loaded(tmp_path, cell).fields[0]
+    hashes = {judging_hash({"d": Rules(fields=(one,))}) for one in (field, plain)}
+    assert 2 == len(hashes)
+
+
+def test_the_mark_before_a_fraction_follows_that_between_thousands(tmp_path: Path) -> None:
+    (field,) = loaded(tmp_path, "1.234,50", type="number", grouping=".").fields
+
+    assert (FieldType.NUMBER, ".", ",") == (field.type, field.grouping, field.decimal)
+    assert Compare.EXACT is field.compare
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "call without a function": ("x", {"compare": "call"}, "comparer': nothing says which"),
+    "a function without call": ("x", {"comparer": "a:b"}, "comparer': nothing calls it"),
+    "similar without a number": ("x", {"compare": "similar"}, "at_least': nothing says how"),
+    "a number without a score": ("x", {"at_least": 0.9}, "at_least': nothing gives a score"),
+    "a number above one": ("x", {"compare": "similar", "at_least": 9}, "at_least'"),
+    "units of a text": ("x", {"units": ["€"]}, "units': it is for numbers"),
+    "one mark for both": (
+        "1",
+        {"type": "number", "grouping": ",", "decimal": ","},
+        "grouping': ',' cannot stand between thousands and before a fraction",
+    ),
+    "formats of a text": ("x", {"formats": ["%Y"]}, "formats': they are for dates"),
+    "a format without a day": (
+        "2026-05-01",
+        {"type": "date", "formats": ["%Y-%m"]},
+        "formats': '%Y-%m' says no day",
+    ),
+    "a key of a text": ("x", {"key": "id"}, "key': it is for lists"),
+    "a pattern that is none": ("(", {"compare": "matches"}, "row 2, column 'answer': the pattern"),
+    "a pattern that refers back": (r"(a)\1", {"compare": "one_of"}, "cannot be read"),
+    "no pattern": ("", {"compare": "matches"}, "'matches' needs a pattern"),
+    "no phrase": ("[]", {"compare": "contains_all"}, "needs at least one phrase"),
+    "no text": ("", {"compare": "similar", "at_least": 0.9}, "'similar' needs a text"),
+    "one key twice": (
+        '[{"id": 1}, {"id": 1}]',
+        {"type": "list", "key": "id"},
+        "has no 'id' of its own",
+    ),
+    "an item without a key": ('[{"x": 1}]', {"type": "list", "key": "id"}, "has no 'id'"),
+    "a number in other marks": ("1,5", {"type": "number", "units": ["€"]}, "is not a number"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_compared_is_refused_when_it_is_loaded(tmp_path: Path, case: str) -> None:
+    cell, output, said = REFUSED[case]
+
+    with pytest.raises(LoadingError) as refused:
+        loaded(tmp_path, cell, **output)
+
+    assert said in str(refused.value)

@@ -1,0 +1,66 @@
+"""Providers on the loopback, real clients, and a tape in memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from pytest_sopbench._replay.seams.installed import installed
+from pytest_sopbench._replay.tape.current import on_tape, switched_on
+from pytest_sopbench._replay.tape.exchange import Tape
+from pytest_sopbench._replay.tape.outside import OutsideTape
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from replay_stub import MemoryTape, Provider
+
+OnTape = Callable[[Tape], AbstractContextManager[None]]
+
+
+@pytest.fixture(scope="session")
+def serving() -> Iterator[Provider]:
+    """One server for all tests."""
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(serving: Provider, monkeypatch: pytest.MonkeyPatch) -> Provider:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    serving.reset()
+    return serving
+
+
+@pytest.fixture
+def outside() -> OutsideTape:
+    return OutsideTape("refuse")
+
+
+@pytest.fixture
+def seams(outside: OutsideTape) -> Iterator[None]:
+    """Traffic is seen."""
+    with installed(), switched_on(outside):
+        yield
+
+
+@pytest.fixture
+def taped(seams: None) -> OnTape:
+    """Enters the context of a run with a tape."""
+
+    @contextmanager
+    def run(tape: Tape) -> Generator[None]:
+        with on_tape(tape):
+            yield
+
+    return run
+
+
+@pytest.fixture
+def tape() -> MemoryTape:
+    return MemoryTape()

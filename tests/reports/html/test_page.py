@@ -1,0 +1,226 @@
+"""What the page says without its script, and what it hands to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from big_page import big_page
+
+from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.page_sources import TaskFacts
+from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.records.record import CallRecord, Held
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.html.data import details
+from pytest_sopbench._reports.html.page import html_page
+from pytest_sopbench._reports.html.parts import tables
+from pytest_sopbench._sessions.reading.planned import grouped
+
+BROKEN = RuleResult(
+    id="ask-first", clause="4.2", severity=Severity.MUST, kind=DemandKind.BEFORE,
+    state=RuleState.BROKEN, why="never asked",
+)  # fmt: skip
+MISS = Mismatch(field="grade", expected="A", actual="B", why="other known label")
+
+
+def wrong(run: Any, task: str, **more: Any) -> Any:
+    return run(task, Outcome.WRONG, answer={"grade": "B"}, mismatches=(MISS,), **more)
+
+
+@pytest.mark.parametrize(
+    ("states", "kind", "words"),
+    [
+        pytest.param([GateState.HOLDS], "holds", "The gate holds", id="holds"),
+        pytest.param([GateState.FAILS], "fails", "The gate does not hold", id="fails"),
+        pytest.param([GateState.INCONCLUSIVE], "open", "Inconclusive", id="unknown"),
+        pytest.param([], "open", "No gate was asked", id="none"),
+    ],
+)
+def test_the_verdict_stands_first(
+    page_of: Any, run: Any, states: list[GateState], kind: str, words: str
+) -> None:
+    gates = [GateVerdict(asked="TSR >= 90%", got="50%", state=one) for one in states]
+
+    page = page_of(run("T1"), gates=gates)
+
+    assert words == page.said("h2")[0]
+    assert f"verdict {kind}" == page.all("section")[0].get("class")
+
+
+def test_rates_stand_with_their_intervals(page_of: Any, run: Any) -> None:
+    page = page_of(*(run(f"T{at}") for at in range(9)), wrong(run, "T9"))
+
+    rates = page.said("div[@class='rate']")
+
+    assert "TSR 90.0% 95 % [59.6, 98.2] 9 of 10 runs correct" == rates[0]
+    assert "ECR 100.0% 95 % [72.2, 100.0] 10 of 10 completed" == rates[1]
+    assert ["TSR 90.0%, 95 % interval [59.6, 98.2]"] == [
+        one.get("aria-label") for one in page.tree.iter() if "TSR 9" in one.get("aria-label", "")
+        and not one.get("aria-label", "").startswith("C-")
+    ]  # fmt: skip
+
+
+def test_what_changed_since_the_baseline_is_told(page_of: Any, run: Any, sources: Any) -> None:
+    before = [run(f"T{at}") for at in range(8)]
+    now = [wrong(run, one.task) for one in before[:7]] + before[7:]
+    compared = compare(
+        ComparedSession(name="main", records=before), ComparedSession(name="x", records=now)
+    )
+
+    page = page_of(*now, comparison=compared, sources=sources(baseline=before))
+
+    (since,) = page.said("p[@class='since fails']")
+    assert since.startswith("since main regression lost 7 gained 0 p = ")
+    assert "was 100.0%" in page.said("div[@class='rate']")[0]
+    assert [*["lost"] * 7, ""] == [one[6] for one in page.runs()["runs"]]
+    assert ["correct", "correct"] == page.detail(0)["was"]
+
+
+def test_a_task_has_all_that_is_known_of_it(page_of: Any, run: Any, sources: Any) -> None:
+    facts = TaskFacts(
+        inputs={"id": "R-1"},
+        expected_calls=[ExpectedCall(name="ask", arguments={"id": 1}), ExpectedCall(name="enter")],
+        clauses={"4.2": "4.2 Ask first."},
+        tags=("rare",),
+        location="lab/data.csv:3",
+    )
+    calls = (
+        CallRecord(name="ask", arguments={"id": 2}, error="no such id"),
+        CallRecord(name="ask", arguments={"id": 2}, result=5),
+    )
+    held = Held(held=False, departure="step 1: ask was called with other arguments than expected")
+    trace = Trace(ending=Ending.RETURNED, messages=({"role": "user", "content": "Hello"},))
+    record = wrong(run, "T1", calls=calls, rules=(BROKEN,), trajectory=held)
+
+    detail = page_of(record, sources=sources(facts)).detail(0)
+    talk = page_of(replace(record, trace="T1.jsonl"), sources=sources(facts, trace)).detail(0)
+
+    assert {"id": "R-1"} == detail["inputs"]
+    assert {"grade": "other known label"} == detail["differs"]
+    assert [["ask-first", "4.2", "must", "never asked", "4.2 Ask first."]] == detail["rules"]
+    assert [
+        {"n": "ask", "a": {"id": 2}, "e": "no such id"},
+        {"n": "ask", "a": {"id": 2}, "r": 5, "again": 1},
+    ] == detail["calls"]
+    assert [[1, 1, 0, 5], [2, 2, 0, 1]] == detail["rows"]
+    assert held.departure == detail["departs"]
+    assert [{"role": "user", "content": "Hello"}] == talk["talk"]
+
+
+def test_of_a_slim_baseline_the_names_of_calls_are_compared(
+    page_of: Any, run: Any, sources: Any
+) -> None:
+    ask = CallRecord(name="ask", arguments={"id": 1}, result=5)
+    was = run("T1", calls=[CallRecord(name=name, arguments=None) for name in ("ask", "enter")])
+    now = wrong(run, "T1", calls=(ask,))
+    compared = compare(
+        ComparedSession(name="main", records=[was]), ComparedSession(name="x", records=[now])
+    )
+
+    detail = page_of(now, comparison=compared, sources=sources(baseline=[was])).detail(0)
+
+    assert [[0, 1, 1, 0], [0, 0, 2, 10]] == detail["rows"]
+    assert [0, {"n": "enter", "a": None, "r": None}] == detail["base"]
+
+
+def test_several_agents_stand_on_a_leaderboard_and_not_together(page_of: Any, run: Any) -> None:
+    records = [run("T1", agent="a"), wrong(run, "T1", agent="b")]
+
+    page = page_of(*records, leaderboard=leaderboard_of(grouped(records), records))
+
+    assert "Leaderboard" == page.said("h2")[1]
+    assert [] == page.said("div[@class='rate']")
+    assert ["lab/T1@a", "lab/T1@b"] == [one.get("id") for one in page.all("ol/li")]
+
+
+def test_a_cell_of_the_confusion_table_names_what_rows_name(page_of: Any, run: Any) -> None:
+    other = {"expected": {"grade": "B"}, "answer": {"grade": "B"}}
+
+    page = page_of(run("T1", answer={"grade": "A"}), run("T2", **other), wrong(run, "T3"))
+
+    cells = {
+        (int(one.get("data-expected")), int(one.get("data-actual")), one.text)
+        for one in page.all("td[@data-expected]")
+    }
+    found = [tuple(one[14][0][1:]) for one in page.runs()["runs"]]
+    assert {(*pair, "1") for pair in found} == cells
+    assert 3 == len(cells)
+
+
+@pytest.mark.parametrize("outcome", [*Outcome])
+def test_a_run_without_anything_has_a_page(page_of: Any, run: Any, outcome: Outcome) -> None:
+    """A crash has no duration, a run of an older session no task, and none has a call."""
+    page = page_of(run("T1", outcome, duration_s=None, expected={}))
+
+    assert outcome in page.said("ol/li")[0]
+    assert page.detail(0)["unknown"]
+
+
+def test_a_session_without_a_run_has_a_page(page_of: Any) -> None:
+    assert "No gate was asked" == page_of().said("h2")[0]
+
+
+def test_what_is_masked_stands_nowhere(page_of: Any, run: Any, sources: Any) -> None:
+    mask = sources(masked=lambda text: text.replace("hunter2", "***"))
+
+    page = page_of(
+        run("hunter2", Outcome.ERROR, reason="raised hunter2", domain="hunter2"),
+        sources=mask,
+        remarks=["hunter2"],
+        facts={"selected by": "hunter2"},
+    )
+
+    overview, _, details_of_it = page.text.partition('id="details-data"')
+    assert "hunter2" not in overview
+    # The record itself is that of the saved session, which is masked when it is written.
+    assert "raised hunter2" in details_of_it
+
+
+def test_details_that_find_no_room_are_left_out_and_counted(
+    page_of: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(details, "ROOM", 400)
+
+    page = page_of(*(run(f"T{at}") for at in range(9)), wrong(run, "T9"))
+
+    (note,) = page.said("p[@id='left-out']")
+    assert note.startswith("The details of ")
+    assert page.detail(9) is not None
+    assert page.detail(8) is None
+
+
+def test_the_plain_list_of_a_huge_session_has_what_went_wrong(
+    page_of: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "LISTED", 2)
+
+    page = page_of(run("T1"), run("T2"), wrong(run, "T3"))
+
+    assert ["lab/T3", "lab/T1"] == [one.get("id") for one in page.all("ol/li")]
+    assert "1 run more, which are not listed." in page.said("p[@class='note']")
+
+
+def test_a_page_is_the_same_each_time() -> None:
+    page = big_page(60)
+
+    assert html_page(page) == html_page(page)
+
+
+@pytest.mark.parametrize("length", [10, 100_000])
+def test_a_long_value_is_cut_and_says_so(page_of: Any, run: Any, length: int) -> None:
+    call = CallRecord(name="ask", arguments={"text": "x" * length})
+
+    detail = page_of(run("T1", calls=(call,))).detail(0)
+
+    text = detail["calls"][0]["a"]["text"]
+    assert ("more characters]" in text) == (length > 4_000)
+    assert len(text) < 5_000
