@@ -129,8 +129,14 @@ def test_every_key_of_the_tasks_file_is_described(key: str) -> None:
 
 @pytest.mark.parametrize("command", main.commands.values(), ids=lambda one: one.name)
 def test_every_command_and_option_is_described(command: click.Command) -> None:
-    (section,) = re.findall(rf"## `sopbench {command.name}\b(.*?)(?=\n## )", REFERENCE, re.DOTALL)
-    options = [one for one in command.params if isinstance(one, click.Option)]
+    found = re.findall(rf"## `sopbench {command.name}\b(.*?)(?=\n## )", REFERENCE, re.DOTALL)
+    section = "\n".join(found)
+    below = [*command.commands.values()] if isinstance(command, click.Group) else []
+    # Commands below a command have a section each, or share one.
+    assert 1 <= len(found) <= max(1, len(below))
+    assert [] == [one.name for one in below if one.name not in section]
+    params = [param for one in (command, *below) for param in one.params]
+    options = [one for one in params if isinstance(one, click.Option)]
 
     missing = [one.opts[-1] for one in options if one.opts[-1] not in section]
     shown_elsewhere = {"--verbose": "-v", "--quiet": "-q"}
