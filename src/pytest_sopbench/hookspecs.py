@@ -59,7 +59,8 @@ def pytest_sop_wrap_run(key: RunKey, attempt: int) -> AbstractContextManager[Non
     takes is a part of the run, and `--sop-timeout` bounds it.
 
     Args:
-        key: which run it is: `domain`, `task`, `trial` from 1, and `agent` as it is named.
+        key: which run it is: `domain`, `task`, `trial` from 1, and `agent` as it is named. The
+            task of a variant has `/v-` and the variant behind its id.
         attempt: from 1; more where the provider was away before.
 
     Returns:

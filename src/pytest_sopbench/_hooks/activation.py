@@ -16,6 +16,7 @@ from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import Ledger
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
+from pytest_sopbench._hooks.books.variant_books import VariantBooks
 from pytest_sopbench._hooks.deciding.earned import NAME as EARNED
 from pytest_sopbench._hooks.deciding.earned import Earned
 from pytest_sopbench._hooks.deciding.ending import Ending
@@ -23,6 +24,7 @@ from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.fast_setup import Giving
 from pytest_sopbench._hooks.items.transport import Scrubber, Transport
+from pytest_sopbench._hooks.items.variants import VariantItems
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
@@ -35,6 +37,7 @@ from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.partial import is_due
 from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
@@ -65,9 +68,7 @@ def activate(config: pytest.Config) -> SopSession:
     sop = config.stash[SESSION] = SopSession(config, read_options(config))
     runs = config.stash[RUNS] = Runs(sop)
     register = config.pluginmanager.register
-    register(Collection(sop, runs), "sop-collection")
-    register(Transport(sop, runs), "sop-transport")
-    register(Giving(), "sop-giving")
+    _register_items(sop, runs)
     register(breakage_of(config, sop.broken, sop.options.redaction.text), "sop-breakage")
     is_worker = hasattr(config, "workerinput")
     # xdist makes its controller after us; the options tell it apart before.
@@ -93,6 +94,15 @@ def activate(config: pytest.Config) -> SopSession:
     _check_set_up(sop, runs)
     _end_set_up(config)
     return sop
+
+
+def _register_items(sop: SopSession, runs: Runs) -> None:
+    register = sop.config.pluginmanager.register
+    register(Collection(sop, runs), "sop-collection")
+    register(Transport(sop, runs), "sop-transport")
+    register(Giving(), "sop-giving")
+    if sop.options.variants:
+        register(VariantItems(), "sop-variant-items")
 
 
 def _begin(sop: SopSession) -> Ending:
@@ -138,6 +148,8 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
     register(JudgeBooks(sop), "sop-judge-books")
+    if sop.options.variants:
+        register(VariantBooks(sop), "sop-variant-books")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
@@ -172,6 +184,7 @@ def _check_set_up(sop: SopSession, runs: Runs) -> None:
     _check_kept(sop)
     check_shares(sop)
     check_budget(sop)
+    variants_in(sop).check()
     # Read here, so that a price that is none is said before anything is paid for.
     _ = sop.prices
     if not (sop.options.typed_domains or sop.options.named):

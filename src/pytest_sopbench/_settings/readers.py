@@ -55,12 +55,15 @@ __all__ = (
     "read_snapshot_rules",
     "read_tags",
     "read_trials",
+    "read_variants",
 )
 
 AUTO: Final = "auto"
 ALL: Final = "all"
 NO_GATE: Final = "none"
 HOST: Final = "host:"
+
+_VARIANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 _NO_NAME: Final = frozenset("[]:")
 """Characters that stand in no name of an agent: they mean something in ids, specs and gates."""
@@ -210,6 +213,16 @@ def read_tags(text: str) -> frozenset[str]:
         msg = f"{text}: name at least one tag"
         raise ValueError(msg)
     return tags
+
+
+def read_variants(text: str) -> tuple[str, ...]:
+    """Read a comma list of variants, each of which is named once."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    odd = next((one for one in names if not _VARIANT.fullmatch(one)), None)
+    if odd is not None or not names:
+        msg = f"{text}: names of variants expected, such as nosop,noise (letters, digits, - and _)"
+        raise ValueError(msg)
+    return names
 
 
 def read_fail_under(text: str) -> tuple[GateSpec, ...]:

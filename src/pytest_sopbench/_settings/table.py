@@ -115,6 +115,12 @@ TABLE: Final = (
         default=("1",),
     ),
     OptionSpec(
+        name="sop_variants",
+        metavar="NAME,...",
+        help="run variants beside the tasks, which count nowhere: nosop (without the SOP), noise "
+        "(with irrelevant paragraphs), or variants/NAME.jsonl of the domain",
+    ),
+    OptionSpec(
         name="sop_budget",
         metavar="5usd|14m",
         repeatable=True,

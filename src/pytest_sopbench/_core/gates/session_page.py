@@ -10,6 +10,7 @@ from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.variants.findings import VariantFinding
 
 from .page_sources import PageSources
 from .summary_gates import GateVerdict
@@ -25,7 +26,8 @@ class SessionPage:
     `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
     `failures` counts the tests that failed and
     that no gate forgives. `may_fail` are tasks that gates and the comparison leave out. `sources`
-    find what only some formats show; `None` where nothing beside the runs is at hand.
+    find what only some formats show; `None` where nothing beside the runs is at hand. `variants`
+    is what variants of the tasks tell, which count nowhere else.
     """
 
     agent: str
@@ -40,6 +42,7 @@ class SessionPage:
     failures: int = 0
     may_fail: Collection[TaskName] = frozenset()
     sources: PageSources | None = None
+    variants: Sequence[VariantFinding] = ()
 
     @property
     def apart(self) -> Sequence[RunRecord]:

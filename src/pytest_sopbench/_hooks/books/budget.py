@@ -203,7 +203,7 @@ class Brake:
         """
         if asks_for_run(item) or self._may_begin(ref.key):
             return
-        if ref.key not in self._refused:
+        if not ref.variant and ref.key not in self._refused:
             self._refused.add(ref.key)
             enter_not_begun(item)
         pytest.skip("--sop-budget: it is spent, and the run of this test had not begun")

@@ -42,6 +42,7 @@ from pytest_sopbench._reports.text.layout import one_line
 from .failures import ContractBroken, TaskFailed
 from .packages import PackageAboveData, package_above_data
 from .preparation import prepare_session
+from .variants import variant_items
 
 
 def check_task(sop_run: Run) -> None:
@@ -91,6 +92,7 @@ class SopDomain(pytest.Module):
             if ref.selected:
                 self.sop.plan.builtin.selected[ref.key] = None
             yield item
+        yield from variant_items(self.sop, self, lambda: self._refs(make))
 
     def _refs(self, make: Callable[..., SopItem]) -> Iterator[tuple[TaskRef, object]]:
         """Yield the runs of all items, each with the parameter that its agent is, if any."""

@@ -22,6 +22,7 @@ from pytest_sopbench._hooks.process.output_routing import output_apart
 from pytest_sopbench._hooks.replaying.choice import tapes_of
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
+from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.observing.capture import show_from_now_on
 from pytest_sopbench._running.observing.interrupt import standing_watch
@@ -120,8 +121,8 @@ class Flights:
 
     @property
     def left_over(self) -> Iterator[Done]:
-        """Runs that ended, and that no item has asked for."""
-        return iter(self._done.values())
+        """Runs that ended, that no item has asked for, and that count."""
+        return (done for done in self._done.values() if not done.ask.ref.variant)
 
     def standing(self) -> Standing[RunKey] | None:
         """Tell what is in flight, once the first item is run."""
@@ -165,16 +166,19 @@ class Flights:
 
     def started(self, key: RunKey) -> None:
         """Write down that a run begins."""
-        if self._journal is not None:
+        if self._journal is not None and not self._asks[key].ref.variant:
             self._write(partial(self._journal.start, key))
 
     def ended(self, key: RunKey, trace: Trace) -> None:
         """Judge a run, and write it down, before anybody goes on with it."""
         trace = self._tapes.settle(self._asks[key].ref, trace)
         done = self._done[key] = self._judged(self._asks[key], trace)
-        self.starts.likeness.watch(done.kept.record)
         if self._told is not None:
             self._told(done)
+        if done.ask.ref.variant:
+            # What it costs counts, and nothing else of it.
+            return
+        self.starts.likeness.watch(done.kept.record)
         if self._journal is not None:
             may_lie = self._estate is not None and is_unmasked(self._sop, done.ask.ref, trace)
             kept = trace if may_lie else None
@@ -214,7 +218,7 @@ class Flights:
             other = next(following, None) if self.starts.are_open else None
             if other is None:
                 return
-            ref = other.stash.get(REF, None)
+            ref = other.stash.get(REF, None) or other.stash.get(VARIANT, None)
             if ref is None or not self._is_foreseeable(ref, other, ask, item):
                 continue
             agent = self._makings.agent(ref.key) or ask.agent
@@ -232,17 +236,17 @@ class Flights:
     ) -> bool:
         key = ref.key
         known = key in self._asks or key in self._done or self._makings.is_known(key)
-        return (
+        return bool(
             not known
             and self._sop.has_at_hand(key.agent, ask.ref.key.agent)
-            and "sop_run" in getattr(other, "fixturenames", ())
+            and (ref.variant or "sop_run" in getattr(other, "fixturenames", ()))
             and may_run_ahead(other, item)
             and not self._taken.has(ref)
         )
 
     def _job(self, key: RunKey) -> Job[RunKey]:
         ask = self._asks[key]
-        self.starts.begun += 1
+        self.starts.begun += not ask.ref.variant
         return Job(
             key=key,
             caller=self._makings.caller(ask.agent, ask.approver),

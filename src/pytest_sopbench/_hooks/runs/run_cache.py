@@ -119,6 +119,13 @@ class Runs:
         run = item.stash[RUN] = made.show(item)
         return run
 
+    def variant(self, ask: Ask, item: pytest.Item) -> Done:
+        """Return the run of a variant: no item but its own asks for it."""
+        if self._ask_leave is not None:
+            self._ask_leave(ask.ref, item)
+        with self._sop.config.stash[BREAKAGE].watching():
+            return self.flights.make(ask, item)
+
     def release(self, item: pytest.Item) -> None:
         """Forget the run of an item that has ended, if no later item asks for it."""
         # The session keeps its items to the end, and a trace may be large.

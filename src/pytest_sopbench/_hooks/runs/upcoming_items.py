@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._hooks.session.variants import VARIANT
+
 SHARED = ("sop_agent", "sop_approver", "sop_task", "sop_run")
 """Fixtures that must be the same for two items whose runs are begun alike."""
 
@@ -27,23 +29,29 @@ class Upcoming:
         self._queue: Any = next(queues, None)
 
     def after(self, item: pytest.Item) -> Iterator[pytest.Item]:
-        """Yield what comes after an item; what was yielded before is not yielded again."""
-        return self._queued() if self._queue is not None else self._listed(item)
+        """Yield what comes after an item; what was yielded before is not yielded again.
+
+        Variants stay behind all that counts: none begins before the first of them comes.
+        """
+        return self._queued(item) if self._queue is not None else self._listed(item)
 
     def _listed(self, item: pytest.Item) -> Iterator[pytest.Item]:
         items = self._session.items
         if self._place == 0:
             self._place = items.index(item) + 1
         while self._place < len(items):
+            if VARIANT in items[self._place].stash and VARIANT not in item.stash:
+                return
             self._place += 1
             yield items[self._place - 1]
 
-    def _queued(self) -> Iterator[pytest.Item]:
+    def _queued(self, item: pytest.Item) -> Iterator[pytest.Item]:
         queue = self._queue
         with queue.torun.lock() as waiting:
             indices = [queue.nextitem_index, *waiting]
         # The mark of the end is no number.
-        return (self._session.items[one] for one in indices if isinstance(one, int))
+        following = (self._session.items[one] for one in indices if isinstance(one, int))
+        return (one for one in following if VARIANT not in one.stash or VARIANT in item.stash)
 
 
 def may_run_ahead(item: pytest.Item, current: pytest.Item) -> bool:

@@ -45,11 +45,15 @@ NO_DOMAIN = (
 
 @dataclass(frozen=True, slots=True)
 class TaskRef:
-    """One run that an item asks for, its task by position, so that no item holds a row."""
+    """One run that an item asks for, its task by position, so that no item holds a row.
+
+    `variant` is empty, or that of a run beside the original, which is counted nowhere.
+    """
 
     domain: ActiveDomain
     position: int
     key: RunKey
+    variant: str = ""
 
     @property
     def line(self) -> int:

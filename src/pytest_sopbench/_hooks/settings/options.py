@@ -59,6 +59,7 @@ class Options:
     approver: str
     agent_args: tuple[tuple[str, str], ...]
     trials: int
+    variants: tuple[str, ...]
     budget: Budget
     prices: Path | str
     limit: int | None
@@ -140,6 +141,7 @@ def read_options(config: pytest.Config) -> Options:
         approver=_required(config, "sop_approver", readers.read_approver),
         agent_args=agent_args,
         trials=_required(config, "sop_trials", readers.read_trials),
+        variants=_read(config, "sop_variants", readers.read_variants) or (),
         budget=budget,
         prices=_prices(config),
         limit=_read(config, "sop_limit", readers.read_count),

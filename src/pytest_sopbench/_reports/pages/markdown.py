@@ -33,6 +33,7 @@ from .markdown_comparison import comparison_block
 from .markdown_documents import documents_block
 from .markdown_fields import fields_block
 from .markdown_trials import trials_block
+from .markdown_variants import variants_block
 
 MISSES = 20
 SLOWEST = 5
@@ -51,6 +52,7 @@ def markdown(page: SessionPage) -> str:
         list(documents_block(page.summaries)),
         list(fields_block(page.summaries)),
         list(trials_block(page.summaries, page.records)),
+        list(variants_block(page.variants)),
         list(_outcome_lines(page)),
         list(_miss_lines("Not correct", page.asked, by=page.leaderboard is not None)),
         list(_miss_lines("Not correct, and may fail", page.apart, by=page.leaderboard is not None)),

@@ -8,7 +8,8 @@ from functools import reduce
 
 from pytest_sopbench._core.model.usage import added, listed, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
+from pytest_sopbench._core.variants.findings import joined
+from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE, VARIANTS
 from pytest_sopbench._sessions.file.setups import LATE, PRICES
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
@@ -25,6 +26,7 @@ def unlike(
         PRICES,
         JUDGE,
         DOUBTFUL,
+        VARIANTS,
         *(name for name in LATE if name not in one or name not in other),
     }
     same = {name for name in (*one, *other) if one.get(name) == other.get(name)}
@@ -46,7 +48,13 @@ def learned(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
         if name in LATE
     }
     prices = listed(*(str(one.header.options.get(PRICES) or "") for one in parts))
-    return {**told, **({PRICES: prices} if prices else {}), **_judged(parts)}
+    variants = joined(one.header.options.get(VARIANTS) for one in parts)
+    return {
+        **told,
+        **({PRICES: prices} if prices else {}),
+        **({VARIANTS: variants} if variants else {}),
+        **_judged(parts),
+    }
 
 
 def _judged(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:

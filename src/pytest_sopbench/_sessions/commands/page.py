@@ -9,6 +9,8 @@ from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.variants.findings import findings
+from pytest_sopbench._sessions.file.options import VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
     planned_records,
@@ -53,6 +55,11 @@ def session_page(
         failures=failures,
         may_fail=quarantined(saved),
         sources=sources,
+        variants=tuple(
+            findings(
+                saved.header.options.get(VARIANTS), ((one.key, one.outcome) for one in records)
+            )
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader, made_of
-from pytest_sopbench._sessions.file.options import DOUBTFUL
+from pytest_sopbench._sessions.file.options import DOUBTFUL, VARIANTS
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
@@ -159,7 +159,9 @@ def _header(
     doubtful: Doubtful | None,
 ) -> SessionHeader:
     before = scoring_of(saved.header).value
-    options = {**saved.header.options, "scoring": scoring.value, "rescored": before}
+    # Variants are not judged again, and what they came to before says nothing by other rules.
+    kept = {name: one for name, one in saved.header.options.items() if name != VARIANTS}
+    options = {**kept, "scoring": scoring.value, "rescored": before}
     if doubtful is not None:
         options[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
     judging = judging_hash({name: one.after for name, one in judges.items()})

@@ -31,6 +31,8 @@ RECORDED: Final = "resumed"
 ANYWAY: Final = "resumed_anyway"
 DOUBTFUL: Final = "doubtful"
 JUDGE: Final = "judge"
+VARIANTS: Final = "variants"
+"""What variants of tasks came to: outcomes by domain, agent, variant and task."""
 PAST: Final = (RECORDED, ANYWAY)
 """What a session that is resumed goes back to."""
 

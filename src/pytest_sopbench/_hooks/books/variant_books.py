@@ -1,0 +1,46 @@
+"""What variants of the tasks came to, kept apart from all runs that count."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_sopbench._core.variants.findings import Told, add, findings, joined
+from pytest_sopbench._hooks.items.variants import take_told
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._reports.terminal.variants import variant_lines
+from pytest_sopbench._sessions.file.options import VARIANTS
+
+
+class VariantBooks:
+    """Enters the outcome of each variant as its report arrives, and tells what they say."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self._told: Told = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        told = take_told(report)
+        if told is not None:
+            domain, agent, name, task, outcome = told
+            add(self._told, (domain, agent, name, task), outcome)
+            self._note(self._told)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """Leave them in one order before the books are closed: they arrive in any."""
+        if self._told:
+            self._note(joined([self._told]))
+        return (yield)
+
+    def _note(self, told: Told) -> None:
+        recorded: dict[str, Any] = self._sop.recorded
+        recorded[VARIANTS] = told
+
+    @pytest.hookimpl
+    def pytest_sop_summary(self) -> list[str]:
+        found = findings(self._told, self._sop.plan.made.items())
+        return [*variant_lines([*found])] or ["variant: none was run; tests of a project have none"]

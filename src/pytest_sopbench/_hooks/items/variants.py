@@ -1,0 +1,90 @@
+"""Items of variants: a task under another SOP or other inputs, after all runs that count.
+
+Such an item always passes: that a task cannot be solved without its SOP is no failure. What came
+of it goes to the process that prints the summary on its report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from os import PathLike
+from typing import Any, Final
+
+import pytest
+
+from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._hooks.session.session import SESSION, SopSession, TaskRef
+from pytest_sopbench._hooks.session.variants import VARIANT, variants_in
+from pytest_sopbench._hooks.settings.node_ids import encoded, encoded_label
+from pytest_sopbench._reports.text.layout import one_line
+
+from . import fixtures
+
+TOLD: Final = "sop_variant"
+"""On the report of a variant: domain, agent, variant, task and outcome."""
+
+_TOLD = pytest.StashKey[list[str]]()
+
+
+def check_variant(request: pytest.FixtureRequest) -> None:
+    """Be the body of the test of a variant: make its run, however that ends."""
+    item = request.node
+    ref: TaskRef = item.stash[VARIANT]
+    done = fixtures.variant(request, ref)
+    task = done.ask.task.id
+    outcome = done.verdict.outcome.value
+    item.stash[_TOLD] = [ref.key.domain, ref.key.agent, ref.variant, task, outcome]
+
+
+class SopVariant(pytest.Function):
+    """The item of one variant of a task."""
+
+    def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
+        ref = self.stash[VARIANT]
+        label = self.config.stash[SESSION].label_of(ref.key.agent)
+        by = "" if label is None else f"[{label}]"
+        return self.path, ref.line - 1, harmless(one_line(f"{ref.key.domain}[{ref.key.task}]{by}"))
+
+
+def variant_items(
+    sop: SopSession, parent: pytest.Module, refs: Callable[[], Iterator[tuple[TaskRef, object]]]
+) -> Iterator[pytest.Item]:
+    """Yield the items of the variants of these runs; the second of a pair is its `callspec`."""
+    if not sop.options.variants:
+        return
+    make: Callable[..., SopVariant] = SopVariant.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+    variants = variants_in(sop)
+    for original, call in refs():
+        task = original.key.task
+        for ref in variants.refs(original):
+            label = sop.label_of(ref.key.agent)
+            plain = f"{encoded(task)}/v-{ref.variant}"
+            name = plain if label is None else f"{plain}[{encoded_label(label)}]"
+            item = make(parent, name=name, originalname=plain, callobj=check_variant, callspec=call)
+            item.stash[VARIANT] = ref
+            yield item
+
+
+class VariantItems:
+    """The hooks around items of variants, in the process that runs them."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put variants behind all that counts: what ends a session early ends them first."""
+        items.sort(key=lambda item: VARIANT in item.stash)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        report = yield
+        told = item.stash.get(_TOLD, None)
+        if told is not None and call.when == "call":
+            setattr(report, TOLD, told)
+        return report
+
+
+def take_told(report: pytest.TestReport) -> list[str] | None:
+    """Take off a report what a variant came to."""
+    found: list[str] | None = report.__dict__.pop(TOLD, None)
+    return found

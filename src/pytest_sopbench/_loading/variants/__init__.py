@@ -1,0 +1,1 @@
+"""Variants of a domain: the automatic ones, and those of its folder."""
