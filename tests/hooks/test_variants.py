@@ -68,7 +68,7 @@ def agents(pytester: pytest.Pytester) -> None:
 
 
 def variants(result: pytest.RunResult) -> list[str]:
-    return [line for line in result.outlines if line.startswith("variant ")]
+    return [line for line in result.outlines if line.startswith(("variant ", "variant:"))]
 
 
 def summary(result: pytest.RunResult) -> list[str]:
@@ -242,3 +242,34 @@ def test_a_variant_that_no_domain_has_is_named(pytester: pytest.Pytester) -> Non
     result.stderr.fnmatch_lines(
         ["ERROR: --sop-variants: no domain has a variant 'nosopp'", "did you mean 'nosop'?*"]
     )
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_session_of_tests_of_a_project_says_that_it_had_none(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_lab="def test_it(sop_run):\n    sop_run.verdict\n")
+
+    result = pytester.runpytest("test_lab.py", *LAB, "--sop-variants=nosop")
+
+    assert 0 == result.ret
+    assert [
+        "variant: none came to its end; only items of a domain's own rows have variants"
+    ] == variants(result)
+
+
+def test_agents_of_a_fixture_have_variants_of_their_own(
+    pytester: pytest.Pytester, lab: Path
+) -> None:
+    pytester.makeconftest(
+        "import pytest, readers\n\n\n"
+        "@pytest.fixture(scope='session', params=['careful', 'hurried'])\n"
+        "def sop_agent(request):\n"
+        "    return getattr(readers, request.param)\n"
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-variants=nosop")
+
+    assert lab.is_dir()
+    assert [
+        "variant lab/nosop, agent sop_agent[careful]: 0 of 6 tasks do not depend on the SOP",
+        "variant lab/nosop, agent sop_agent[hurried]: 6 of 6 tasks do not depend on the SOP",
+    ] == variants(result)

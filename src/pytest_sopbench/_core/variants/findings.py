@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.verdict import Outcome
@@ -108,4 +108,4 @@ def _variants(
 
 
 def _object(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -12,6 +12,8 @@ from pytest_sopbench._hooks.items.variants import take_told
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.terminal.variants import variant_lines
 from pytest_sopbench._sessions.file.options import VARIANTS
+
+NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
 
 
 class VariantBooks:
@@ -43,4 +45,4 @@ class VariantBooks:
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
         found = findings(self._told, self._sop.plan.made.items())
-        return [*variant_lines([*found])] or ["variant: none was run; tests of a project have none"]
+        return [*variant_lines([*found])] or [NONE]
