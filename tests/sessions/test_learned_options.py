@@ -25,8 +25,9 @@ def test_other_prices_are_no_other_session() -> None:
 
 
 def test_all_prices_of_the_parts_are_named() -> None:
+    asked = SimpleNamespace(doubtful={})
     parts: list[Any] = [
-        SimpleNamespace(header=SimpleNamespace(options=options))
+        SimpleNamespace(header=SimpleNamespace(options=options, asked=asked))
         for options in ({"trials": 1}, TOLD, {**TOLD, "prices": "mine of 2026-12-01"})
     ]
 
