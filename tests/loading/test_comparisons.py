@@ -38,6 +38,7 @@ FITS: dict[str, tuple[str, dict[str, Any]]] = {
     "a text": ("Dear", {"compare": "similar", "at_least": 0.9}),
     "euros": ("1.234,50 €", {"type": "number", "units": ["€"], "grouping": "."}),
     "a day": ("1.5.2026", {"type": "date", "formats": ["%d.%m.%Y"]}),
+    "a document": ('{"a": [1]}', {"compare": "json"}),
     "items": ('[{"id": 1}, {"id": 2}]', {"type": "list", "key": "id"}),
 }
 
@@ -53,6 +54,22 @@ def test_a_comparison_is_declared_and_is_a_part_of_judging(tmp_path: Path, case:
     plain = loaded(tmp_path, cell).fields[0]
     hashes = {judging_hash({"d": Rules(fields=(one,))}) for one in (field, plain)}
     assert 2 == len(hashes)
+
+
+@pytest.mark.parametrize("paths", [{"ignored_paths": ["a"]}, {"ordered_paths": ["a"]}])
+def test_the_paths_of_a_document_are_a_part_of_judging(tmp_path: Path, paths: Any) -> None:
+    (plain,) = loaded(tmp_path, '{"a": [1]}', compare="json").fields
+
+    (field,) = loaded(tmp_path, '{"a": [1]}', compare="json", **paths).fields
+
+    hashes = {judging_hash({"d": Rules(fields=(one,))}) for one in (field, plain)}
+    assert 2 == len(hashes)
+
+
+def test_a_test_is_given_the_document_and_not_its_text(tmp_path: Path) -> None:
+    domain = loaded(tmp_path, '{"a": [1]}', compare="json")
+
+    assert {"answer": {"a": [1]}} == domain.tasks[0].expected
 
 
 def test_the_mark_before_a_fraction_follows_that_between_thousands(tmp_path: Path) -> None:
@@ -92,6 +109,13 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
         "has no 'id' of its own",
     ),
     "an item without a key": ('[{"x": 1}]', {"type": "list", "key": "id"}, "has no 'id'"),
+    "no document": ("", {"compare": "json"}, "'json' needs an object or a list"),
+    "a broken document": ('{"a": 1', {"compare": "json"}, "row 2, column 'answer': it is not JSON"),
+    "a document in other quotes": ("{'a': 1}", {"compare": "json"}, "it is not JSON"),
+    "a number as a document": ("7", {"compare": "json"}, "it is a number, and neither"),
+    "a document that is a number": ("7", {"compare": "json", "type": "number"}, "type': 'json'"),
+    "paths of a text": ("x", {"ignored_paths": ["a"]}, "ignored_paths': they are for documents"),
+    "lists of a text": ("x", {"ordered_paths": ["a"]}, "ordered_paths': they are for documents"),
     "a number in other marks": ("1,5", {"type": "number", "units": ["€"]}, "is not a number"),
 }
 

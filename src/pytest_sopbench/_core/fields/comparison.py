@@ -15,7 +15,7 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold, is_empty
-from pytest_sopbench._core.values.quantities import as_words, distance
+from pytest_sopbench._core.values.quantities import OFF_BY, as_words, distance
 
 from .containers import same_container
 from .kinds.keyed import keyed
@@ -27,7 +27,6 @@ DIFFERENT: Final = "different"
 OTHER_LABEL: Final = "other known label"
 UNKNOWN_LABEL: Final = "not a known label"
 NOT_A_NUMBER: Final = "not a number"
-OFF_BY: Final = "number off by "
 
 _SIGN: Final = re.compile(r"[+-](?=\.?\d)|(?<=\w)[+-](?!\w)")
 _PUNCTUATION: Final = re.compile(rf"(?!{_SIGN.pattern})[^\w\s]")

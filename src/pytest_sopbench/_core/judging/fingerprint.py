@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import Rules
-from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, OutputField
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -81,6 +81,9 @@ def _compared(field: OutputField, rules: Rules) -> dict[str, Any]:
         said["formats"] = field.formats
     if field.key:
         said["key"] = field.key
+    if field.compare is Compare.JSON:
+        ignored, ordered = sorted(field.ignored_paths), sorted(field.ordered_paths)
+        said |= {"ignored": ignored, "ordered_paths": ordered}
     if field.compare in ASKED_OF_OTHERS:
         said |= {"comparer": rules.comparers.get(field.name, ""), "at_least": field.at_least}
     return said

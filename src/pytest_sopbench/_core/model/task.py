@@ -29,9 +29,9 @@ class FieldType(StrEnum):
 class Compare(StrEnum):
     """What an output field asks of an answer: the right value, any value, or nothing.
 
-    With `MATCHES` and `ONE_OF` the expected cell holds patterns, with `CONTAINS_ALL` phrases. With
-    `SIMILAR` a text has to be as like the expected one as is declared. With `CALL` a function of
-    the user says whether a value is right, with `JUDGE` a model.
+    With `MATCHES` and `ONE_OF` the expected cell holds patterns, with `CONTAINS_ALL` phrases, with
+    `JSON` a document. With `SIMILAR` a text has to be as like the expected one as is declared. With
+    `CALL` a function of the user says whether a value is right, with `JUDGE` a model.
     """
 
     EXACT = "exact"
@@ -40,6 +40,7 @@ class Compare(StrEnum):
     MATCHES = "matches"
     ONE_OF = "one_of"
     CONTAINS_ALL = "contains_all"
+    JSON = "json"
     SIMILAR = "similar"
     CALL = "call"
     JUDGE = "judge"
@@ -81,6 +82,8 @@ class OutputField:
             fraction.
         formats: how a date may be written, as `strptime` has it, beside the ISO format.
         key: the name by which the items of a list are told apart, where they are objects.
+        ignored_paths: places of a document that are not compared.
+        ordered_paths: lists in a document whose order counts.
         declared: whether `metadata.json` says the type, or it was inferred from the column.
         private: whether its values are masked in every output.
     """
@@ -102,6 +105,8 @@ class OutputField:
     decimal: str = "."
     formats: tuple[str, ...] = ()
     key: str = ""
+    ignored_paths: tuple[str, ...] = ()
+    ordered_paths: tuple[str, ...] = ()
 
     @property
     def spelled(self) -> bool:

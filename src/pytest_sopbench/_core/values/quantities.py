@@ -19,6 +19,9 @@ _MOMENT: Final = re.compile(
 LONGEST_NUMBER: Final = 400
 """Digits of a number that is read; a longer one is a text."""
 
+OFF_BY: Final = "number off by "
+"""How the reason begins that tells how far a number is off."""
+
 _SAID_IN_FULL: Final = range(-12, 13)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_sopbench._core.fields.kinds.document import read_cell
 from pytest_sopbench._core.fields.kinds.keyed import keys_twice
 from pytest_sopbench._core.fields.kinds.several import several
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, FieldType, OutputField
@@ -22,6 +23,7 @@ _NEEDS_A_CELL = {
     Compare.ONE_OF: "at least one pattern",
     Compare.CONTAINS_ALL: "at least one phrase",
     Compare.SIMILAR: "a text",
+    Compare.JSON: "an object or a list",
 }
 
 
@@ -31,7 +33,7 @@ def check_comparison(described: Described, field: OutputField) -> None:
     Raises:
         LoadingError: with the key.
     """
-    for key, problem, hint in (*_of_others(field), *_spelling(field)):
+    for key, problem, hint in (*_of_others(field), *_spelling(field), *_document(field)):
         said = f"key 'outputs.{field.name}.{key}': {problem}"
         raise LoadingError(described.path, said, hint=hint)
 
@@ -47,8 +49,10 @@ def check_cells(field: OutputField, table: Table) -> None:
         return
     for cell, line in zip(table.cells(field.name), table.lines, strict=True):
         problem = ""
-        if needed and (is_empty(cell) or not several(cell)):
+        if needed and _says_nothing(field, cell):
             problem = f"it is empty, and {field.compare.value!r} needs {needed}"
+        elif field.compare is Compare.JSON:
+            problem = _no_document(cell)
         elif field.compare in (Compare.MATCHES, Compare.ONE_OF):
             problem = _unreadable(field, cell)
         elif field.key and field.compare is Compare.EXACT and (item := keys_twice(field, cell)):
@@ -94,6 +98,33 @@ def _spelling(field: OutputField) -> Iterator[Fault]:
             yield "formats", problem, "write it as Python's strptime has it: %d.%m.%Y"
     if field.key and field.type is not FieldType.LIST:
         yield "key", f"it is for lists, and {kind}", 'declare "type": "list", or remove it'
+
+
+def _document(field: OutputField) -> Iterator[Fault]:
+    if field.compare is Compare.JSON:
+        if field.declared and field.type not in (FieldType.TEXT, FieldType.LIST):
+            problem = f"'json' compares objects and lists, and the type is {field.type.value!r}"
+            yield "type", problem, "remove it, or compare the field by its type"
+        return
+    for name, paths in (
+        ("ignored_paths", field.ignored_paths),
+        ("ordered_paths", field.ordered_paths),
+    ):
+        if paths:
+            problem = f"they are for documents, and 'compare' is {field.compare.value!r}"
+            yield name, problem, 'write "compare": "json", or remove them'
+
+
+def _says_nothing(field: OutputField, cell: JsonValue) -> bool:
+    if field.compare is Compare.JSON:
+        # An empty list is a document.
+        return cell is None or (isinstance(cell, str) and is_empty(cell))
+    return is_empty(cell) or not several(cell)
+
+
+def _no_document(cell: JsonValue) -> str:
+    _, no_document = read_cell(cell)
+    return f"it is {no_document}, and 'json' needs an object or a list" if no_document else ""
 
 
 def _unreadable(field: OutputField, cell: JsonValue) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_sopbench._core.fields.types import colliding_labels, infer_field, known_labels
 from pytest_sopbench._core.fields.values import value_key
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
@@ -90,7 +90,7 @@ def _field(
     inferred = replace(infer_field(name, cells), private=private)
     if shape is None:
         return inferred
-    kind = shape.type or (FieldType.ENUM if shape.values else inferred.type)
+    kind = shape.type or _undeclared(shape, inferred.type)
     field = replace(
         inferred,
         type=kind,
@@ -104,6 +104,8 @@ def _field(
         decimal=shape.decimal or ("," if shape.grouping == "." else "."),
         formats=tuple(shape.formats),
         key=shape.key,
+        ignored_paths=tuple(shape.ignored_paths),
+        ordered_paths=tuple(shape.ordered_paths),
         comparer=shape.comparer,
         at_least=shape.at_least,
         rubric=rubric_of(described, name, shape),
@@ -114,6 +116,13 @@ def _field(
     check_rubric(described, field)
     _check_aliases(described, field, shape, cells)
     return field
+
+
+def _undeclared(shape: OutputShape, inferred: FieldType) -> FieldType:
+    if shape.values:
+        return FieldType.ENUM
+    # A document that stands in many rows is no label.
+    return FieldType.TEXT if shape.compare is Compare.JSON else inferred
 
 
 def _values(shape: OutputShape, kind: FieldType, cells: Sequence[JsonValue]) -> tuple[str, ...]:

@@ -109,6 +109,8 @@ class OutputShape(Shape):
     decimal: Literal[".", ","] | None = None
     formats: Names = Field(default_factory=list[str])
     key: str = ""
+    ignored_paths: Names = Field(default_factory=list[str])
+    ordered_paths: Names = Field(default_factory=list[str])
     comparer: str = ""
     rubric: str = ""
     rubric_file: str | None = None

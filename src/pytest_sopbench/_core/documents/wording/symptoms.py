@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pytest_sopbench._core.documents.rules import Role
-from pytest_sopbench._core.fields.comparison import OFF_BY
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
-from pytest_sopbench._core.values.quantities import as_words, distance, read_number
+from pytest_sopbench._core.values.quantities import OFF_BY, as_words, distance, read_number
 
 from .routes import INVENTED, MISSED, route_symptom
 from .times import apart

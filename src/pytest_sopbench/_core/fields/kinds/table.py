@@ -8,6 +8,7 @@ from typing import Final
 from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 
+from .document import json_document
 from .pattern import matches, one_of
 from .phrases import contains_all
 
@@ -18,4 +19,5 @@ KINDS: Final[Mapping[Compare, Kind]] = {
     Compare.MATCHES: matches,
     Compare.ONE_OF: one_of,
     Compare.CONTAINS_ALL: contains_all,
+    Compare.JSON: json_document,
 }
