@@ -1,7 +1,8 @@
 """The domain `claims`: sixty answers with a number, a label, a list, a reason and a letter.
 
 Every third reason is wrong, every fourth letter too short and every fifth refund. Task `C_07` is
-the seventh row.
+the seventh row. A test may ask for more fields: a day, a route and a plan, of which the plan is
+wrong with the reason, the route with the letter and the day with the refund.
 """
 
 from __future__ import annotations
@@ -74,6 +75,12 @@ def answer(number):
         "items": [f"item {number}", "postage"],
         "reason": "late" if wrong_reason else f"parcel number {number} late",
         "letter": "Dear client, we are" if short else "Dear client, we are sorry.",
+        "day": f"{number % 28 + 1}.{6 if off else 5}.2026",
+        "route": "by air" if short else f"By sea, berth {number}",
+        "plan": {
+            "note": f"written at {number}",
+            "stops": [{"no": 2, "to": "VELA"}, {"no": number if not wrong_reason else 0}],
+        },
     }
 
 
@@ -99,9 +106,10 @@ def make_claims(pytester: pytest.Pytester) -> MakeClaims:
         folder = pytester.path / under / "claims"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "sop.md").write_text("Read the claim, decide, and write a letter.\n")
+        fields = [*FIELDS, *(name for name in outputs if name not in FIELDS)]
         metadata = {
             "name": "claims",
-            "output_columns": FIELDS,
+            "output_columns": fields,
             "id_column": "claim",
             "input_columns": ["claim"],
             "outputs": {**OUTPUTS, **outputs},
@@ -109,16 +117,27 @@ def make_claims(pytester: pytest.Pytester) -> MakeClaims:
         (folder / "metadata.json").write_text(json.dumps(metadata))
         with (folder / "data.csv").open("w", newline="") as file:
             table = csv.writer(file)
-            table.writerow(["claim", *FIELDS])
+            table.writerow(["claim", *fields])
             for number in range(1, tasks + 1):
-                decision = ("pay", "refuse", "ask")[number % 3]
-                items = json.dumps(["postage", f"item {number}"])
-                reason = f"parcel number {number} late"
-                letter = "Dear client, we are sorry."
-                table.writerow([f"C_{number:02}", 10 * number, decision, items, reason, letter])
+                expected = right_cells(number)
+                table.writerow([f"C_{number:02}", *(expected[name] for name in fields)])
         return folder
 
     return make
+
+
+def right_cells(number: int) -> dict[str, Any]:
+    """Write the right answer to a claim as a data file has it."""
+    return {
+        "refund": 10 * number,
+        "decision": ("pay", "refuse", "ask")[number % 3],
+        "items": json.dumps(["postage", f"item {number}"]),
+        "reason": f"parcel number {number} late",
+        "letter": "Dear client, we are sorry.",
+        "day": f"2026-05-{number % 28 + 1:02}",
+        "route": rf'["(?i)by sea, berth {number}", "by rail"]',
+        "plan": json.dumps({"stops": [{"no": number}, {"to": "Vela", "no": 2}]}),
+    }
 
 
 @pytest.fixture

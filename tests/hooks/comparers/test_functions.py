@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from pytest_sopbench.cli import main
 
 from .conftest import COMPARERS, MakeClaims, ReadSaved, right_outcomes, write_code
 
@@ -173,9 +176,15 @@ def test_comparisons_without_code_come_to_the_same(
         items={"type": "list", "key": "sku"},
         reason={"compare": "contains_all"},
         letter={"compare": "similar", "at_least": 0.9},
+        day={"type": "date", "formats": ["%d.%m.%Y"]},
+        route={"compare": "one_of"},
+        plan={"compare": "json", "ignored_paths": ["note"]},
     )
 
-    pytester.runpytest(*CLAIMS, *how)
+    result = pytester.runpytest(*CLAIMS, *how)
+    rescored = CliRunner().invoke(main, ["rescore", "last", "--scoring=exact", "--out=again"])
 
     assert right_outcomes() == saved().outcomes
+    assert ("", right_outcomes()) == (rescored.stderr, saved(".sop/sessions/again.jsonl").outcomes)
+    result.stdout.fnmatch_lines(["*plan: stops: missing*"])
     assert {"similar version 1"} == {*saved().header["domains"]["claims"]["comparers"].values()}
