@@ -262,6 +262,46 @@ def test_a_gate_waits_for_people_and_rests_on_the_judge_once_they_agree(
     assert (60, 2) == (kept["labels"], len(kept["disputed"]))
 
 
+def test_pages_say_how_far_the_judge_can_be_relied_on_and_what_it_consumed(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    make_claims(pytester, 60)
+    session(pytester, f"--sop-save={KEPT}")
+    sopbench("judge", "sample", KEPT, "-n", "60")
+    label(pytester.path / "labels.csv", wrong=2)
+    sopbench("judge", "check", "labels.csv")
+    sopbench("rescore", KEPT, "--scoring=exact", "--out=calibrated.jsonl")
+
+    before = sopbench("report", KEPT)
+    after = sopbench("report", "calibrated.jsonl", "--md=p.md", "--json=p.json", "--html=p.html")
+
+    assert "- claims, reason: no calibration\n- 60 judgements: 60 asked" in before.output
+    assert 0 == after.exit_code, after.output
+    agreement = "claims, reason: 96.67% of 60 labels, kappa 0.93"
+    assert f"- {agreement}" in Path("p.md").read_text()
+    assert agreement in Path("p.html").read_text()
+    judge = json.loads(Path("p.json").read_text())["judge"]
+    assert (60, 7200) == (judge["asked"], judge["usage"]["input_tokens"] + 1200)
+    assert (60, "") == (judge["fields"][0]["labels"], judge["fields"][0]["doubt"])
+
+
+def test_a_task_that_must_pass_waits_for_the_judge_as_a_gate_does(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    make_claims(pytester, 2)
+    (pytester.path / "sop_tasks.toml").write_text('["claims/C_1"]\nmust_pass = true\n')
+
+    result = session(pytester, f"--sop-save={KEPT}")
+    gated = sopbench("gate", KEPT, "--gate", "ecr=0.5")
+    allowed = session(pytester, "-osop_judge_uncalibrated=allow")
+
+    assert (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK) == (result.ret, allowed.ret)
+    result.stdout.fnmatch_lines(
+        ["tasks  1 task must pass, and nobody knows", "*claims/C_1 the judge of claims, reason*"]
+    )
+    assert 3 == gated.exit_code
+
+
 def test_the_gate_of_the_file_says_what_the_session_said(
     pytester: pytest.Pytester, stub: Any
 ) -> None:

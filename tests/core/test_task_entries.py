@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 
+from pytest_sopbench._core.gates.mandatory import entry_verdicts
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
     EntriesReport,
@@ -13,6 +15,7 @@ from pytest_sopbench._core.gates.quarantine import (
     TaskEntry,
     report_entries,
 )
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -93,6 +96,49 @@ def test_a_task_that_must_pass_did_or_did_not_or_nobody_knows(
 
     assert ({expected: ["T2"]} if expected else {}) == told(report)
     assert bool(expected) is report.fails
+
+
+JUDGED = "reason"
+DOUBTS = {"lab": {JUDGED: "no calibration"}}
+
+
+def missed(*fields: str) -> RunRecord:
+    misses = tuple(Mismatch(field=one, expected="a", actual="b", why="different") for one in fields)
+    return replace(run("T2", Outcome.WRONG), mismatches=misses)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "state"),
+    [
+        pytest.param(run("T2", Outcome.CORRECT), "unsure", "inconclusive", id="right by it"),
+        pytest.param(missed(JUDGED), "unsure", "inconclusive", id="wrong by it"),
+        pytest.param(missed(JUDGED, "grade"), "broken", "does not hold", id="wrong without it"),
+        pytest.param(run("T2", Outcome.CRASH), "broken", "does not hold", id="crash"),
+    ],
+)
+def test_a_judge_that_must_not_decide_lets_no_task_pass(
+    made: RunRecord, expected: str, state: str
+) -> None:
+    report = report_entries([made], ENTRIES, LAST_DAY, DOUBTS)
+
+    assert {expected: ["T2"]} == told(report)
+    assert report.fails
+    assert [state] == [one.state.value for one in entry_verdicts(report)]
+
+
+def test_a_task_that_a_judge_leaves_open_says_which() -> None:
+    report = report_entries([run("T2", Outcome.CORRECT)], ENTRIES, LAST_DAY, DOUBTS)
+
+    (verdict,) = entry_verdicts(report)
+
+    why = "lab/T2 (the judge of lab, reason must not decide: no calibration)"
+    assert why == verdict.why
+
+
+def test_a_judge_of_another_domain_decides_nothing_here() -> None:
+    made = [run("T2", Outcome.CORRECT)]
+
+    assert {} == told(report_entries(made, ENTRIES, LAST_DAY, {"harbour": {JUDGED: "why"}}))
 
 
 @pytest.mark.parametrize("outcome", [Outcome.CORRECT, Outcome.WRONG])

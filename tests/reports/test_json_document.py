@@ -18,6 +18,7 @@ from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics.tally import summary_of
@@ -128,6 +129,18 @@ PAGES = {
         rich("T1"), comparison=compared([run("T1"), run("T2")], [rich("T1"), run("T3")])
     ),
     "two agents": two_agents(),
+    "a judge": page_of(
+        run("T1"),
+        judge=JudgeReport(
+            fields=(
+                JudgedField(domain="lab", field="reason", labels=120, agreement=0.94, kappa=0.86),
+                JudgedField(domain="lab", field="letter", doubt="no calibration"),
+            ),
+            asked=3,
+            kept=4,
+            usage=Usage(input_tokens=7, cost_usd=0.5),
+        ),
+    ),
 }
 
 

@@ -48,7 +48,9 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     judging = project_judging()
     asking = comparers_of(domains, saved.header.domains, Scoring(scoring), places, judging)
     doubtful = judging.doubtful if judging.calibrations else None
-    done = rescore_session(saved, domains, Scoring(scoring), asking, doubtful=doubtful)
+    done = rescore_session(
+        saved, domains, Scoring(scoring), asking, doubtful=doubtful, judged=judging.judged
+    )
     say_consumption(judging)
     if done.refused:
         for line in refused_lines(done.refused):

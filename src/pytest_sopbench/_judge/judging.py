@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
+from pytest_sopbench._core.gates.judge_report import JudgedField, judged_field
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._running.comparing.comparer import Comparer
 from pytest_sopbench._running.comparing.functions import Place
@@ -84,6 +85,14 @@ class Judging:
         doubt = doubt_of(found, fingerprint_of(judge.setting, output.rubric))
         self.calibrations[place.domain, output.name] = found, doubt
         return judged_by(judge, output)
+
+    @property
+    def judged(self) -> tuple[JudgedField, ...]:
+        """How far the judge of each field can be relied on."""
+        return tuple(
+            judged_field(domain, name, calibration, why)
+            for (domain, name), (calibration, why) in self.calibrations.items()
+        )
 
     @property
     def doubtful(self) -> dict[str, dict[str, str]]:

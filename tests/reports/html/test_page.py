@@ -13,6 +13,7 @@ from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.model.answer import Mismatch
@@ -54,6 +55,19 @@ def test_the_verdict_stands_first(
 
     assert words == page.said("h2")[0]
     assert f"verdict {kind}" == page.all("section")[0].get("class")
+
+
+def test_each_field_has_its_rate_and_the_judge_its_standing(page_of: Any, run: Any) -> None:
+    judge = JudgeReport(fields=(JudgedField(domain="lab", field="note", doubt="no calibration"),))
+    expected = {"grade": "A", "note": "<b>late</b>"}
+    right = run("T1", expected=expected, answer=expected)
+
+    page = page_of(right, wrong(run, "T2", expected=expected), judge=judge)
+
+    assert {"Fields", "Judge"} < {*page.said("h2")}
+    assert {"lab, note: no calibration"} < {*page.said("p")}
+    rows = [one for one in page.said("tr") if one.startswith(("grade", "note"))]
+    assert ["grade50.0%", "note100.0%"] == [one.split()[0] for one in rows]
 
 
 def test_rates_stand_with_their_intervals(page_of: Any, run: Any) -> None:

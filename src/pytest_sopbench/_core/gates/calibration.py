@@ -28,6 +28,8 @@ _EVERY_FIELD: Final = "*"
 Doubtful: TypeAlias = Mapping[str, Mapping[str, str]]
 """Domain to output field to why its judge must not decide a gate."""
 
+NO_DOUBT: Final[Doubtful] = {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
@@ -87,8 +89,13 @@ def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
         if _speaks_of(where, domain):
             for name, why in fields.items():
                 if asked in {_EVERY_FIELD, name}:
-                    return f"the judge of {domain}, {name} must not decide: {why}"
+                    return in_doubt(domain, name, why)
     return ""
+
+
+def in_doubt(domain: str, field: str, why: str) -> str:
+    """Say that the judge of a field must not decide."""
+    return f"the judge of {domain}, {field} must not decide: {why}"
 
 
 def _speaks_of(where: str, domain: str) -> bool:

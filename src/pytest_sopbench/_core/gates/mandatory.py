@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.records.record import RunRecord
 
-from .quarantine import EntriesReport
+from .quarantine import EntriesReport, RunsOfEntry
 from .summary_gates import GateState, GateVerdict
 
 _SHOWN = 3
@@ -53,16 +53,21 @@ def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
 def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
 
-    Where a task that must pass was unavailable or never started, it is inconclusive.
+    Where a task that must pass was unavailable or never started, or rests on a model judge that
+    must not decide, it is inconclusive.
     """
     broken, unsure = "tasks that must pass and did not <= 0", "tasks that must pass, unknown <= 0"
     expired = "tasks whose entry is expired <= 0"
     said = (
         (broken, [str(one.entry.name) for one in report.broken], GateState.FAILS),
         (expired, [str(one.name) for one in report.expired], GateState.FAILS),
-        (unsure, [str(one.entry.name) for one in report.unsure], GateState.INCONCLUSIVE),
+        (unsure, [_unsure(one) for one in report.unsure], GateState.INCONCLUSIVE),
     )
     return tuple(_verdict(*one) for one in said if one[1])
+
+
+def _unsure(one: RunsOfEntry) -> str:
+    return f"{one.entry.name} ({one.doubt})" if one.doubt else str(one.entry.name)
 
 
 def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:

@@ -7,7 +7,7 @@ outside what was lost and gained. A quarantine ends by itself, so that nobody fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -15,6 +15,8 @@ from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+
+from .calibration import NO_DOUBT, Doubtful, in_doubt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,8 @@ class RunsOfEntry:
     correct: int
     first: RunRecord | None = None
     """The first run that is not correct, where there is one."""
+    doubt: str = ""
+    """Why a model judge that decided on it must not, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,8 @@ class EntriesReport:
     `failed` may fail and did; `passed` may fail, and all of their runs are correct, so that the
     entry can go. `expired` are entries whose last day is over and whose task was run; they fail a
     session. `broken` must pass and did not; `unsure` must pass, and some run was unavailable or
-    never started, while the others are correct, which fails it too.
+    never started, or rests on a model judge that must not decide, while the others are correct,
+    which fails it too.
     """
 
     failed: tuple[RunsOfEntry, ...] = ()
@@ -101,9 +106,20 @@ class EntriesReport:
 
 
 def report_entries(
-    records: Iterable[RunRecord], entries: TaskEntries, today: date
+    records: Iterable[RunRecord],
+    entries: TaskEntries,
+    today: date,
+    doubtful: Doubtful = NO_DOUBT,
 ) -> EntriesReport:
-    """Hold the runs of a session against the entries; tasks that were not selected say nothing."""
+    """Hold the runs of a session against the entries; tasks that were not selected say nothing.
+
+    Args:
+        records: the runs.
+        entries: those of the tasks file.
+        today: the day on which entries hold or are expired.
+        doubtful: the model judges on which no gate may rest. A task that must pass may not either:
+            of a run that such a judge decided nobody knows whether it passed.
+    """
     runs: dict[TaskName, list[RunRecord]] = {name: [] for name in entries.entries}
     for record in records:
         if (name := TaskName(record.domain, record.task)) in runs:
@@ -111,13 +127,45 @@ def report_entries(
     seen = [(one, runs[name]) for name, one in entries.entries.items() if runs[name]]
     may_fail = [(one, made) for one, made in seen if one.holds(today)]
     must_pass = [(one, made) for one, made in seen if one.must_pass]
+    held = _of_mandatory(must_pass, doubtful)
     return EntriesReport(
         failed=_of(may_fail, failed=True),
         passed=tuple(one for one in _of(may_fail, failed=False) if one.correct == one.runs),
         expired=tuple(one for one, _ in seen if one.is_expired(today)),
-        broken=_of(must_pass, failed=True),
-        unsure=tuple(one for one in _of(must_pass, failed=False) if one.correct < one.runs),
+        broken=tuple(one for one, is_broken in held if is_broken),
+        unsure=tuple(
+            one
+            for one, is_broken in held
+            if not is_broken and (one.doubt or one.correct < one.runs)
+        ),
     )
+
+
+def _of_mandatory(
+    seen: Sequence[tuple[TaskEntry, Sequence[RunRecord]]], doubtful: Doubtful
+) -> Sequence[tuple[RunsOfEntry, bool]]:
+    """Return the entries of tasks that must pass, and whether some run failed for certain."""
+    found: list[tuple[RunsOfEntry, bool]] = []
+    for entry, runs in seen:
+        doubts = [judged_in_doubt(one, doubtful.get(one.domain, {})) for one in runs]
+        known = [one for one, doubt in zip(runs, doubts, strict=True) if not doubt]
+        is_broken = _has_failed(known)
+        doubt = "" if is_broken else next(filter(None, doubts), "")
+        found.append((replace(_runs_of(entry, runs), doubt=doubt), is_broken))
+    return found
+
+
+def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
+    """Say which judge decided on a run and must not, or nothing where it is known without one.
+
+    A run that another field makes wrong is wrong whatever the judge says.
+    """
+    if not doubts or run.outcome not in {Outcome.CORRECT, Outcome.WRONG}:
+        return ""
+    if any(one.field not in doubts for one in run.mismatches):
+        return ""
+    field = next((one.field for one in run.mismatches), next(iter(doubts)))
+    return in_doubt(run.domain, field, doubts[field])
 
 
 def _of(

@@ -12,6 +12,7 @@ from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.variants.findings import VariantFinding
 
+from .judge_report import JudgeReport
 from .page_sources import PageSources
 from .summary_gates import GateVerdict
 
@@ -24,7 +25,8 @@ class SessionPage:
     empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
     that must not go unsaid, `facts` what a reader may need to find the session again, by name.
     `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
-    `failures` counts the tests that failed and
+    `judge` is what came
+    of the model judge, `None` where there is none. `failures` counts the tests that failed and
     that no gate forgives. `may_fail` are tasks that gates and the comparison leave out. `sources`
     find what only some formats show; `None` where nothing beside the runs is at hand. `variants`
     is what variants of the tasks tell, which count nowhere else.
@@ -39,6 +41,7 @@ class SessionPage:
     facts: Mapping[str, str] = field(default_factory=dict[str, str])
     comparison: SessionComparison | None = None
     leaderboard: Leaderboard | None = None
+    judge: JudgeReport | None = None
     failures: int = 0
     may_fail: Collection[TaskName] = frozenset()
     sources: PageSources | None = None

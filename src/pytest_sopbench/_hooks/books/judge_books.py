@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.judging import LOG, judging_of
 from pytest_sopbench._hooks.session.session import SopSession
@@ -21,7 +22,10 @@ def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:
     if not judging.calibrations:
         return {}
     return {
-        JUDGE: consumption_to_json(read_log(judging.log, sop.prices)),
+        JUDGE: {
+            **consumption_to_json(read_log(judging.log, sop.prices)),
+            FIELDS: judged_fields_to_json(judging.judged),
+        },
         DOUBTFUL: {name: {**fields} for name, fields in judging.doubtful.items()},
     }
 

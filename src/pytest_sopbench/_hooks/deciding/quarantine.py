@@ -16,6 +16,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.session.judging import judging_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import SopbenchError
@@ -88,7 +89,8 @@ class Entries:
 
     def hold_against(self, records: Sequence[RunRecord]) -> None:
         """Find out what the runs of a session show of the entries."""
-        self.report = report_entries(records, self._entries, self._today)
+        doubtful = judging_of(self._sop.config, self._sop.options).doubtful
+        self.report = report_entries(records, self._entries, self._today, doubtful)
 
     def named(self) -> dict[str, list[str]]:
         """Return the tasks by what is said of them, as the header of a session keeps them."""

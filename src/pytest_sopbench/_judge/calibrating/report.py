@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_sopbench._core.gates.calibration import OTHER_JUDGE, Calibration, doubt_of, shown
-from pytest_sopbench._core.gates.summary_gates import percent
 from pytest_sopbench._judge.keeping.consumption import Consumption
+from pytest_sopbench._reports.text.judge import agreement_words, consumed_words
 from pytest_sopbench._reports.text.layout import packed
-from pytest_sopbench._reports.text.numbers import money
 
 from .check import FieldCheck, JudgedCase
 
@@ -20,10 +19,7 @@ _LINES = 20
 def agreement_text(calibration: Calibration) -> str:
     """Say how far a judge agrees: `94% of 120 labels, kappa 0.86`."""
     table = calibration.agreement
-    if table.rate is None:
-        return "no labels"
-    kappa = "unknown" if table.kappa is None else shown(table.kappa)
-    return f"{percent(table.rate)} of {table.cases} labels, kappa {kappa}"
+    return agreement_words(table.rate, table.cases, table.kappa)
 
 
 def check_lines(check: FieldCheck) -> Iterator[str]:
@@ -87,13 +83,4 @@ def consumption_text(one: Consumption) -> str:
 
 
 def _consumed(one: Consumption) -> Iterator[str]:
-    yield f"{one.questions} judgements: {one.asked} asked"
-    yield f"{one.kept} kept from before"
-    if one.failed:
-        yield f"{one.failed} gave none"
-    tokens = [one.usage.input_tokens, one.usage.output_tokens]
-    if any(count is not None for count in tokens):
-        yield f"{sum(count or 0 for count in tokens):,} tokens"
-    if one.asked:
-        cost = one.usage.cost_usd
-        yield "cost unknown" if cost is None else f"cost {money(cost)}"
+    return consumed_words(asked=one.asked, failed=one.failed, kept=one.kept, usage=one.usage)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._reports.text.judge import report_lines
 from pytest_sopbench._reports.text.numbers import counted
 
 from .data.details import NOTHING_KNOWN, Details, baseline_runs, details_of
 from .data.embed import json_text
 from .data.rows import GAINED, LOST, Rows
-from .parts import overview, tables
+from .parts import fields, overview, tables
 from .visible import visible
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def html_page(page: SessionPage) -> str:
         single=None if page.leaderboard else overview.pooled_of(page),
         pooled=page.comparison.pooled if page.comparison else None,
         groups=tables.domain_rows(page.summaries),
+        fields=fields.field_rows(page.summaries),
+        judge=tuple(report_lines(page.judge)),
         board=tables.board_of(page.leaderboard),
         rules=rules,
         confusions=confusions,

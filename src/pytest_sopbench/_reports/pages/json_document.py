@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+from pytest_sopbench._core.gates.judge_report import judge_report_to_json
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.gates.verdict_json import verdict_to_json
@@ -46,6 +47,7 @@ def _document(page: SessionPage) -> dict[str, Any]:
         # One shape for one agent and for several.
         "agents": None,
         **totals_to_json(page.summaries),
+        "judge": None if page.judge is None else judge_report_to_json(page.judge),
         "comparison": None if compared is None else _comparison(comparison_to_json(compared)),
         "not_correct": [*_not_correct(page)],
     }

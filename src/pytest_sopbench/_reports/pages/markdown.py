@@ -16,6 +16,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
 from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.text.judge import report_lines
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (
     amount,
@@ -51,6 +52,7 @@ def markdown(page: SessionPage) -> str:
         list(_rate_lines(page.summaries)),
         list(documents_block(page.summaries)),
         list(fields_block(page.summaries)),
+        list(_judge_lines(page)),
         list(trials_block(page.summaries, page.records)),
         list(variants_block(page.variants)),
         list(_outcome_lines(page)),
@@ -122,6 +124,14 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
 def _columns() -> list[MetricSpec]:
     """Return the metrics of the table; the first is TSR, which alone has an interval."""
     return [metric for metric in METRICS.values() if metric.heading and metric.table]
+
+
+def _judge_lines(page: SessionPage) -> Iterator[str]:
+    lines = list(report_lines(page.judge))
+    if lines:
+        yield "## Judge"
+        yield ""
+        yield from (f"- {escaped(line)}" for line in lines)
 
 
 def _outcome_lines(page: SessionPage) -> Iterator[str]:

@@ -73,6 +73,7 @@ def _counted_lines(passed: Sequence[RunsOfEntry]) -> Sequence[str]:
 
 def _run_line(one: RunsOfEntry) -> str:
     why = f" {headline(one.first)}" if one.first else ""
+    why += f"{',' if why else ''} {one_line(one.doubt)}" if one.doubt else ""
     return f"{one_line(str(one.entry.name))}{_of_runs(one)}{why}"
 
 

@@ -57,7 +57,7 @@ def recorded_entries(saved: SavedSession) -> EntriesReport:
     if not must_pass and not asked.expired:
         return EntriesReport()
     records = planned_records(saved)
-    found = report_entries(records, TaskEntries(entries=must_pass), date.min)
+    found = report_entries(records, TaskEntries(entries=must_pass), date.min, asked.doubtful)
     planned = {TaskName(one.domain, one.task) for one in records}
     expired = tuple(TaskEntry(name=name) for name in asked.expired if name in planned)
     return replace(found, expired=expired)

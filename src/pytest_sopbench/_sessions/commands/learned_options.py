@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
+from pytest_sopbench._core.gates.judge_report import (
+    FIELDS,
+    JudgedField,
+    judged_fields_to_json,
+    read_judge_report,
+)
 from pytest_sopbench._core.model.usage import added, listed, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants.findings import joined
@@ -72,8 +78,23 @@ def _judged(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
         counts: Counter[str] = Counter()
         for judge in judges:
             counts.update(dict(_counts(judge)))
-        found[JUDGE] = {**counts, "usage": usage_to_json(reduce(added, usages))}
+        found[JUDGE] = {
+            **counts,
+            "usage": usage_to_json(reduce(added, usages)),
+            FIELDS: judged_fields_to_json(_judged_fields(parts)),
+        }
     return found
+
+
+def _judged_fields(parts: Sequence[SavedSession]) -> Iterable[JudgedField]:
+    found: dict[tuple[str, str], JudgedField] = {}
+    for part in parts:
+        report = read_judge_report(part.header.options.get(JUDGE), part.header.asked.doubtful)
+        for one in report.fields if report else ():
+            known = found.get((one.domain, one.field))
+            if known is None or (one.doubt and not known.doubt):
+                found[one.domain, one.field] = one
+    return found.values()
 
 
 def _counts(judge: Mapping[str, JsonValue]) -> Iterator[tuple[str, int]]:

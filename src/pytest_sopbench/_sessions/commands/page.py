@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.gates.decide import Decision
+from pytest_sopbench._core.gates.judge_report import read_judge_report
 from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.variants.findings import findings
-from pytest_sopbench._sessions.file.options import VARIANTS
+from pytest_sopbench._sessions.file.options import JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
     planned_records,
@@ -47,6 +48,7 @@ def session_page(
         records=records,
         leaderboard=leaderboard_of(grouped(records), records, may_fail=quarantined(saved)),
         summaries=summaries_of(saved),
+        judge=read_judge_report(saved.header.options.get(JUDGE), saved.header.asked.doubtful),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
         not_evaluated=decision.not_evaluated,
         remarks=(*_remarks_of(saved), *remarks),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, Rules
 from pytest_sopbench._core.gates.calibration import Doubtful
+from pytest_sopbench._core.gates.judge_report import FIELDS, JudgedField, judged_fields_to_json
 from pytest_sopbench._core.judging.fingerprint import judging_hash
 from pytest_sopbench._core.judging.questions import Asking
 from pytest_sopbench._core.metrics.summary import Summary
@@ -17,9 +18,10 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.rejudge import Judges, rescore
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader, made_of
-from pytest_sopbench._sessions.file.options import DOUBTFUL, VARIANTS
+from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
@@ -55,6 +57,7 @@ def rescore_session(
     asking: Mapping[str, Asking] | None = None,
     *,
     doubtful: Doubtful | None = None,
+    judged: Sequence[JudgedField] = (),
 ) -> RescoredSession:
     """Judge every run of a session again.
 
@@ -66,6 +69,7 @@ def rescore_session(
             found when the runs were made is what is judged by.
         doubtful: model judges on which no gate may rest today; `None` where nothing is known of
             them that the session does not say itself.
+        judged: how far model judges are calibrated today, where that is known.
 
     Raises:
         SessionFileError: it is a slim baseline, which holds no answers; or it is damaged; or an
@@ -98,7 +102,7 @@ def rescore_session(
             changed.append((record, done.record))
         records.append(done.record)
     return RescoredSession(
-        header=_header(saved, judges, scoring, doubtful),
+        header=_header(saved, judges, scoring, _relied_on(saved, doubtful, judged)),
         records=tuple(records),
         changed=tuple(changed),
         refused={why: tuple(runs) for why, runs in refused.items()},
@@ -152,18 +156,30 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
     )
 
 
+def _relied_on(
+    saved: SavedSession, doubtful: Doubtful | None, judged: Sequence[JudgedField]
+) -> Mapping[str, JsonValue]:
+    """Return how far model judges can be relied on today, where that is known."""
+    found: dict[str, JsonValue] = {}
+    if doubtful is not None:
+        found[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
+    if judged:
+        told = saved.header.options.get(JUDGE)
+        consumed = told if isinstance(told, Mapping) else {}
+        found[JUDGE] = {**consumed, FIELDS: judged_fields_to_json(judged)}
+    return found
+
+
 def _header(
     saved: SavedSession,
     judges: Mapping[str, Judges],
     scoring: Scoring,
-    doubtful: Doubtful | None,
+    relied_on: Mapping[str, JsonValue],
 ) -> SessionHeader:
     before = scoring_of(saved.header).value
     # Variants are not judged again, and what they came to before says nothing by other rules.
     kept = {name: one for name, one in saved.header.options.items() if name != VARIANTS}
-    options = {**kept, "scoring": scoring.value, "rescored": before}
-    if doubtful is not None:
-        options[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
+    options = {**kept, **relied_on, "scoring": scoring.value, "rescored": before}
     judging = judging_hash({name: one.after for name, one in judges.items()})
     return replace(
         made_of(saved.header, saved.header.identity, "rescored", judging),
