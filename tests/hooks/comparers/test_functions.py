@@ -61,6 +61,57 @@ def test_a_comparer_that_fails_makes_no_pass(
     result.stdout.fnmatch_lines([f"*not judged: reason: {why}*"])
 
 
+HOSTILE = """
+import os
+import sys
+
+
+class Claims:
+    @property
+    def __class__(self):
+        return bool
+
+
+def leaves():
+    sys.stdout.close()
+    raise KeyboardInterrupt
+
+
+def changes():
+    os.environ["OURS"] = "1"
+    print("::error::not ours")
+    return False
+
+
+DOES = {"C_01": Claims, "C_02": leaves, "C_03": changes}
+
+
+def hostile(expected, actual, *, field, task, answer):
+    return DOES.get(task.id, lambda: True)()
+"""
+
+
+@pytest.mark.parametrize("how", [("-n0",), ("--sop-concurrency=64",)], ids=["one", "64 in flight"])
+def test_a_hostile_comparer_ends_no_session_and_touches_no_other_run(
+    pytester: pytest.Pytester,
+    claims: Path,
+    make_claims: MakeClaims,
+    saved: ReadSaved,
+    monkeypatch: pytest.MonkeyPatch,
+    how: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv("OURS", "0")
+    (pytester.path / "own" / "bad.py").write_text(HOSTILE)
+    make_claims(tasks=6, reason={"compare": "call", "comparer": "own.bad:hostile"})
+
+    result = pytester.runpytest(*CLAIMS, *how)
+
+    wrong = {"C_03": "wrong", "C_04": "wrong", "C_05": "wrong", "C_06": "correct"}
+    assert {"C_01": "unavailable", "C_02": "unavailable", **wrong} == saved().outcomes
+    result.stdout.fnmatch_lines(["TSR * 1 of 6*"])
+    result.stdout.no_fnmatch_line("::error::*")
+
+
 def test_a_comparer_may_be_registered_in_a_conftest(
     pytester: pytest.Pytester, make_claims: MakeClaims, saved: ReadSaved
 ) -> None:

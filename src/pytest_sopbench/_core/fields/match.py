@@ -40,19 +40,24 @@ def read_match(field: OutputField, place: int, said: object) -> Compared:
     """Read what a comparer returned; what says neither yes nor no is not judged.
 
     A number alone holds where it is at least the `at_least` of its field. A private field keeps
-    nothing that may tell its value.
+    nothing that may tell its value. What is read may run code of its own, and raise.
     """
-    if isinstance(said, bool):
-        said = Match(said)
-    elif isinstance(said, Real):
+    # By its type, since a value may say that it is of another class.
+    kind = type(said)
+    if kind is bool:
+        said = Match(cast("bool", said))
+    elif issubclass(kind, Real):
         return _scored(field, place, said)
-    if not isinstance(said, Match):
+    elif not issubclass(kind, Match):
         return not_judged(field, place, f"it returned {_named(said)}; {_ASKED_FOR}")
-    held, why, score = cast("tuple[object, object, object]", (said.held, said.why, said.score))
-    if not isinstance(held, bool):
+    match = cast("Match", said)
+    held, why, score = cast("tuple[object, object, object]", (match.held, match.why, match.score))
+    if held is not True and held is not False:
         return not_judged(field, place, f"its Match has a 'held' of type {type_name(held)}")
-    if not isinstance(why, str):
+    if not issubclass(type(why), str):
         return not_judged(field, place, f"its Match has a 'why' of type {type_name(why)}")
+    # A subclass may have methods of its own.
+    why = str.__str__(cast("str", why))
     number = None if score is None else _share(score)
     if score is not None and number is None:
         return not_judged(field, place, f"its Match has the score {_shown(score)}; 0 to 1 is asked")
@@ -87,10 +92,10 @@ def _scored(field: OutputField, place: int, said: object) -> Compared:
 
 def _share(value: object) -> float | None:
     """Return a number from 0 to 1; anything else is none."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if type(value) is bool or not issubclass(type(value), Real):
         return None
     try:
-        number = float(value)
+        number = float(cast("float", value))
     except (ValueError, OverflowError, ArithmeticError):
         return None
     return number if isfinite(number) and 0 <= number <= 1 else None
@@ -103,6 +108,8 @@ def _named(value: object) -> str:
 
 
 def _shown(value: object) -> str:
+    if type(value) is bool:
+        return str(value)
     try:
         return f"{float(cast('float', value)):g}"
     except (TypeError, ValueError, OverflowError, ArithmeticError):

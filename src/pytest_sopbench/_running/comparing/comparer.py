@@ -47,17 +47,21 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
     """
     copied = _copy(question)
     before = _written(copied)
-
-    def work() -> object:
-        return settled(_bounded(comparer.ask(copied), seconds))
-
     field, place = question.field, question.place
+
+    def work() -> Compared:
+        said = settled(_bounded(comparer.ask(copied), seconds))
+        # Here as well: what it returned, or put into its copies, runs code of its own when read.
+        if before != _written(copied):
+            return not_judged(field, place, "it changed what it was given to compare")
+        return read_match(field, place, said)
+
     try:
-        future: Future[object] = in_thread(work)
+        future: Future[Compared] = in_thread(work)
     except (RuntimeError, MemoryError) as error:
         return not_judged(field, place, f"it could not be started: {name_of(error)}")
     try:
-        said = future.result(seconds)
+        return future.result(seconds)
     except StillRunning as error:
         if seconds is not None and (not future.done() or isinstance(error, _OverTimeError)):
             return not_judged(field, place, f"it was still comparing after {seconds:g} s")
@@ -66,9 +70,6 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
         if not future.done():
             raise
         return not_judged(field, place, f"it raised {name_of(error)}", secret=message_of(error))
-    if before != _written(copied):
-        return not_judged(field, place, "it changed what it was given to compare")
-    return read_match(field, place, said)
 
 
 class _OverTimeError(TimeoutError):
