@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 from typing import Any
@@ -163,6 +164,16 @@ def test_what_no_comparer_should_do_is_not_judged(case: str) -> None:
 
     assert Outcome.UNAVAILABLE is verdict.outcome
     assert verdict.reason.startswith(("not judged: reason: it ", "not judged: reason: its "))
+
+
+def test_a_comparer_that_exits_in_its_event_loop_prints_nothing_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    verdict_by(lambda _: Waits())
+
+    gc.collect()
+
+    assert not caplog.records
 
 
 class Told(Match):

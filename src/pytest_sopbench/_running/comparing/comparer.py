@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, cast
 
 from pytest_sopbench._core.fields.match import not_judged, read_match
@@ -45,19 +46,10 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
     It is given copies, so that what it changes changes nothing; but one that changes what it is
     given is not believed. One that does not come to an end is left behind in a thread of its own.
     """
-    copied = _copy(question)
-    before = _written(copied)
     field, place = question.field, question.place
-
-    def work() -> Compared:
-        said = settled(_bounded(comparer.ask(copied), seconds))
-        # Here as well: what it returned, or put into its copies, runs code of its own when read.
-        if before != _written(copied):
-            return not_judged(field, place, "it changed what it was given to compare")
-        return read_match(field, place, said)
-
+    copied = _copy(question)
     try:
-        future: Future[Compared] = in_thread(work)
+        future: Future[Compared] = in_thread(partial(_asked, comparer, question, copied, seconds))
     except (RuntimeError, MemoryError) as error:
         return not_judged(field, place, f"it could not be started: {name_of(error)}")
     try:
@@ -76,6 +68,31 @@ class _OverTimeError(TimeoutError):
     """The time of a comparison is over; it is none that a comparer raises."""
 
 
+def _asked(
+    comparer: Comparer, question: Question, copied: Question, seconds: float | None
+) -> Compared:
+    field, place = question.field, question.place
+    before = _written(copied)
+    said = settled(_bounded(comparer.ask(copied), seconds))
+    if type(said) is _Left:
+        raise said.by
+    # Here as well: what it returned, or put into its copies, runs code of its own when read.
+    if before != _written(copied):
+        return not_judged(field, place, "it changed what it was given to compare")
+    return read_match(field, place, said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What a comparer leaves by, taken out of its event loop as a value.
+
+    A task that exits is never asked for its exception: asyncio would print it whenever the task
+    is collected, in the middle of whatever the process does then.
+    """
+
+    by: BaseException
+
+
 def _bounded(value: object, seconds: float | None) -> object:
     if not inspect.isawaitable(value):
         return value
@@ -84,7 +101,10 @@ def _bounded(value: object, seconds: float | None) -> object:
 
 async def _awaited(value: Awaitable[object], seconds: float | None) -> object:
     async def wait() -> object:
-        return await value
+        try:
+            return await value
+        except (SystemExit, KeyboardInterrupt) as error:
+            return _Left(error)
 
     work = asyncio.ensure_future(wait())
     done, _ = await asyncio.wait({work}, timeout=seconds)
