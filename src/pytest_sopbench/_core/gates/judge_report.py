@@ -80,7 +80,7 @@ def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None
     """
     if not isinstance(told, Mapping) and not doubtful:
         return None
-    kept = told if isinstance(told, Mapping) else {}
+    kept: Mapping[str, JsonValue] = told if isinstance(told, Mapping) else {}
     fields = {(one.domain, one.field): one for one in _fields(kept.get(FIELDS))}
     for domain, doubts in doubtful.items():
         for name, why in doubts.items():

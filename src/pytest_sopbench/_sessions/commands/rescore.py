@@ -165,7 +165,7 @@ def _relied_on(
         found[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
     if judged:
         told = saved.header.options.get(JUDGE)
-        consumed = told if isinstance(told, Mapping) else {}
+        consumed: Mapping[str, JsonValue] = told if isinstance(told, Mapping) else {}
         found[JUDGE] = {**consumed, FIELDS: judged_fields_to_json(judged)}
     return found
 
