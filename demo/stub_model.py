@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,16 @@ def policy() -> Any:
 DECIDE = policy()
 
 
-def reply(messages: list[Mapping[str, Any]]) -> dict[str, Any]:
+def answered(answer: Mapping[str, Any]) -> str:
+    """Write an answer as the reference agents ask for it."""
+    return f"<final_output>{json.dumps(answer)}</final_output>"
+
+
+def reply(
+    messages: list[Mapping[str, Any]],
+    decide: Callable[[Any, Any], Any] = DECIDE,
+    written: Callable[[Any], str] = answered,
+) -> dict[str, Any]:
     """Say what comes next: the next call of the procedure, or the answer."""
     results = iter(results_of(messages))
 
@@ -54,14 +63,13 @@ def reply(messages: list[Mapping[str, Any]]) -> dict[str, Any]:
         raise CallNeededError(name, arguments)
 
     try:
-        answer = DECIDE(inputs_of(messages), call)
+        answer = decide(inputs_of(messages), call)
     except CallNeededError as needed:
         name, arguments = needed.args
         function = {"name": name, "arguments": json.dumps(arguments)}
         asked = {"id": f"call_{len(messages)}", "type": "function", "function": function}
         return {"role": "assistant", "content": None, "tool_calls": [asked]}
-    text = f"<final_output>{json.dumps(answer)}</final_output>"
-    return {"role": "assistant", "content": text}
+    return {"role": "assistant", "content": written(answer)}
 
 
 def inputs_of(messages: list[Mapping[str, Any]]) -> dict[str, Any]:
@@ -86,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         sent = self.rfile.read(int(self.headers["Content-Length"]))
         body = json.loads(sent)
-        message = reply(body["messages"])
+        message = self.reply(body["messages"])
         tokens_in, tokens_out = len(sent) // 4, len(json.dumps(message)) // 4
         completion = {
             "id": "chatcmpl-1",
@@ -107,6 +115,10 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
+    def reply(self, messages: list[Mapping[str, Any]]) -> dict[str, Any]:
+        """Say what comes next."""
+        return reply(messages)
+
     def log_message(self, *_: object) -> None:
         """Say nothing of it."""
 
@@ -118,16 +130,22 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
 
 
-def main() -> int:
-    """Serve while the command runs, and end as it ends."""
-    server = Server(("127.0.0.1", 0), Handler)
+def served(command: list[str], handler: type[Handler] = Handler, folder: Path | None = None) -> int:
+    """Serve while the command runs, where its client looks, and return how it ended."""
+    server = Server(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     found = {
         "OPENAI_BASE_URL": f"http://127.0.0.1:{server.server_port}/v1",
         "OPENAI_API_KEY": "none-is-needed",
         "NO_PROXY": "127.0.0.1",
     }
-    return subprocess.run(sys.argv[1:], env={**os.environ, **found}, check=False).returncode
+    env = {**os.environ, **found}
+    return subprocess.run(command, cwd=folder, env=env, check=False).returncode
+
+
+def main() -> int:
+    """Serve while the command runs, and end as it ends."""
+    return served(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -27,6 +27,33 @@ def test_it_passes(pytester: pytest.Pytester, workers: str) -> None:
     result.stdout.fnmatch_lines(["18 snapshots passed."])
 
 
+def test_its_recorded_model_needs_no_key_and_no_network(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the agent asks its model by the client of OpenAI")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    # Nothing listens there.
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    result = pytester.runpytest_subprocess("-q", "replay")
+
+    assert 0 == result.ret
+    result.assert_outcomes(passed=20, deselected=18)
+    result.stdout.fnmatch_lines(["replay 10 runs replayed"])
+
+
+def test_its_recorded_model_is_skipped_where_the_client_is_missing(
+    pytester: pytest.Pytester,
+) -> None:
+    missing = "raise ModuleNotFoundError(\"No module named 'openai'\", name='openai')"
+    pytester.path.joinpath("replay", "openai.py").write_text(missing)
+
+    result = pytester.runpytest_subprocess("-rs", "replay")
+
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*model_desk.py asks its model by the client of OpenAI"])
+
+
 def test_an_agent_with_another_limit_is_seen_by_its_snapshots(pytester: pytest.Pytester) -> None:
     path = pytester.path / "conftest.py"
     path.write_text(path.read_text().replace("daily_limit=60", "daily_limit=1"))

@@ -180,6 +180,20 @@ def test_a_pull_request_that_changes_nothing_passes(github: GitHub) -> None:
     assert {"whole.jsonl", "main.jsonl", "runs.csv", "report.json", "page.md"} <= kept
 
 
+def test_a_recorded_model_is_replayed_without_a_key(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai", reason="the agent asks its model by the client of OpenAI")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    job = Job(github, "replay", branch="main")
+
+    status = job.run()
+
+    assert 0 == status, job.output
+    assert "replay 10 runs replayed" in job.output
+
+
 def test_a_pull_request_that_loses_tasks_is_refused_at_their_rows(github: GitHub) -> None:
     """Also where it renews the baseline together with the agent."""
     (github.folder / "clone" / "baseline.jsonl").unlink()

@@ -64,6 +64,7 @@ def as_gitlab(command: str) -> str:
     ("job", "there"),
     [
         pytest.param("unit", "unit", id="unit"),
+        pytest.param("replay", "replay", id="replay"),
         pytest.param("shard", "shard", id="shard"),
         pytest.param("gate", "gate", id="gate"),
         pytest.param("baseline", "refresh", id="baseline"),
