@@ -81,7 +81,7 @@ def test_each_job_has_a_stage_that_is_there_and_keeps_what_the_next_needs() -> N
     found = pipeline()
 
     jobs = {name: one for name, one in found.items() if "script" in one}
-    assert {"unit", "shard", "gate", "baseline"} == {*jobs}
+    assert {"unit", "replay", "shard", "gate", "baseline"} == {*jobs}
     assert {one["stage"] for one in jobs.values()} == {*found["stages"]}
     assert ["shards/"] == jobs["shard"]["artifacts"]["paths"]
     assert "always" == jobs["shard"]["artifacts"]["when"] == jobs["gate"]["artifacts"]["when"]

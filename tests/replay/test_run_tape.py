@@ -120,6 +120,8 @@ def test_what_does_not_count_is_found_all_the_same(sent: Request) -> None:
         pytest.param(sent_otherwise(b=[2, {"c": "y"}]), "b[1].c", id="text"),
         pytest.param(sent_otherwise(b=[2]), "b[1]", id="shorter"),
         pytest.param(sent_otherwise(z=0), "z", id="one-more-key"),
+        pytest.param(sent_otherwise(z={"y": {"x": 0}}), "z.y.x", id="one-more-key-within"),
+        pytest.param(sent_otherwise(z={"y": 0, "x": 0}), "z", id="two-more-keys-within"),
         pytest.param(replace(sent_otherwise(), method="PUT"), "path", id="method"),
         pytest.param(replace(sent_otherwise(), url=f"{URL}s"), "path", id="path"),
         pytest.param(replace(sent_otherwise(), url=f"{URL}?v=2"), "query.v", id="query"),
@@ -220,6 +222,28 @@ def test_other_model_or_parameter_is_named(name: str, value: object) -> None:
     told = missed(tape, request({**body, name: value}))
 
     assert told.startswith(f"{name} differs")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("/model/{}/converse", id="bedrock"),
+        pytest.param("/v1beta/models/{}:generateContent", id="google"),
+        pytest.param("/openai/deployments/{}/chat/completions", id="azure"),
+    ],
+)
+def test_other_model_in_the_path_is_named_as_in_a_body(path: str) -> None:
+    url = f"https://provider.example{path}"
+    asked = Request(method="POST", url=url.format("small-1"), body=b'{"a":1}')
+    tape = tape_of([(asked, reply(1))])
+
+    told = missed(tape, replace(asked, url=url.format("small-2"))).splitlines()
+
+    miss = tape.taken.miss
+    assert miss is not None
+    assert "model" == miss.path
+    assert ('  recorded  "small-1"', '  sent      "small-2"') == (told[1], told[2])
+    assert 6 >= len(told)
 
 
 def test_run_without_any_recording_says_so() -> None:

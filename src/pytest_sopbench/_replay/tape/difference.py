@@ -69,12 +69,24 @@ def _beside(
 ) -> Iterator[Difference]:
     if key in one and key in other:
         yield from _differences(one[key], other[key], path)
-    else:
-        yield Difference(
-            path=show_path(path),
-            recorded=shown(one[key]) if key in one else None,
-            sent=shown(other[key]) if key in other else None,
-        )
+        return
+    value = one[key] if key in one else other[key]
+    # Of a list, a whole message is there or is not.
+    inner, value = _innermost(value) if isinstance(key, str) else ((), value)
+    yield Difference(
+        path=show_path((*path, *inner)),
+        recorded=shown(value) if key in one else None,
+        sent=shown(value) if key in other else None,
+    )
+
+
+def _innermost(value: JsonValue) -> tuple[tuple[Step, ...], JsonValue]:
+    """Return the way to what is set where one side alone has something: one key in one key."""
+    way: tuple[Step, ...] = ()
+    while isinstance(value, Mapping) and len(value) == 1:
+        ((key, value),) = value.items()
+        way = (*way, key)
+    return way, value
 
 
 def _difference(one: JsonValue, other: JsonValue, path: tuple[Step, ...]) -> Difference:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from pytest_sopbench._core.values.json import JsonValue, same_json
 
 from .difference import Difference, differences
+from .model_paths import model_in_path
 from .recording import Recorded, Recording
 from .shape import Shape
 
@@ -57,14 +58,18 @@ def _date(recording: Recording) -> str:
 
 
 def _apart(recorded: Shape, sent: Shape) -> Sequence[Difference]:
-    if (recorded.method, recorded.path) != (sent.method, sent.path):
+    path, model = model_in_path(recorded.path)
+    sent_path, sent_model = model_in_path(sent.path)
+    if (recorded.method, path) != (sent.method, sent_path):
         one, other = f"{recorded.method} {recorded.path}", f"{sent.method} {sent.path}"
         return [Difference(path="path", recorded=one, sent=other)]
+    # Under the name that it has where it stands in the body.
+    named = differences({"model": model}, {"model": sent_model})
     query = list(differences(dict(recorded.query), dict(sent.query)))
     asked = [
         Difference(path=f"query.{one.path}", recorded=one.recorded, sent=one.sent) for one in query
     ]
-    found = [*asked, *differences(recorded.body, sent.body)]
+    found = [*named, *asked, *differences(recorded.body, sent.body)]
     # Neither is JSON, and what kind of bytes it is tells them apart.
     return found or [Difference(path="body", recorded=recorded.kind, sent=sent.kind)]
 
