@@ -150,6 +150,40 @@ def test_stream_keeps_its_chunks(chunks: list[bytes]) -> None:
     assert read_reply(json.loads(json.dumps(write_reply(response)))) == response
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_character_that_two_chunks_share_comes_back_byte_by_byte(tmp_path: Path, cut: int) -> None:
+    """Of four bytes; each half alone is no text."""
+    said = "data: \N{GRINNING FACE}\n\n".encode()
+    chunks = said[: len("data: ") + cut], said[len("data: ") + cut :]
+    sent = request({"stream": True})
+    recording = recording_of([(sent, Response(status=200, chunks=chunks))])
+
+    kept(Store(tmp_path), recording)
+
+    found = Store(tmp_path).load(PLACE).trials[1]
+    served = RunTape("only", found, Shaping()).answer(sent)
+    assert served is not None
+    assert chunks == served.chunks
+
+
+@pytest.mark.parametrize(
+    ("location", "written"),
+    [
+        pytest.param("https://eu.provider.example/v1/chat?v=2", "/v1/chat?v=2", id="absolute"),
+        pytest.param("/v1/chat?a=%20b&key=sk-1&v=2", "/v1/chat?a=%20b&v=2", id="key"),
+        pytest.param("//provider.example", "/", id="host-alone"),
+        pytest.param("chat", "chat", id="relative"),
+        pytest.param("http://[::1/v1", "", id="no-address"),
+    ],
+)
+def test_redirect_is_kept_without_host_and_keys(location: str, written: str) -> None:
+    headers = (("Location", location), ("Set-Cookie", "a=b"))
+
+    line = write_reply(Response(status=307, headers=headers))
+
+    assert {"location": written} == line["headers"]
+
+
 def test_trials_lie_in_one_file_and_those_of_before_go(tmp_path: Path) -> None:
     store = Store(tmp_path)
     for trial in (1, 2, 3):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -15,6 +15,9 @@ from replay_stub import MemoryTape, Provider
 from replay_stub.asking import aiohttp_json, converse, library, requests_json
 
 from pytest_sopbench._replay.tape.outside import OutsideTape
+from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import MissingRecordingError
 
 IN_FLIGHT = 64
@@ -63,6 +66,44 @@ def test_runs_in_flight_never_mix(
         assert f"of run {number}".encode() in bodies
         assert f"again {number}".encode() in bodies
         assert 2 == len(tape.kept)
+
+
+async def by_httpx(url: str, texts: Sequence[str]) -> list[str]:
+    async with library("httpx").AsyncClient(timeout=60) as client:
+        asked = (client.post(f"{url}/echo", content=text) for text in texts)
+        return [reply.json()["heard"] for reply in await asyncio.gather(*asked)]
+
+
+async def by_aiohttp(url: str, texts: Sequence[str]) -> list[str]:
+    async def ask(session: Any, text: str) -> str:
+        async with session.post(f"{url}/echo", data=text) as reply:
+            return str((await reply.json())["heard"])
+
+    async with library("aiohttp").ClientSession() as session:
+        return await asyncio.gather(*(ask(session, text) for text in texts))
+
+
+@pytest.mark.parametrize("ask", [by_httpx, by_aiohttp], ids=lambda ask: ask.__name__)
+def test_requests_of_an_async_run_are_kept_in_the_order_in_which_they_were_made(
+    ask: Callable[[str, Sequence[str]], Awaitable[list[str]]], provider: Provider, taped: Any
+) -> None:
+    """Whichever reply comes first; so a recording that is made again gives the same lines."""
+    texts = [f"request {number}" for number in range(IN_FLIGHT)]
+    live = RunTape("record", Recording(), Shaping())
+    with taped(live):
+        asyncio.run(_awaited(ask(provider.url, texts)))
+    recording = Recording(exchanges=live.taken.exchanges)
+
+    with taped(RunTape("only", recording, Shaping())):
+        served = asyncio.run(_awaited(ask(provider.url, texts[::-1])))
+
+    assert texts == [one.shape.body for one in recording.exchanges]
+    assert texts[::-1] == served
+    assert IN_FLIGHT == len(provider.requests)
+
+
+async def _awaited(asked: Awaitable[list[str]]) -> list[str]:
+    return await asked
 
 
 def test_tasks_of_one_loop_never_mix(provider: Provider, taped: Any) -> None:

@@ -6,13 +6,16 @@ import base64
 import json
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.tape.exchange import Headers, Response
+from pytest_sopbench._replay.tape.shape import is_secret
 
 KEPT_HEADERS: Final = frozenset(
     (
         "content-type",
+        "location",
         "retry-after",
         "request-id",
         "x-request-id",
@@ -66,7 +69,24 @@ def read_reply(line: Mapping[str, Any]) -> Response:
 def kept_headers(headers: Headers) -> Headers:
     """Return the headers that are written, sorted, with names in lower case."""
     found = ((name.lower(), value) for name, value in headers)
-    return tuple(sorted((name, value) for name, value in found if name in KEPT_HEADERS))
+    return tuple(
+        sorted(
+            (name, _place(value) if name == "location" else value)
+            for name, value in found
+            if name in KEPT_HEADERS
+        )
+    )
+
+
+def _place(location: str) -> str:
+    """Return where a redirect leads, without what does not count of a request: host and keys."""
+    try:
+        parts = urlsplit(location)
+    except ValueError:
+        return ""
+    query = (one for one in parts.query.split("&") if not is_secret(unquote(one.partition("=")[0])))
+    path = parts.path or ("/" if parts.netloc else "")
+    return urlunsplit(("", "", path, "&".join(query), ""))
 
 
 def _json(body: bytes) -> JsonValue:

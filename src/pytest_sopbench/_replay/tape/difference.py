@@ -71,8 +71,10 @@ def _beside(
         yield from _differences(one[key], other[key], path)
         return
     value = one[key] if key in one else other[key]
+    inner: tuple[Step, ...] = ()
     # Of a list, a whole message is there or is not.
-    inner, value = _innermost(value) if isinstance(key, str) else ((), value)
+    if isinstance(key, str):
+        inner, value = _innermost(value)
     yield Difference(
         path=show_path((*path, *inner)),
         recorded=shown(value) if key in one else None,

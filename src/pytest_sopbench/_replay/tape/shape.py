@@ -68,7 +68,7 @@ class Shaping:
             sorted(
                 (name, value)
                 for name, value in parse_qsl(where.query, keep_blank_values=True)
-                if not _is_secret(name)
+                if not is_secret(name)
             )
         )
         return Shape(
@@ -110,6 +110,7 @@ def _number(text: str) -> float | int:
     return int(value) if value.is_integer() and abs(value) < _EXACT else value
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
+    """Tell whether a parameter of a query is one in which providers take keys."""
     folded = name.lower()
     return folded in SECRET_PARAMETERS or folded.startswith(_SIGNED)
