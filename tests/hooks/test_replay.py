@@ -175,10 +175,11 @@ def test_replayed_session_is_the_recorded_one_without_a_network(
     saved: ReadSaved,
     how: tuple[str, ...],
 ) -> None:
-    result = pytester.runpytest(*ONE, ONLY, *how)
+    result = pytester.runpytest(*ONE, ONLY, *how, "--sop-report=md=page.md")
 
     assert 0 == result.ret, told(result)
     assert not model.asked
+    assert "6 of 6 runs, from recorded model traffic" in (pytester.path / "page.md").read_text()
     assert runs_of(saved) == runs_of(saved, ".sop/sessions/main.jsonl")
     assert "sop: replaying 6 recordings, oldest 0 days, m-1" in told(result)
     assert "replay 6 runs replayed, $3.00 when recorded" in told(result)

@@ -10,6 +10,7 @@ from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.judge_report import read_judge_report
 from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
 from pytest_sopbench._sessions.file.options import JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
@@ -80,7 +81,14 @@ def _facts_of(saved: SavedSession) -> Mapping[str, str]:
         "pytest-sopbench": header.plugin,
         "selected by": " ".join(selection_of(saved)),
         "scoring": "" if scoring == "exact" else scoring,
+        "replayed": _replayed(saved),
     }
+
+
+def _replayed(saved: SavedSession) -> str:
+    """Say how many runs asked no model, since their traffic came from recordings."""
+    number = sum(map(is_replayed, saved.records))
+    return f"{number} of {len(saved.records)} runs, from recorded model traffic" if number else ""
 
 
 def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
