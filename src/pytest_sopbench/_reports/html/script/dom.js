@@ -1,5 +1,6 @@
 // Elements and texts. Data becomes text nodes and nothing else: no markup is ever made of it.
 
+// oxlint-disable-next-line no-control-regex -- these are what it looks for
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /** Write what cannot be seen, or turns the order of letters, as an escape. */
