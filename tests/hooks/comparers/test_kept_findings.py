@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ def first_version(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> 
 
 def write_comparers(pytester: pytest.Pytester, code: str) -> None:
     (pytester.path / "own" / "compare.py").write_text(code)
+    # Python takes bytecode for that of the source where size and second are the same.
+    shutil.rmtree(pytester.path / "own" / "__pycache__", ignore_errors=True)
     forget()
 
 
