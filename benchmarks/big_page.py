@@ -21,7 +21,7 @@ from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem, Trace, Usage
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.reading.planned import grouped, summarized
 
@@ -116,7 +116,7 @@ def run_of(at: int, dice: random.Random, share: float, *, hostile: bool) -> RunR
         calls=tuple(calls),
         usage=Usage(input_tokens=900 + at % 700, output_tokens=80 + at % 60, cost_usd=0.002),
         duration_s=round(0.4 + dice.expovariate(0.7), 3),
-        trajectory=Held(held=True),
+        trajectory=TrajectoryCheck(held=True),
     )
     return whole if right else _wrong(whole, dice, text)
 
@@ -137,7 +137,9 @@ def _wrong(record: RunRecord, dice: random.Random, text: str) -> RunRecord:
         id="register-first", clause="4.2", severity=Severity.MUST, kind=DemandKind.BEFORE,
         state=RuleState.BROKEN, why=f"step 2 came before the register was asked {text}",
     )  # fmt: skip
-    held = Held(held=False, departure="step 2: read_policy was called with other arguments")
+    held = TrajectoryCheck(
+        held=False, departure="step 2: read_policy was called with other arguments"
+    )
     changed = replace(record, outcome=outcome, calls=calls, rules=(broken,), trajectory=held)
     if outcome is Outcome.WRONG:
         given = text or dice.choice(LABELS)

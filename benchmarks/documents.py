@@ -16,7 +16,7 @@ from typing import Any
 from tables import is_small
 
 from pytest_sopbench._core.documents.rules import DocumentRules, Role
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
@@ -76,7 +76,7 @@ def slipped(number: int) -> dict[str, Any]:
 
 def main() -> int:
     """Print what a run costs; 1 where that is too much."""
-    rules = Rules(
+    rules = JudgingRules(
         fields=(),
         document=DocumentRules(
             schema=SCHEMA, ignored=("reason",), roles={"step": Role.ROUTE, "stay.room": Role.TEXT}

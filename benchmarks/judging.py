@@ -20,7 +20,7 @@ from tables import is_small
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.published_finding import NOT_FOUND
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.published import matches_as_published
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring, Task
@@ -85,7 +85,7 @@ def runs() -> list[tuple[Task, Trace]]:
 
 def us_per_run(scoring: Scoring, made: list[tuple[Task, Trace]]) -> float:
     """The best of three passes, since anything else on the machine only adds."""
-    rules = Rules(fields=FIELDS, scoring=scoring, sop=PROSE * 10)
+    rules = JudgingRules(fields=FIELDS, scoring=scoring, sop=PROSE * 10)
     best = float("inf")
     for _ in range(3):
         started = time.process_time()

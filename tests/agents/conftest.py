@@ -18,7 +18,7 @@ import openai
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.approving import Approver, approve_all
@@ -117,7 +117,7 @@ class Desk:
             unavailable=is_unavailable,
         )
         domain = self.domain
-        rules = Rules(
+        rules = JudgingRules(
             fields=domain.fields,
             sop=domain.sop,
             scoring=Scoring.EXACT,

@@ -17,7 +17,7 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
@@ -61,7 +61,9 @@ def factory() -> ToolboxFactory:
 
 def verdict_of(task: Task, habit: Habit) -> Verdict:
     one = domain()
-    rules = Rules(fields=one.fields, contract=one.contract, expected_calls=one.expected_calls)
+    rules = JudgingRules(
+        fields=one.fields, contract=one.contract, expected_calls=one.expected_calls
+    )
 
     def agent(inputs: Mapping[str, Any], tools: Any) -> object:
         return habit(inputs, tools.call, policy())

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
@@ -40,7 +40,7 @@ class Court:
         self.domain: Domain = load_domain(folder)
         self.policy: Policy = load_policy(self.domain)
         self._factory = ToolboxFactory(self.domain)
-        self._rules = Rules(
+        self._rules = JudgingRules(
             fields=self.domain.fields,
             contract=self.domain.contract,
             expected_calls=self.domain.expected_calls,

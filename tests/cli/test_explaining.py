@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._cli.glossary import find_term, glossary, names_of
-from pytest_sopbench._core.comparing.compare import Tier
+from pytest_sopbench._core.comparing.compare import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
@@ -48,7 +48,7 @@ def test_no_two_terms_have_a_name_in_common() -> None:
     "word",
     [
         *Outcome,
-        *Tier,
+        *ComparisonResult,
         *("TSR", "ECR", "C-TSR", "chance", "grounded", "inconclusive", "miss", "not exercised"),
         *("pass any", "pass_all", "pass^k", "GROUNDED", "tool failure", "z", "not_evaluated"),
     ],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._making import next_steps
@@ -374,7 +374,7 @@ def outcomes(domain: Domain, agent: Agent) -> list[Any]:
     """Run an agent on every task, and return what was judged and called."""
     code = load_manager_factory(domain) if domain.tools_file is not None else None
     boxes = ToolboxFactory(domain, code)
-    rules = Rules(fields=domain.fields, contract=None, expected_calls={})
+    rules = JudgingRules(fields=domain.fields, contract=None, expected_calls={})
     found = list[Any]()
     for task in domain.tasks:
         box = boxes.open(task, max_calls=100, clock=lambda: 0.0)

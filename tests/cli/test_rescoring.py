@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.domain import Domain, Rules
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.task import Scoring
@@ -48,7 +48,7 @@ def text(said: str) -> Trace:
 @pytest.fixture
 def session(save: Save, refunds: Domain, tmp_path: Path) -> Make:
     """Save a session as if these traces had been judged, with the event logs of those named."""
-    rules = Rules(fields=refunds.fields, sop=refunds.sop)
+    rules = JudgingRules(fields=refunds.fields, sop=refunds.sop)
 
     def make(traces: dict[str, Trace], *, logged: str = "", judging: str = "") -> None:
         records: list[RunRecord] = []
@@ -64,7 +64,7 @@ def session(save: Save, refunds: Domain, tmp_path: Path) -> Make:
                 (folder / f"{name}@a%3Ab.jsonl").write_text(log)
                 record = replace(record, trace=f"refunds/{name}@a%3Ab.jsonl")
             records.append(record)
-        save("base", records, judging=judging or judging_hash({"refunds": rules}))
+        save("base", records, judging=judging or rules_fingerprint({"refunds": rules}))
 
     return make
 
@@ -100,8 +100,8 @@ def test_what_is_kept_says_how_it_was_judged(
     sopbench("rescore", "base", "--scoring", "published", "--out", "new")
 
     saved = read_session(tmp_path / ".sop" / "sessions" / "new.jsonl")
-    rules = Rules(fields=refunds.fields, scoring=Scoring.PUBLISHED)
-    assert judging_hash({"refunds": rules}) == saved.header.judging
+    rules = JudgingRules(fields=refunds.fields, scoring=Scoring.PUBLISHED)
+    assert rules_fingerprint({"refunds": rules}) == saved.header.judging
     assert "published" == saved.header.options["scoring"]
     assert "exact" == saved.header.options["rescored"]
     assert saved.summaries is not None

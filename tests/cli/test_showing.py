@@ -13,7 +13,7 @@ from click.testing import Result
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord
@@ -196,7 +196,7 @@ def test_a_page_that_cannot_be_written_is_told(sopbench: Sopbench, save: Save, r
 
 def log_of(run: RunRecord, trace: Trace) -> str:
     """Return the event log of a run, as a session writes it."""
-    rules, verdict = Rules(fields=()), Verdict(outcome=run.outcome)
+    rules, verdict = JudgingRules(fields=()), Verdict(outcome=run.outcome)
     return event_log(run.key, rules, trace, verdict, NOTHING_REDACTED)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task
@@ -32,7 +32,7 @@ Row = Mapping[str, str]
 class Folder:
     """A public domain, as far as answers are concerned."""
 
-    rules: Rules
+    rules: JudgingRules
     rows: tuple[Row, ...]
 
 
@@ -41,7 +41,7 @@ def read_folder(path: Path) -> Folder:
     with (path / "test_set_with_outputs.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = tuple({name: row[name] for name in names} for row in csv.DictReader(file))
     fields = tuple(infer_field(name, [row[name] for row in rows]) for name in names)
-    return Folder(Rules(fields=fields, sop=(path / "sop.txt").read_text("utf-8")), rows)
+    return Folder(JudgingRules(fields=fields, sop=(path / "sop.txt").read_text("utf-8")), rows)
 
 
 @pytest.fixture(params=FOLDERS, ids=lambda path: path.name)

@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
@@ -69,7 +69,7 @@ def recorded(arguments: Any) -> RunRecord:
     task = Task(domain="d", id="t", line=2, inputs={}, expected={}, results={}, hash="")
     calls = (ToolCall(name="a", arguments=arguments), ToolCall(name="b", arguments={}))
     trace = Trace(ending=Ending.RETURNED, calls=calls)
-    return record_of(Rules(fields=()), task, trace, Verdict(outcome=Outcome.CORRECT))
+    return record_of(JudgingRules(fields=()), task, trace, Verdict(outcome=Outcome.CORRECT))
 
 
 def test_arguments_that_a_record_had_to_cut_cannot_be_approved_from_it() -> None:

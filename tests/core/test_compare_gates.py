@@ -9,7 +9,7 @@ import pytest
 
 from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES, evaluate_comparison
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, doubts_of, gate_names
+from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, blockers_of, gate_names
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -135,7 +135,7 @@ def test_more_unavailable_may_be_tolerated() -> None:
     compared = comparison(runs([RIGHT] * 100), runs([RIGHT] * 85 + [AWAY] * 15))
     spec = GateSpec(name="lost", value=0)
     of = {"lab": Summary(runs=100, outcomes={Outcome.CORRECT: 85, Outcome.UNAVAILABLE: 15})}
-    tolerant = doubts_of([GateSpec(name="unavailable", value=0.2)], of)
+    tolerant = blockers_of([GateSpec(name="unavailable", value=0.2)], of)
 
     (verdict,) = evaluate_comparison([spec], compared, tolerant)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.comparing.compare import (
     ComparedSession,
-    Comparison,
+    ComparisonResult,
+    GroupComparison,
     SessionComparison,
-    Tier,
     compare,
 )
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
@@ -53,7 +53,7 @@ def sessions(
     )
 
 
-def pooled(before: list[RunRecord], now: list[RunRecord]) -> Comparison:
+def pooled(before: list[RunRecord], now: list[RunRecord]) -> GroupComparison:
     return sessions(before, now).pooled
 
 
@@ -71,7 +71,7 @@ def test_a_session_differs_in_nothing_from_itself(outcomes: list[Outcome], trial
 
     found = pooled(same, same)
 
-    assert found.tier is Tier.NO_DIFFERENCE
+    assert found.tier is ComparisonResult.NO_DIFFERENCE
     assert found.lost == found.gained == ()
     assert (found.discordant, found.test.p, found.kinds) == (0, 1.0, {})
 
@@ -79,16 +79,16 @@ def test_a_session_differs_in_nothing_from_itself(outcomes: list[Outcome], trial
 @pytest.mark.parametrize(
     ("lost", "gained", "same", "tier"),
     [
-        pytest.param(0, 0, 9, Tier.NO_DIFFERENCE, id="none"),
-        pytest.param(5, 0, 900, Tier.NOT_ENOUGH, id="five lost"),
-        pytest.param(6, 0, 900, Tier.REGRESSION, id="six lost"),
-        pytest.param(0, 6, 0, Tier.IMPROVEMENT, id="six gained"),
-        pytest.param(2, 5, 200, Tier.NO_DIFFERENCE, id="lost 2 and gained 5"),
-        pytest.param(3, 2, 200, Tier.NOT_ENOUGH, id="lost 3 and gained 2"),
-        pytest.param(40, 20, 100, Tier.REGRESSION, id="lost 40 and gained 20"),
+        pytest.param(0, 0, 9, ComparisonResult.NO_DIFFERENCE, id="none"),
+        pytest.param(5, 0, 900, ComparisonResult.NOT_ENOUGH, id="five lost"),
+        pytest.param(6, 0, 900, ComparisonResult.REGRESSION, id="six lost"),
+        pytest.param(0, 6, 0, ComparisonResult.IMPROVEMENT, id="six gained"),
+        pytest.param(2, 5, 200, ComparisonResult.NO_DIFFERENCE, id="lost 2 and gained 5"),
+        pytest.param(3, 2, 200, ComparisonResult.NOT_ENOUGH, id="lost 3 and gained 2"),
+        pytest.param(40, 20, 100, ComparisonResult.REGRESSION, id="lost 40 and gained 20"),
     ],
 )
-def test_tiers_of_one_trial(lost: int, gained: int, same: int, tier: Tier) -> None:
+def test_tiers_of_one_trial(lost: int, gained: int, same: int, tier: ComparisonResult) -> None:
     before = runs([RIGHT] * lost + [WRONG] * gained + [RIGHT] * same)
     now = runs([WRONG] * lost + [RIGHT] * gained + [RIGHT] * same)
 
@@ -106,7 +106,7 @@ def test_trials_show_a_fall_that_loses_no_task() -> None:
 
     found = pooled(before, now)
 
-    assert found.tier is Tier.REGRESSION
+    assert found.tier is ComparisonResult.REGRESSION
     assert found.lost == ()
     assert found.test.p == pytest.approx(2 / 2**10)
 
@@ -125,13 +125,13 @@ def test_trials_of_unequal_number_are_compared_by_their_rates() -> None:
 def test_sessions_judged_by_other_rules_are_not_comparable() -> None:
     same = runs([RIGHT] * 9)
 
-    assert sessions(same, same, judging="other").pooled.tier is Tier.NOT_COMPARABLE
+    assert sessions(same, same, judging="other").pooled.tier is ComparisonResult.NOT_COMPARABLE
 
 
 def test_no_task_in_common_is_not_enough() -> None:
     found = pooled(runs([RIGHT] * 9), [])
 
-    assert found.tier is Tier.NOT_ENOUGH
+    assert found.tier is ComparisonResult.NOT_ENOUGH
     assert (found.paired, found.tasks) == (0, 9)
     assert found.changes["tsr"].difference is None
     assert not found.fell
@@ -250,7 +250,7 @@ def test_each_domain_is_compared_and_all_tasks_together() -> None:
 
     found = sessions(before, now)
 
-    assert {"one": Tier.REGRESSION, "two": Tier.NO_DIFFERENCE} == {
+    assert {"one": ComparisonResult.REGRESSION, "two": ComparisonResult.NO_DIFFERENCE} == {
         name: one.tier for name, one in found.groups.items()
     }
     assert (10, 6, 2) == (found.pooled.paired, len(found.pooled.lost), found.pooled.groups)
@@ -284,7 +284,7 @@ def test_tasks_that_may_fail_are_named_and_prove_nothing() -> None:
         may_fail={("d", f"t{number}") for number in range(6)},
     ).pooled
 
-    assert found.tier is Tier.NO_DIFFERENCE
+    assert found.tier is ComparisonResult.NO_DIFFERENCE
     assert (3, 6) == (found.tasks, len(found.may_fail))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import RunKey
@@ -22,7 +22,9 @@ from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._sessions.lines.skimming import Skimmer
 
-RULES = Rules(fields=(OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL),))
+RULES = JudgingRules(
+    fields=(OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL),)
+)
 TASK = Task(
     domain="claims", id="C", line=2, inputs={}, expected={"reason": "late"}, results={}, hash="h"
 )

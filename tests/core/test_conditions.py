@@ -9,14 +9,14 @@ import pytest
 from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
-    Comparison,
     Condition,
     Not,
     Operator,
     Source,
+    ValueCondition,
     describe,
-    is_empty,
-    reads_same,
+    equal_as_written,
+    is_blank,
     satisfied,
     unreadable,
 )
@@ -36,8 +36,8 @@ def task_with(value: JsonValue) -> Task:
     )
 
 
-def value(**bounds: Any) -> Comparison:
-    return Comparison(
+def value(**bounds: Any) -> ValueCondition:
+    return ValueCondition(
         source=Source.INPUT,
         name="value",
         bounds=tuple((Operator(name.rstrip("_")), bound) for name, bound in bounds.items()),
@@ -83,7 +83,7 @@ def test_an_operator_holds_or_not(given: Any, condition: Condition, holds: bool)
 
 
 def test_a_condition_may_read_a_tool_result_of_the_row() -> None:
-    of_row = Comparison(source=Source.RESULT, name="r", bounds=((Operator.EQUALS, 5),))
+    of_row = ValueCondition(source=Source.RESULT, name="r", bounds=((Operator.EQUALS, 5),))
 
     assert satisfied(of_row, task_with(None))
 
@@ -157,18 +157,18 @@ def test_an_empty_value_is_read_as_below_every_bound_without_complaint() -> None
     ],
 )
 def test_a_number_reads_the_same_as_its_text(one: Any, other: Any, same: bool) -> None:
-    assert same is reads_same(one, other)
-    assert same is reads_same(other, one)
+    assert same is equal_as_written(one, other)
+    assert same is equal_as_written(other, one)
 
 
 @pytest.mark.parametrize("value", [None, "", " \t", [], {}], ids=repr)
 def test_what_holds_nothing_is_empty(value: Any) -> None:
-    assert is_empty(value)
+    assert is_blank(value)
 
 
 @pytest.mark.parametrize("value", [0, False, "0", [None], {"a": None}], ids=repr)
 def test_what_holds_something_is_not_empty(value: Any) -> None:
-    assert not is_empty(value)
+    assert not is_blank(value)
 
 
 def test_a_pattern_reads_text_only() -> None:

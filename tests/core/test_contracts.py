@@ -15,7 +15,7 @@ from pytest_sopbench._core.contract.argument_source import (
     Origin,
     SatisfiesSchema,
 )
-from pytest_sopbench._core.contract.conditions import Comparison, Operator, Source
+from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     AsksApproval,
@@ -350,8 +350,8 @@ def test_an_argument_has_its_origin(
 
 # Conditions
 
-RISKY = Comparison(source=Source.RESULT, name="score", bounds=((Operator.AT_LEAST, 0.8),))
-SAFE = Comparison(source=Source.RESULT, name="score", bounds=((Operator.BELOW, 0.8),))
+RISKY = ValueCondition(source=Source.RESULT, name="score", bounds=((Operator.AT_LEAST, 0.8),))
+SAFE = ValueCondition(source=Source.RESULT, name="score", bounds=((Operator.BELOW, 0.8),))
 
 
 def test_a_condition_reads_the_data_so_that_silence_cannot_switch_a_rule_off() -> None:
@@ -374,7 +374,7 @@ def test_a_result_carries_the_rule_it_is_of() -> None:
 
 
 def test_a_row_that_a_condition_cannot_read_is_told_with_its_rule() -> None:
-    text = Comparison(source=Source.INPUT, name="account", bounds=((Operator.ABOVE, 3),))
+    text = ValueCondition(source=Source.INPUT, name="account", bounds=((Operator.ABOVE, 3),))
     rules = (
         Rule(id="odd", demand=BOTH, when=text),
         Rule(id="fine", demand=BOTH, when=SAFE),
@@ -435,7 +435,7 @@ def test_a_run_is_grounded_when_its_required_tools_succeeded(
     assert expected is grounded(check_contract(Contract(rules=rules), trace, KNOWN))
 
 
-SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 100),))
+SMALL = ValueCondition(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 100),))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
+from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
 from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
@@ -23,7 +23,7 @@ from pytest_sopbench._core.verdict import Outcome
 
 HOLDS, FAILS, UNKNOWN = GateState.HOLDS, GateState.FAILS, GateState.INCONCLUSIVE
 TASK = TaskName("lab", "T1")
-ENTRY = RunsOfEntry(entry=TaskEntry(name=TASK, must_pass=True), runs=1, correct=0)
+ENTRY = RunsOfEntry(entry=TaskPolicy(name=TASK, must_pass=True), runs=1, correct=0)
 
 
 def runs(correct: int, wrong: int, never: int = 0) -> Summary:
@@ -82,16 +82,16 @@ def test_a_gate_that_holds_and_nothing_else_passes() -> None:
             {"gates": NONE_LOST, "comparison": compare(SAME, LOST)}, FAILS, id="a task was lost"
         ),
         pytest.param({"gates": NONE_LOST, "comparison": compare(SAME, SAME)}, HOLDS, id="none was"),
-        pytest.param({"entries": EntriesReport(broken=(ENTRY,))}, FAILS, id="it must pass"),
-        pytest.param({"entries": EntriesReport(unsure=(ENTRY,))}, UNKNOWN, id="it may have passed"),
-        pytest.param({"entries": EntriesReport(expired=(ENTRY.entry,))}, FAILS, id="expired"),
-        pytest.param({"entries": EntriesReport(failed=(ENTRY,))}, HOLDS, id="it may fail"),
+        pytest.param({"entries": PolicyReport(broken=(ENTRY,))}, FAILS, id="it must pass"),
+        pytest.param({"entries": PolicyReport(unsure=(ENTRY,))}, UNKNOWN, id="it may have passed"),
+        pytest.param({"entries": PolicyReport(expired=(ENTRY.entry,))}, FAILS, id="expired"),
+        pytest.param({"entries": PolicyReport(failed=(ENTRY,))}, HOLDS, id="it may fail"),
         pytest.param({"failures": 1}, FAILS, id="another test failed"),
         pytest.param({"failures": None}, UNKNOWN, id="others may have failed"),
         pytest.param({"not_evaluated": "-k took 1 away"}, UNKNOWN, id="not all were selected"),
         pytest.param({"not_evaluated": "-k", "failures": 1}, FAILS, id="and another test failed"),
         pytest.param(
-            {"not_evaluated": "-k", "entries": EntriesReport(broken=(ENTRY,))},
+            {"not_evaluated": "-k", "entries": PolicyReport(broken=(ENTRY,))},
             FAILS,
             id="and a task that must pass did not",
         ),
@@ -125,7 +125,7 @@ def test_what_decides(change: dict[str, Any], expected: GateState) -> None:
             id="a must rule is broken",
         ),
         pytest.param(
-            {"entries": EntriesReport(broken=(ENTRY,))},
+            {"entries": PolicyReport(broken=(ENTRY,))},
             "the tasks file fails the session",
             id="it must pass",
         ),
@@ -138,7 +138,7 @@ def test_which_session_may_become_the_baseline(change: dict[str, Any], refused: 
 BAD: list[dict[str, Any]] = [
     {"whole": {"lab": runs(9, 1, 1)}},
     {"records": [breaking(Severity.MUST)]},
-    {"entries": EntriesReport(broken=(ENTRY,))},
+    {"entries": PolicyReport(broken=(ENTRY,))},
     {"failures": 2},
     {"failures": None},
     {"not_evaluated": "-k"},

@@ -19,7 +19,7 @@ from pytest_sopbench._core.contract.equal_values import (
 )
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import breaches
@@ -68,7 +68,7 @@ def judged(
         severity=Severity.MUST,
         demand=ArgumentDemand(tool="pay", argument=argument, origin=origin),
     )
-    rules = Rules(fields=fields, contract=Contract(rules=(rule,)))
+    rules = JudgingRules(fields=fields, contract=Contract(rules=(rule,)))
     made = tuple(ToolCall(name="pay", arguments={"x": value}) for value in values)
     returned = None
     if ending is Ending.RETURNED:

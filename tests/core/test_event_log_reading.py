@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import (
     Approval,
@@ -94,7 +94,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 def log_of(trace: Trace) -> str:
     verdict = Verdict(outcome=Outcome.WRONG)
-    return event_log(RunKey("d", "T"), Rules(fields=()), trace, verdict, NOTHING_REDACTED)
+    return event_log(RunKey("d", "T"), JudgingRules(fields=()), trace, verdict, NOTHING_REDACTED)
 
 
 @given(traces())

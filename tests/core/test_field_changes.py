@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, Comparison, compare
+from pytest_sopbench._core.comparing.compare import ComparedSession, GroupComparison, compare
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.comparing.field_changes import FieldChange
 from pytest_sopbench._core.model.answer import Mismatch
@@ -27,7 +27,7 @@ def run(task: int, *wrong: str, score: float | None = None, domain: str = "claim
     )
 
 
-def compared(before: list[RunRecord], now: list[RunRecord]) -> Comparison:
+def compared(before: list[RunRecord], now: list[RunRecord]) -> GroupComparison:
     sessions = (
         ComparedSession(name=name, records=runs) for name, runs in (("main", before), ("here", now))
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.gates.summary_gates import (
     GateSpec,
     GateState,
-    doubts_of,
+    blockers_of,
     evaluate,
     gate_names,
 )
@@ -198,7 +198,7 @@ def test_a_run_that_never_started_leaves_the_gates_of_all_domains_open() -> None
 
 def test_a_run_that_never_started_counts_also_where_no_gate_is_asked_of_it() -> None:
     asked = {"lab": summary(correct=9)}
-    doubts = doubts_of([TSR_AT_HALF], asked, {"lab": summary(correct=9, not_run=1)})
+    doubts = blockers_of([TSR_AT_HALF], asked, {"lab": summary(correct=9, not_run=1)})
 
     (verdict,) = evaluate([TSR_AT_HALF], asked, doubts)
 
@@ -215,7 +215,7 @@ def test_a_run_that_never_started_counts_also_where_no_gate_is_asked_of_it() -> 
 def test_a_group_is_known_by_its_domain_whether_or_not_the_agent_is_told(
     name: str, where: str
 ) -> None:
-    doubts = doubts_of([], {name: summary(correct=6, unavailable=4), "labs": summary(correct=1)})
+    doubts = blockers_of([], {name: summary(correct=6, unavailable=4), "labs": summary(correct=1)})
 
     assert doubts.of(where)
     assert not doubts.of("labs")

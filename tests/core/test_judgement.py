@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
@@ -17,8 +17,8 @@ from pytest_sopbench._core.verdict import Outcome
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("Berth A", "Berth D"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)
-RULES = Rules(fields=(BERTH, FEE))
-PUBLISHED = Rules(fields=(BERTH, FEE), scoring=Scoring.PUBLISHED)
+RULES = JudgingRules(fields=(BERTH, FEE))
+PUBLISHED = JudgingRules(fields=(BERTH, FEE), scoring=Scoring.PUBLISHED)
 
 
 def task(
@@ -129,7 +129,7 @@ def test_a_further_acceptable_answer_is_correct() -> None:
 
 
 def test_a_field_may_ask_for_any_value_or_for_none() -> None:
-    rules = Rules(
+    rules = JudgingRules(
         fields=(
             OutputField(name="berth", type=FieldType.TEXT, compare=Compare.PRESENT),
             OutputField(name="fee", type=FieldType.NUMBER, compare=Compare.IGNORE),
@@ -150,7 +150,7 @@ def test_an_empty_expected_value_asks_for_an_explicit_empty() -> None:
 
 
 def test_a_field_called_success_is_an_answer() -> None:
-    rules = Rules(fields=(OutputField(name="success", type=FieldType.BOOLEAN),))
+    rules = JudgingRules(fields=(OutputField(name="success", type=FieldType.BOOLEAN),))
 
     assert judge(rules, task({"success": "False"}), returned({"success": False})).correct
 
@@ -163,24 +163,24 @@ SAID = "<berth>Berth A</berth> <fee>1</fee>"
     "sop", [pytest.param(SOP, id="windows"), pytest.param(SOP.replace("\r\n", "\n"), id="unix")]
 )
 def test_the_example_of_a_pasted_sop_is_no_answer(sop: str) -> None:
-    rules = Rules(fields=(BERTH, FEE), sop=SOP)
+    rules = JudgingRules(fields=(BERTH, FEE), sop=SOP)
 
     pasted = judge(rules, task(), returned(f"I was told: {sop}"))
     answered = judge(rules, task({"berth": "Berth A", "fee": 1}), returned(f"{SAID}\n{sop}"))
 
     assert "no answer was found in the text" == pasted.reason
     assert answered.correct
-    assert judge(Rules(fields=(BERTH, FEE)), task(), returned(sop)).correct
+    assert judge(JudgingRules(fields=(BERTH, FEE)), task(), returned(sop)).correct
 
 
 def test_a_line_of_the_sop_is_an_answer() -> None:
-    rules = Rules(fields=(BERTH, FEE), sop=SOP)
+    rules = JudgingRules(fields=(BERTH, FEE), sop=SOP)
 
     assert judge(rules, task(), returned("<berth>Berth D</berth> <fee>12.50</fee>")).correct
 
 
 def test_the_reason_names_a_private_field_and_not_its_value() -> None:
-    rules = Rules(fields=(OutputField(name="fee", type=FieldType.NUMBER, private=True),))
+    rules = JudgingRules(fields=(OutputField(name="fee", type=FieldType.NUMBER, private=True),))
 
     assert "fee: different" == judge(rules, task({"fee": 12345}), returned({"fee": 678})).reason
 
@@ -209,6 +209,6 @@ def test_by_the_published_rules_a_run_that_returned_is_complete(
 
 def test_an_unknown_label_is_matched_by_an_answer_that_is_not_found() -> None:
     """As in the published scorer, which this measures."""
-    rules = Rules(fields=(BERTH,), scoring=Scoring.PUBLISHED)
+    rules = JudgingRules(fields=(BERTH,), scoring=Scoring.PUBLISHED)
 
     assert judge(rules, task({"berth": "unknown"}), returned("so " * 40)).only_published

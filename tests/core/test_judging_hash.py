@@ -8,20 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Comparison, Operator, Source
+from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import AtMost, Forbids
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
-from pytest_sopbench._core.domain import Rules
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
 
 HAZARD = OutputField(name="hazard", type=FieldType.ENUM, values=("A", "D"), aliases={"d": "D"})
 REFUND = OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01)
-RULES = Rules(fields=(HAZARD, REFUND))
+RULES = JudgingRules(fields=(HAZARD, REFUND))
 
 
 def hash_of(*fields: OutputField, scoring: Scoring = Scoring.EXACT) -> str:
-    return judging_hash({"domain": Rules(fields=fields, scoring=scoring)})
+    return rules_fingerprint({"domain": JudgingRules(fields=fields, scoring=scoring)})
 
 
 @pytest.mark.parametrize(
@@ -56,18 +56,20 @@ def test_what_decides_no_match_leaves_the_hash(other: OutputField) -> None:
 
 
 def test_the_order_of_domains_and_fields_means_nothing() -> None:
-    backwards = Rules(fields=RULES.fields[::-1])
+    backwards = JudgingRules(fields=RULES.fields[::-1])
 
-    assert judging_hash({"a": RULES, "b": backwards}) == judging_hash({"b": RULES, "a": RULES})
+    assert rules_fingerprint({"a": RULES, "b": backwards}) == rules_fingerprint(
+        {"b": RULES, "a": RULES}
+    )
 
 
 def test_the_hash_is_the_same_in_every_process() -> None:
     program = (
-        "from pytest_sopbench._core.judging.fingerprint import judging_hash as h\n"
-        "from pytest_sopbench._core.domain import Rules\n"
+        "from pytest_sopbench._core.judging.fingerprint import rules_fingerprint as h\n"
+        "from pytest_sopbench._core.domain import JudgingRules\n"
         "from pytest_sopbench._core.model.task import *\n"
         "field = OutputField(name='hazard', type=FieldType.ENUM, aliases={'d': 'D', 'a': 'A'})\n"
-        "print(h({'domain': Rules(fields=(field,))}))"
+        "print(h({'domain': JudgingRules(fields=(field,))}))"
     )
 
     hashes = {
@@ -85,13 +87,13 @@ def test_the_hash_is_the_same_in_every_process() -> None:
     assert len(hashes.pop().strip()) == 64
 
 
-SMALL = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
+SMALL = ValueCondition(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
 ONCE = Rule(id="once", clause="1", demand=AtMost(limits={"a": 1, "b": 2}))
 NONE = Rule(id="none", demand=Forbids(tools=("c",)), when=AllOf(conditions=(SMALL,)))
 
 
 def contract_hash(*rules: Rule) -> str:
-    return judging_hash({"d": replace(RULES, contract=Contract(rules=rules))})
+    return rules_fingerprint({"d": replace(RULES, contract=Contract(rules=rules))})
 
 
 @pytest.mark.parametrize(
@@ -122,4 +124,4 @@ def test_what_a_rule_does_not_ask_leaves_the_hash(other: tuple[Rule, ...]) -> No
 
 
 def test_a_contract_without_rules_is_judged_as_none_is() -> None:
-    assert judging_hash({"d": RULES}) == contract_hash()
+    assert rules_fingerprint({"d": RULES}) == contract_hash()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.fields.values import value_key
 from pytest_sopbench._core.judging.judge import judge
@@ -84,7 +84,7 @@ def verdict_on(column: Column, expected: str, said: object) -> Verdict:
         hash="h",
     )
     trace = Trace(ending=Ending.RETURNED, returned=read_returned(said))
-    return judge(Rules(fields=(column.field,), sop=column.sop), task, trace)
+    return judge(JudgingRules(fields=(column.field,), sop=column.sop), task, trace)
 
 
 def correct(column: Column, expected: str, said: object) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.pairs import Aside, pair_runs
+from pytest_sopbench._core.comparing.pairs import NotCompared, pair_runs
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -61,19 +61,28 @@ def test_a_task_is_lost_that_falls_by_half(
 @pytest.mark.parametrize(
     ("before", "now", "why"),
     [
-        pytest.param(task("t", RIGHT), [], Aside.ONLY_BASELINE, id="gone"),
-        pytest.param([], task("t", RIGHT), Aside.ONLY_CURRENT, id="added"),
-        pytest.param(task("t", RIGHT), task("t", WRONG, made="x"), Aside.CHANGED, id="changed"),
-        pytest.param(task("t", RIGHT), task("t", AWAY), Aside.NO_EVIDENCE, id="unavailable now"),
-        pytest.param(task("t", AWAY), task("t", WRONG), Aside.NO_EVIDENCE, id="and then"),
-        pytest.param(task("t", RIGHT), task("t", NEVER), Aside.NO_EVIDENCE, id="never started"),
+        pytest.param(task("t", RIGHT), [], NotCompared.ONLY_BASELINE, id="gone"),
+        pytest.param([], task("t", RIGHT), NotCompared.ONLY_CURRENT, id="added"),
         pytest.param(
-            task("t", RIGHT, RIGHT), task("t", AWAY, NEVER), Aside.NO_EVIDENCE, id="no trial left"
+            task("t", RIGHT), task("t", WRONG, made="x"), NotCompared.CHANGED, id="changed"
+        ),
+        pytest.param(
+            task("t", RIGHT), task("t", AWAY), NotCompared.NO_EVIDENCE, id="unavailable now"
+        ),
+        pytest.param(task("t", AWAY), task("t", WRONG), NotCompared.NO_EVIDENCE, id="and then"),
+        pytest.param(
+            task("t", RIGHT), task("t", NEVER), NotCompared.NO_EVIDENCE, id="never started"
+        ),
+        pytest.param(
+            task("t", RIGHT, RIGHT),
+            task("t", AWAY, NEVER),
+            NotCompared.NO_EVIDENCE,
+            id="no trial left",
         ),
     ],
 )
 def test_a_task_that_cannot_be_compared_is_named_with_the_reason(
-    before: list[RunRecord], now: list[RunRecord], why: Aside
+    before: list[RunRecord], now: list[RunRecord], why: NotCompared
 ) -> None:
     found = pair_runs(before, now)
 
@@ -101,7 +110,7 @@ def test_a_task_that_options_left_out_is_not_missing() -> None:
 
     assert [key("t")] == [pair.key for pair in found.pairs]
     assert (key("u"),) == found.left_out
-    assert {key("v"): Aside.ONLY_BASELINE} == found.aside
+    assert {key("v"): NotCompared.ONLY_BASELINE} == found.aside
 
 
 def test_a_task_that_may_fail_proves_nothing() -> None:
@@ -127,8 +136,8 @@ def test_several_agents_are_paired_by_name() -> None:
 
     assert [key("t", "b")] == [pair.key for pair in found.pairs]
     assert {
-        key("t", "c"): Aside.ONLY_CURRENT,
-        key("t", "a"): Aside.ONLY_BASELINE,
+        key("t", "c"): NotCompared.ONLY_CURRENT,
+        key("t", "a"): NotCompared.ONLY_BASELINE,
     } == found.aside
 
 
@@ -175,9 +184,11 @@ def test_parts_of_the_pairs_are_the_whole(
 @pytest.mark.parametrize(
     ("now", "why"),
     [
-        pytest.param(task("t", NEVER, made=""), Aside.NO_EVIDENCE, id="never started"),
-        pytest.param(task("t", NEVER, made="other"), Aside.NO_EVIDENCE, id="changed, not run"),
-        pytest.param(task("t", RIGHT, made="other"), Aside.CHANGED, id="changed"),
+        pytest.param(task("t", NEVER, made=""), NotCompared.NO_EVIDENCE, id="never started"),
+        pytest.param(
+            task("t", NEVER, made="other"), NotCompared.NO_EVIDENCE, id="changed, not run"
+        ),
+        pytest.param(task("t", RIGHT, made="other"), NotCompared.CHANGED, id="changed"),
         pytest.param(task("t", Outcome.CRASH, made=""), None, id="died with its process"),
         pytest.param(
             [*task("t", RIGHT), *task("t", NEVER, made="")], None, id="one trial never started"
@@ -185,7 +196,7 @@ def test_parts_of_the_pairs_are_the_whole(
     ],
 )
 def test_only_a_task_that_is_known_to_be_another_has_changed(
-    now: list[RunRecord], why: Aside | None
+    now: list[RunRecord], why: NotCompared | None
 ) -> None:
     found = pair_runs(task("t", RIGHT), now)
 

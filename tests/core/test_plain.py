@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_sopbench._core.values.plain import encodable, plain
+from pytest_sopbench._core.values.plain import escape_surrogates, to_json_value
 
 
 class Colour(enum.Enum):
@@ -148,7 +148,7 @@ class Lazy(Mapping[str, int]):
 def test_a_known_kind_of_value_is_said_without_a_note(value: object, expected: object) -> None:
     notes: list[str] = []
 
-    copied = plain(value, notes)
+    copied = to_json_value(value, notes)
 
     assert (expected, []) == (copied, notes)
     assert type(expected) is type(copied)
@@ -160,15 +160,15 @@ def test_numpy_and_pandas_values_are_read_without_importing_them() -> None:
 
     values = [numpy.int64(3), numpy.float64(0.5), numpy.bool_(1), numpy.array([[1, 2]])]
 
-    assert [3, 0.5, True, [[1, 2]]] == plain(values)
-    assert "2026-01-01T00:00:00" == plain(pandas.Timestamp("2026-01-01"))
-    assert "nan" == plain(numpy.float64("nan"))
+    assert [3, 0.5, True, [[1, 2]]] == to_json_value(values)
+    assert "2026-01-01T00:00:00" == to_json_value(pandas.Timestamp("2026-01-01"))
+    assert "nan" == to_json_value(numpy.float64("nan"))
 
 
 def test_the_copy_shares_no_container() -> None:
     value = {"a": [1, {"b": 2}]}
 
-    copied: Any = plain(value)
+    copied: Any = to_json_value(value)
     copied["a"][1]["b"] = 3
 
     assert {"a": [1, {"b": 2}]} == value
@@ -177,9 +177,12 @@ def test_the_copy_shares_no_container() -> None:
 def test_text_that_can_be_encoded_stays() -> None:
     notes: list[str] = []
 
-    assert ("abc", "\u00e9\U0001f600") == (encodable("abc"), encodable("\u00e9\U0001f600", notes))
+    assert ("abc", "\u00e9\U0001f600") == (
+        escape_surrogates("abc"),
+        escape_surrogates("\u00e9\U0001f600", notes),
+    )
     assert [] == notes
-    assert "\\udcff" == encodable("\udcff")
+    assert "\\udcff" == escape_surrogates("\udcff")
 
 
 ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
@@ -198,7 +201,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_every_value_becomes_json_that_can_be_encoded(value: object) -> None:
-    copied = plain(value)
+    copied = to_json_value(value)
 
     line = json.dumps(copied, allow_nan=False, ensure_ascii=False)
     assert copied == json.loads(line.encode())
@@ -206,8 +209,8 @@ def test_every_value_becomes_json_that_can_be_encoded(value: object) -> None:
 
 @given(VALUES)
 def test_what_is_plain_stays_as_it_is(value: object) -> None:
-    once = plain(value)
+    once = to_json_value(value)
     notes: list[str] = []
 
-    assert once == plain(once, notes)
+    assert once == to_json_value(once, notes)
     assert [] == notes

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.contract.conditions import Comparison, Operator, Source
+from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.procedure import CUT_OFF, breaches, with_procedure
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
@@ -20,7 +20,7 @@ from pytest_sopbench._core.verdict import Outcome, Verdict
 TASK = Task(domain="bank", id="1", line=2, hash="h", inputs={}, expected={}, results={})
 LOGIN = Rule(id="login", demand=Requires(all_of=("login",)))
 NO_WIRE = Rule(id="no-wire", demand=Forbids(tools=("wire",)), severity=Severity.MUST)
-RULES = Rules(
+RULES = JudgingRules(
     fields=(),
     contract=Contract(rules=(LOGIN, NO_WIRE)),
     expected_calls={"1": (ExpectedCall(name="login", arguments={}),)},
@@ -74,8 +74,8 @@ def test_a_run_whose_calls_nobody_knows_stays_in_the_denominator(lost: Trace | N
 
 
 def test_a_rule_that_does_not_apply_stays_so_where_the_calls_are_not_known() -> None:
-    small = Comparison(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
-    rules = Rules(fields=(), contract=Contract(rules=(replace(LOGIN, when=small),)))
+    small = ValueCondition(source=Source.INPUT, name="amount", bounds=((Operator.BELOW, 5),))
+    rules = JudgingRules(fields=(), contract=Contract(rules=(replace(LOGIN, when=small),)))
 
     verdict = with_procedure(CORRECT, rules, replace(TASK, inputs={"amount": 9}), None)
 
@@ -84,7 +84,7 @@ def test_a_rule_that_does_not_apply_stays_so_where_the_calls_are_not_known() -> 
 
 
 def test_without_contract_and_expected_calls_nothing_is_said() -> None:
-    assert CORRECT == with_procedure(CORRECT, Rules(fields=()), TASK, trace("wire"))
+    assert CORRECT == with_procedure(CORRECT, JudgingRules(fields=()), TASK, trace("wire"))
 
 
 def result(severity: Severity, kind: DemandKind, state: RuleState = RuleState.BROKEN) -> RuleResult:
@@ -120,7 +120,7 @@ def test_which_broken_rules_fail_a_run(
     assert enforced == len(breaches([one], outcome, enforce=True))
 
 
-ONLY_NO_WIRE = Rules(fields=(), contract=Contract(rules=(NO_WIRE,)))
+ONLY_NO_WIRE = JudgingRules(fields=(), contract=Contract(rules=(NO_WIRE,)))
 
 
 @pytest.mark.parametrize("outcome", Outcome)

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_sopbench._core.answers.published_answer import published_answer
 from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.published import matches_as_published
 from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.judging.judge import judge
@@ -123,7 +123,7 @@ def verdict_on(
 ) -> Verdict:
     task = Task(domain="d", id="1", line=2, inputs={}, expected=expected, results={}, hash="h")
     trace = Trace(ending=Ending.RETURNED, returned=read_returned(said))
-    return judge(Rules(fields=fields, scoring=Scoring.PUBLISHED, sop=sop), task, trace)
+    return judge(JudgingRules(fields=fields, scoring=Scoring.PUBLISHED, sop=sop), task, trace)
 
 
 @pytest.mark.parametrize(

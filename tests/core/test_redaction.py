@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.task import FieldType, OutputField
@@ -29,7 +29,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.records.event_log import event_log, key_of_log
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord, to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck, to_line
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
@@ -65,7 +65,7 @@ RECORD = RunRecord(
     problem=Problem(type="ValueError", message=SECRET, traceback=f"in f: {SECRET}"),
     disagreement=SECRET,
     rules=(BROKEN,),
-    trajectory=Held(held=False, departure=SECRET),
+    trajectory=TrajectoryCheck(held=False, departure=SECRET),
     notes=(SECRET,),
 )
 TRACE = Trace(
@@ -190,7 +190,7 @@ def test_a_call_is_shown_without_its_secrets() -> None:
 
 def log(redaction: Redaction = NOTHING_REDACTED, *, private: bool = False) -> str:
     field = OutputField(name="grade", type=FieldType.TEXT, private=private)
-    return event_log(KEY, Rules(fields=(field,)), TRACE, VERDICT, redaction)
+    return event_log(KEY, JudgingRules(fields=(field,)), TRACE, VERDICT, redaction)
 
 
 def test_a_log_tells_everything_in_the_order_of_time() -> None:
@@ -223,6 +223,8 @@ def test_a_private_answer_stands_nowhere_in_a_log() -> None:
 def test_a_run_that_raised_has_no_answer_in_its_log() -> None:
     trace = Trace(ending=Ending.RAISED)
 
-    text = event_log(KEY, Rules(fields=(GRADE,)), trace, Verdict(outcome=Outcome.ERROR), REDACTION)
+    text = event_log(
+        KEY, JudgingRules(fields=(GRADE,)), trace, Verdict(outcome=Outcome.ERROR), REDACTION
+    )
 
     assert ["run", "usage", "end"] == [line.split('"')[3] for line in text.splitlines()]

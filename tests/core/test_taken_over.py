@@ -9,7 +9,7 @@ import pytest
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Ending, Problem
 from pytest_sopbench._core.records.reconstruct import NOTE, trace_of, verdict_of
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 
 WRONG = RunRecord(
@@ -21,7 +21,7 @@ WRONG = RunRecord(
     answer_form="mapping",
     mismatches=(Mismatch(field="grade", expected="fail", actual="pass", why="different"),),
     calls=(CallRecord(name="measure", arguments={"id": 1}, result={"reading": 90}),),
-    trajectory=Held(held=False, departure="step 1: another tool"),
+    trajectory=TrajectoryCheck(held=False, departure="step 1: another tool"),
     unneeded=1,
     grounded=False,
     duration_s=1.5,
@@ -45,10 +45,13 @@ def test_the_verdict_is_the_one_of_the_record() -> None:
 
 @pytest.mark.parametrize(
     ("trajectory", "departure"),
-    [pytest.param(None, None, id="nothing expected"), pytest.param(Held(held=True), "", id="held")],
+    [
+        pytest.param(None, None, id="nothing expected"),
+        pytest.param(TrajectoryCheck(held=True), "", id="held"),
+    ],
 )
 def test_a_departure_that_is_none_is_told_from_one_that_is_not_known(
-    trajectory: Held | None, departure: str | None
+    trajectory: TrajectoryCheck | None, departure: str | None
 ) -> None:
     assert departure == verdict_of(replace(WRONG, trajectory=trajectory)).departure
 

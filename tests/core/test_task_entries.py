@@ -7,12 +7,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from pytest_sopbench._core.gates.mandatory import entry_verdicts
+from pytest_sopbench._core.gates.mandatory import quarantine_verdicts
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
-    EntriesReport,
+    PolicyReport,
     TaskEntries,
-    TaskEntry,
+    TaskPolicy,
     report_entries,
 )
 from pytest_sopbench._core.model.answer import Mismatch
@@ -22,8 +22,8 @@ from pytest_sopbench._core.verdict import Outcome
 
 LAST_DAY = date(2026, 12, 1)
 NEXT_DAY = LAST_DAY + timedelta(days=1)
-MAY_FAIL = TaskEntry(name=TaskName("lab", "T1"), may_fail="flaky", until=LAST_DAY)
-MUST_PASS = TaskEntry(name=TaskName("lab", "T2"), must_pass=True)
+MAY_FAIL = TaskPolicy(name=TaskName("lab", "T1"), may_fail="flaky", until=LAST_DAY)
+MUST_PASS = TaskPolicy(name=TaskName("lab", "T2"), must_pass=True)
 ENTRIES = TaskEntries(entries={one.name: one for one in (MAY_FAIL, MUST_PASS)})
 
 
@@ -43,7 +43,7 @@ def test_tasks_that_must_pass_never_may_fail() -> None:
     assert MUST_PASS.name not in ENTRIES.quarantined(LAST_DAY)
 
 
-def told(report: EntriesReport) -> dict[str, list[str]]:
+def told(report: PolicyReport) -> dict[str, list[str]]:
     """The names of the lists that say something, with the tasks in them."""
     pairs = {
         "failed": [one.entry for one in report.failed],
@@ -123,13 +123,13 @@ def test_a_judge_that_must_not_decide_lets_no_task_pass(
 
     assert {expected: ["T2"]} == told(report)
     assert report.fails
-    assert [state] == [one.state.value for one in entry_verdicts(report)]
+    assert [state] == [one.state.value for one in quarantine_verdicts(report)]
 
 
 def test_a_task_that_a_judge_leaves_open_says_which() -> None:
     report = report_entries([run("T2", Outcome.CORRECT)], ENTRIES, LAST_DAY, DOUBTS)
 
-    (verdict,) = entry_verdicts(report)
+    (verdict,) = quarantine_verdicts(report)
 
     why = "lab/T2 (the judge of lab, reason must not decide: no calibration)"
     assert why == verdict.why
@@ -150,8 +150,8 @@ def test_an_expired_entry_fails_the_session_whatever_its_task_does(outcome: Outc
 
 
 def test_entries_of_tasks_that_were_not_selected_say_nothing() -> None:
-    assert EntriesReport() == report_entries([run("T3", Outcome.WRONG)], ENTRIES, NEXT_DAY)
-    assert EntriesReport() == report_entries([run("T1", Outcome.WRONG)], NO_ENTRIES, NEXT_DAY)
+    assert PolicyReport() == report_entries([run("T3", Outcome.WRONG)], ENTRIES, NEXT_DAY)
+    assert PolicyReport() == report_entries([run("T1", Outcome.WRONG)], NO_ENTRIES, NEXT_DAY)
 
 
 def test_the_run_that_is_shown_is_the_first_that_says_something() -> None:

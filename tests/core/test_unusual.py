@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from pytest_sopbench._core.values.plain import DEPTH_LIMIT, SIZE_LIMIT, plain
+from pytest_sopbench._core.values.plain import DEPTH_LIMIT, SIZE_LIMIT, to_json_value
 
 
 class ItselfAgain:
@@ -107,7 +107,7 @@ class BrokenRepr:
 def test_what_cannot_be_said_is_noted(value: object, expected: object, note: str) -> None:
     notes: list[str] = []
 
-    copied = plain(value, notes)
+    copied = to_json_value(value, notes)
 
     shown = copied.replace(f"{__name__}.", "test_unusual.") if isinstance(copied, str) else copied
     assert expected == shown
@@ -117,13 +117,13 @@ def test_what_cannot_be_said_is_noted(value: object, expected: object, note: str
 def test_a_type_that_hides_its_name_is_an_object() -> None:
     notes: list[str] = []
 
-    plain(BadName(), notes)
+    to_json_value(BadName(), notes)
 
     assert ["a value of type object was written as its repr"] == notes
 
 
 def test_a_mock_has_no_fields_of_its_own() -> None:
-    assert str(plain(MagicMock())).startswith("<MagicMock")
+    assert str(to_json_value(MagicMock())).startswith("<MagicMock")
 
 
 def test_a_value_that_contains_itself_is_cut() -> None:
@@ -131,14 +131,14 @@ def test_a_value_that_contains_itself_is_cut() -> None:
     ring.append({"again": ring})
     notes: list[str] = []
 
-    assert [1, {"again": "[contains itself]"}] == plain(ring, notes)
+    assert [1, {"again": "[contains itself]"}] == to_json_value(ring, notes)
     assert ["a value that contains itself was cut"] == notes
 
 
 def test_a_value_seen_twice_is_no_ring() -> None:
     shared = [1]
 
-    assert [[1], [1]] == plain([shared, shared])
+    assert [[1], [1]] == to_json_value([shared, shared])
 
 
 def test_depth_is_limited() -> None:
@@ -147,7 +147,7 @@ def test_depth_is_limited() -> None:
         deep = [deep]
     notes: list[str] = []
 
-    copied = plain(deep, notes)
+    copied = to_json_value(deep, notes)
 
     assert 2 * DEPTH_LIMIT == json.dumps(copied).count("[") + json.dumps(copied).count("]") - 2
     assert "nested too deep" in json.dumps(copied)
@@ -160,7 +160,7 @@ def test_size_is_limited_also_where_lists_are_shared() -> None:
         unfolding = [unfolding] * 10
     notes: list[str] = []
 
-    plain(unfolding, notes)
+    to_json_value(unfolding, notes)
 
     assert [f"only the first {SIZE_LIMIT:,} values were kept"] == notes
 
@@ -168,7 +168,7 @@ def test_size_is_limited_also_where_lists_are_shared() -> None:
 def test_an_endless_sequence_is_cut() -> None:
     notes: list[str] = []
 
-    copied = plain(range(10**12), notes)
+    copied = to_json_value(range(10**12), notes)
 
     assert isinstance(copied, list)
     assert SIZE_LIMIT == len(copied)
@@ -179,7 +179,7 @@ def test_there_is_room_where_the_stack_is_nearly_full() -> None:
         try:
             return deeper()
         except RecursionError:
-            return plain([[[[[[1]]]]]])
+            return to_json_value([[[[[[1]]]]]])
 
     assert isinstance(deeper(), str | list)
 
@@ -193,7 +193,7 @@ def test_a_stack_without_room_cuts_the_value() -> None:
 
     sys.setrecursionlimit(depth + 60)
     try:
-        copied = plain(value)
+        copied = to_json_value(value)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -213,13 +213,13 @@ def test_ctrl_c_in_a_repr_is_ctrl_c() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        plain(Interrupted())
+        to_json_value(Interrupted())
 
 
 def test_notes_are_limited_in_number() -> None:
     values = [type(f"Kind{number}", (), {})() for number in range(100)]
     notes: list[str] = []
 
-    plain(values, notes)
+    to_json_value(values, notes)
 
     assert 20 == len(notes)

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.model.usage import added, filled, listed, read_usage, usage_to_json
+from pytest_sopbench._core.model.usage import (
+    add_usage,
+    fill_unknown,
+    listed,
+    read_usage,
+    usage_to_json,
+)
 
 COUNTS = st.none() | st.integers(0, 10_000)
 NAMES = st.none() | st.sampled_from(["openai/a", "bedrock/b", "openai/a, c"])
@@ -155,12 +161,17 @@ def test_a_line_of_before_reads_as_unknown() -> None:
 
 @given(USAGES)
 def test_nothing_is_added_by_what_is_unknown(usage: Usage) -> None:
-    assert usage == added(usage, Usage()) == added(Usage(), usage) == filled(Usage(), usage)
+    assert (
+        usage
+        == add_usage(usage, Usage())
+        == add_usage(Usage(), usage)
+        == fill_unknown(Usage(), usage)
+    )
 
 
 @given(USAGES, USAGES)
 def test_counts_add_and_names_are_kept_once(one: Usage, other: Usage) -> None:
-    both = added(one, other)
+    both = add_usage(one, other)
 
     assert both.reasoning_tokens == (
         None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import Tier
+from pytest_sopbench._core.comparing.compare import ComparisonResult
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.summary_gates import gate_names
 
@@ -86,8 +86,8 @@ def test_the_session_of_the_quarantine_looks_as_the_page_shows_it(
     assert_shown(shown.replace("2030-06-30", "2999-12-31"), str(result.stdout))
 
 
-@pytest.mark.parametrize("tier", list(Tier))
-def test_every_tier_is_described(tier: Tier) -> None:
+@pytest.mark.parametrize("tier", list(ComparisonResult))
+def test_every_tier_is_described(tier: ComparisonResult) -> None:
     assert f"| `{tier}` |" in COMPARE
 
 

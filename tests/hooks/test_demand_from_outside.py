@@ -11,7 +11,7 @@ import pytest
 
 from pytest_sopbench._core.contract.demands import DEMANDS, DemandKind
 from pytest_sopbench._core.contract.equal_values import Known
-from pytest_sopbench._core.contract.ruling import Ruling, broken, held, not_exercised
+from pytest_sopbench._core.contract.ruling import RuleCheck, broken, held, not_exercised
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._loading.contract.context import RulePlace
 from pytest_sopbench._loading.contract.readers import READERS, DemandReader
@@ -31,7 +31,7 @@ class EndsWith:
     def tools(self) -> tuple[str, ...]:
         return (self.tool,)
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         if not trace.calls:
             return not_exercised("no tool was called")
         last = trace.calls[-1].name

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_sopbench._core.answers.forms.table import FORMS, AnswerFormSpec, read_form
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._sessions.load import load_session
 
 AGENT = """
@@ -22,12 +22,12 @@ def arrows(inputs, tools):
 """
 
 
-def in_arrows(search: Search) -> Iterator[Candidate]:
+def in_arrows(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the field behind the last arrow."""
     for match in [*re.finditer(r"==> (\w+) == (\w+)", search.text)][-1:]:
         name = search.names.field_of(match[1])
         if name is not None:
-            yield Candidate(
+            yield AnswerCandidate(
                 form="arrow", values={name: match[2]}, start=match.start(), end=match.end()
             )
 

@@ -15,11 +15,11 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
-from pytest_sopbench._running.queue.queues import Standing
+from pytest_sopbench._running.queue.queues import EngineStatus
 
 KEY = RunKey("lab", "T_01", 1, "a")
 RIGHT = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT, duration_s=2.0)
-STANDING: Standing[RunKey] = Standing(
+STANDING: EngineStatus[RunKey] = EngineStatus(
     started=9, ended=5, queued=0, peak=4, limit=4, retried=0, running=((KEY, 7.0),), abandoned=()
 )
 
@@ -53,7 +53,7 @@ class Flights:
     def watch(self, look: Any) -> None:
         self.look = look
 
-    def standing(self) -> Standing[RunKey]:
+    def standing(self) -> EngineStatus[RunKey]:
         return STANDING
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.domain import Domain, Rules
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
@@ -52,7 +52,7 @@ def test_a_comparison_is_declared_and_is_a_part_of_judging(tmp_path: Path, case:
     assert () == tuple(one for one in domain.warnings if "answer" in one)
     (field,) = domain.fields
     plain = loaded(tmp_path, cell).fields[0]
-    hashes = {judging_hash({"d": Rules(fields=(one,))}) for one in (field, plain)}
+    hashes = {rules_fingerprint({"d": JudgingRules(fields=(one,))}) for one in (field, plain)}
     assert 2 == len(hashes)
 
 
@@ -62,7 +62,7 @@ def test_the_paths_of_a_document_are_a_part_of_judging(tmp_path: Path, paths: An
 
     (field,) = loaded(tmp_path, '{"a": [1]}', compare="json", **paths).fields
 
-    hashes = {judging_hash({"d": Rules(fields=(one,))}) for one in (field, plain)}
+    hashes = {rules_fingerprint({"d": JudgingRules(fields=(one,))}) for one in (field, plain)}
     assert 2 == len(hashes)
 
 

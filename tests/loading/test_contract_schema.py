@@ -18,10 +18,10 @@ from pytest_sopbench._core.contract.argument_source import (
 from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
-    Comparison,
     Not,
     Operator,
     Source,
+    ValueCondition,
 )
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
@@ -56,8 +56,8 @@ def read(*rules: Any) -> Contract:
     )
 
 
-def leaf(source: Source, name: str, *bounds: tuple[Operator, Any]) -> Comparison:
-    return Comparison(source=source, name=name, bounds=bounds)
+def leaf(source: Source, name: str, *bounds: tuple[Operator, Any]) -> ValueCondition:
+    return ValueCondition(source=source, name=name, bounds=bounds)
 
 
 @pytest.mark.parametrize(

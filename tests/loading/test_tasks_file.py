@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.gates.quarantine import TaskEntry
+from pytest_sopbench._core.gates.quarantine import TaskPolicy
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import LoadingError
@@ -36,8 +36,8 @@ def test_entries_are_read(tmp_path: Path) -> None:
 
     first, second = TaskName("lab", "T_01"), TaskName("lab", "T/02 ]")
     assert {
-        first: TaskEntry(name=first, must_pass=True),
-        second: TaskEntry(
+        first: TaskPolicy(name=first, must_pass=True),
+        second: TaskPolicy(
             name=second,
             may_fail="the tool is flaky",
             until=date(2026, 12, 1),

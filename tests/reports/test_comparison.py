@@ -8,7 +8,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.comparing.changes import Change
-from pytest_sopbench._core.comparing.compare import ComparedSession, Comparison, Tier, compare
+from pytest_sopbench._core.comparing.compare import (
+    ComparedSession,
+    ComparisonResult,
+    GroupComparison,
+    compare,
+)
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import RunRecord
@@ -31,21 +36,21 @@ def runs(outcomes: Iterable[Outcome], domain: str = "d", **more: object) -> list
     ]
 
 
-def compared(before: list[RunRecord], now: list[RunRecord], judging: str = "") -> Comparison:
+def compared(before: list[RunRecord], now: list[RunRecord], judging: str = "") -> GroupComparison:
     return compare(
         ComparedSession(name="main", records=before),
         ComparedSession(name="current", records=now, judging=judging),
     ).pooled
 
 
-def block(comparison: Comparison) -> list[str]:
+def block(comparison: GroupComparison) -> list[str]:
     lines = list(comparison_lines(comparison))
     assert all(len(line) <= 80 for line in lines)
     assert all(line == line.rstrip() for line in lines)
     return lines
 
 
-def of(lost: int, gained: int, same: int) -> Comparison:
+def of(lost: int, gained: int, same: int) -> GroupComparison:
     return compared(
         runs([RIGHT] * lost + [WRONG] * gained + [RIGHT] * same),
         runs([WRONG] * lost + [RIGHT] * gained + [RIGHT] * same),
@@ -83,7 +88,7 @@ def test_the_block_says_what_the_verdict_rests_on() -> None:
         ),
     ],
 )
-def test_the_tier_stands_below_the_counts(comparison: Comparison, text: str) -> None:
+def test_the_tier_stands_below_the_counts(comparison: GroupComparison, text: str) -> None:
     assert text in block(comparison)[1:3]
 
 
@@ -218,7 +223,7 @@ def test_a_change_of_nothing_that_is_known_is_not_available() -> None:
 def test_the_verdict_in_a_few_words() -> None:
     assert "regression: lost 9, gained 0, p = 0.0039" == short_comparison(of(9, 0, 9))
     assert "not enough data" == short_comparison(compared(runs([RIGHT]), []))
-    unlike = replace(of(0, 0, 9), tier=Tier.NOT_COMPARABLE)
+    unlike = replace(of(0, 0, 9), tier=ComparisonResult.NOT_COMPARABLE)
     assert "not comparable" == short_comparison(unlike)
 
 

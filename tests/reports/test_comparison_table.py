@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, Tier
+from pytest_sopbench._core.comparing.compare import OTHER_RULES, ComparisonResult, GroupComparison
 from pytest_sopbench._core.metrics.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
@@ -19,9 +19,9 @@ SUMMARY = Summary(
     durations=(1.0,) * 274,
     usage={"cost_usd": Amount(total=2.58, known=274)},
 )
-COMPARISON = Comparison(
+COMPARISON = GroupComparison(
     name="main",
-    tier=Tier.NO_DIFFERENCE,
+    tier=ComparisonResult.NO_DIFFERENCE,
     lost=(TaskKey("d", "P_1"), TaskKey("d", "P_2")),
     gained=tuple(TaskKey("d", f"P_{number}") for number in range(3, 8)),
     paired=274,
@@ -69,7 +69,7 @@ def test_nothing_correct_has_no_cost_per_correct() -> None:
 
 
 def test_a_session_judged_by_other_rules_has_no_losses() -> None:
-    unlike = replace(COMPARISON, tier=Tier.NOT_COMPARABLE, why=OTHER_RULES)
+    unlike = replace(COMPARISON, tier=ComparisonResult.NOT_COMPARABLE, why=OTHER_RULES)
 
     _, line, remark = table(SessionRow(name="other", summary=SUMMARY, comparison=unlike))
 

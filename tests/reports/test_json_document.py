@@ -25,7 +25,7 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import GroupKey, TaskName
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.formats import rendered
 from pytest_sopbench._reports.pages.json_document import json_document
@@ -84,7 +84,7 @@ def rich(task: str, **more: Any) -> RunRecord:
         "rules": (rule,),
         "contract": RuleState.BROKEN,
         "grounded": False,
-        "trajectory": Held(held=False, departure="no call"),
+        "trajectory": TrajectoryCheck(held=False, departure="no call"),
         "unneeded": 1,
         "disagreement": "the SOP says A",
     }

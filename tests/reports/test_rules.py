@@ -13,7 +13,7 @@ from pytest_sopbench._core.metrics.counts import GroundedCounts, ToolCounts, Unn
 from pytest_sopbench._core.metrics.rule_counts import ContractTally, RuleTally
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
@@ -98,7 +98,7 @@ RECORD = RunRecord(
     answer={"paid": True},
     expected={"paid": True},
     rules=(broken(1), replace(broken(2), state=RuleState.HELD)),
-    trajectory=Held(held=False, departure="step 2: no further call was expected"),
+    trajectory=TrajectoryCheck(held=False, departure="step 2: no further call was expected"),
     calls=(CallRecord(name="wire", arguments={}),),
     duration_s=1.0,
 )
@@ -128,7 +128,7 @@ def test_what_must_hold_comes_first_and_few_are_shown() -> None:
 
 
 def test_a_run_that_departs_from_nothing_says_nothing_of_it() -> None:
-    held = replace(RECORD, trajectory=Held(held=True))
+    held = replace(RECORD, trajectory=TrajectoryCheck(held=True))
 
     assert not any(line.startswith("departs") for line in failure(held))
 

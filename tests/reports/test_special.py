@@ -9,7 +9,7 @@ import pytest
 from pytest_sopbench._core.model.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.notices.alarms import Special, special_lines
+from pytest_sopbench._reports.notices.alarms import RunAlarms, special_lines
 
 RUN = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
 HUNG = replace(RUN, outcome=Outcome.TIMEOUT, notes=("cut", GOES_ON))
@@ -17,7 +17,7 @@ AGAIN = replace(RUN, notes=(f"{ATTEMPT} 2 of 3",))
 
 
 def lines(*runs: RunRecord, unasked: int = 0) -> list[str]:
-    special = Special(unasked=unasked)
+    special = RunAlarms(unasked=unasked)
     for run in runs:
         special.watch(run)
     return list(special_lines(special))

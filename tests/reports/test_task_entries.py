@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 
-from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
+from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.quarantine import entry_lines
 
 
-def entry(task: str = "T1") -> TaskEntry:
-    return TaskEntry(
+def entry(task: str = "T1") -> TaskPolicy:
+    return TaskPolicy(
         name=TaskName("lab", task),
         may_fail="the tool is flaky",
         until=date(2026, 12, 1),
@@ -20,17 +20,17 @@ def entry(task: str = "T1") -> TaskEntry:
     )
 
 
-def runs(one: TaskEntry, *, count: int = 1, correct: int = 0) -> RunsOfEntry:
+def runs(one: TaskPolicy, *, count: int = 1, correct: int = 0) -> RunsOfEntry:
     first = RunRecord(domain="lab", task="T1", outcome=Outcome.ERROR, reason="no model")
     return RunsOfEntry(entry=one, runs=count, correct=correct, first=first)
 
 
 def test_nothing_to_say_is_nothing_said() -> None:
-    assert [] == list(entry_lines(EntriesReport(), file="sop_tasks.toml"))
+    assert [] == list(entry_lines(PolicyReport(), file="sop_tasks.toml"))
 
 
 def test_what_fails_the_session_stands_first() -> None:
-    report = EntriesReport(
+    report = PolicyReport(
         failed=(runs(entry("T1")),),
         passed=(runs(entry("T2"), count=5, correct=5), runs(entry("T6"), correct=1)),
         expired=(entry("T3"),),
@@ -55,7 +55,7 @@ def test_what_fails_the_session_stands_first() -> None:
 
 
 def test_a_long_list_is_cut() -> None:
-    report = EntriesReport(expired=tuple(entry(f"T{number}") for number in range(25)))
+    report = PolicyReport(expired=tuple(entry(f"T{number}") for number in range(25)))
 
     lines = list(entry_lines(report, file="sop_tasks.toml"))
 
@@ -64,6 +64,6 @@ def test_a_long_list_is_cut() -> None:
 
 
 def test_no_line_is_longer_than_a_terminal() -> None:
-    report = EntriesReport(expired=(entry("T" * 90),))
+    report = PolicyReport(expired=(entry("T" * 90),))
 
     assert all(len(line) <= 80 for line in entry_lines(report, file="x" * 90))

@@ -23,7 +23,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.records.record import CallRecord, Held, RunRecord
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.layout import columns
 from pytest_sopbench._reports.whole_run.blocks import FOLD, NARROWEST, Page, wrapped
@@ -57,7 +57,7 @@ RECORD = RunRecord(
         CallRecord(name="send", arguments="text", bad=True, findings=("unknown tool 'send'",)),
     ),
     rules=(BROKEN,),
-    trajectory=Held(held=False, departure=DEPARTURE),
+    trajectory=TrajectoryCheck(held=False, departure=DEPARTURE),
     text="I refund.\n<status>refused</status>",
     duration_s=1.3,
 )
@@ -121,7 +121,7 @@ def test_the_first_departure_from_the_expected_calls_is_marked() -> None:
 
 
 def test_expected_calls_that_were_made_are_named_in_one_line() -> None:
-    held = replace(RECORD, trajectory=Held(held=True))
+    held = replace(RECORD, trajectory=TrajectoryCheck(held=True))
     made = (*(ExpectedCall(name=one.name) for one in RECORD.calls),)
 
     assert "expected exactly these calls" in lines_of(held, expected_calls=made)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_sopbench._running.threads.timers import Alarms
+from pytest_sopbench._running.threads.timers import Timers
 
 SOON = 60.0
 """Seconds of real time that a test waits at most for what is sure to come."""
@@ -28,13 +28,13 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def alarms(clock: HandClock) -> Iterator[Alarms]:
-    alarms = Alarms(clock)
+def alarms(clock: HandClock) -> Iterator[Timers]:
+    alarms = Timers(clock)
     yield alarms
     alarms.stop()
 
 
-def test_alarms_ring_in_the_order_of_their_times(alarms: Alarms, clock: HandClock) -> None:
+def test_alarms_ring_in_the_order_of_their_times(alarms: Timers, clock: HandClock) -> None:
     rung: queue.Queue[str] = queue.Queue()
     for when, name in [(30.0, "late"), (10.0, "early"), (20.0, "middle")]:
         alarms.at(when, lambda name=name: rung.put(name))
@@ -46,7 +46,7 @@ def test_alarms_ring_in_the_order_of_their_times(alarms: Alarms, clock: HandCloc
     assert rung.empty()
 
 
-def test_what_is_due_already_is_done_at_once(alarms: Alarms) -> None:
+def test_what_is_due_already_is_done_at_once(alarms: Timers) -> None:
     rung: queue.Queue[str] = queue.Queue()
 
     alarms.at(-1.0, lambda: rung.put("now"))
@@ -54,7 +54,7 @@ def test_what_is_due_already_is_done_at_once(alarms: Alarms) -> None:
     assert "now" == rung.get(timeout=SOON)
 
 
-def test_a_cancelled_alarm_does_not_ring(alarms: Alarms) -> None:
+def test_a_cancelled_alarm_does_not_ring(alarms: Timers) -> None:
     rung: queue.Queue[str] = queue.Queue()
     alarms.at(5.0, lambda: rung.put("cancelled")).cancel()
 
@@ -65,7 +65,7 @@ def test_a_cancelled_alarm_does_not_ring(alarms: Alarms) -> None:
     assert rung.empty()
 
 
-def test_nothing_rings_once_stopped(alarms: Alarms) -> None:
+def test_nothing_rings_once_stopped(alarms: Timers) -> None:
     rung: queue.Queue[str] = queue.Queue()
     alarms.at(5.0, lambda: rung.put("before"))
     thread = alarms._thread
@@ -80,7 +80,7 @@ def test_nothing_rings_once_stopped(alarms: Alarms) -> None:
 
 
 def test_an_action_that_fails_does_not_silence_the_ones_after_it(
-    alarms: Alarms, caplog: pytest.LogCaptureFixture
+    alarms: Timers, caplog: pytest.LogCaptureFixture
 ) -> None:
     rung: queue.Queue[str] = queue.Queue()
 
@@ -99,7 +99,7 @@ def no_thread(_: threading.Thread) -> None:
 
 
 def test_without_a_thread_alarms_ring_where_somebody_catches_up(
-    alarms: Alarms, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+    alarms: Timers, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_sopbench._running.threads.timers.start", no_thread)
     rung: list[str] = []
@@ -113,7 +113,7 @@ def test_without_a_thread_alarms_ring_where_somebody_catches_up(
 
 
 def test_a_thread_that_could_not_start_is_tried_again(
-    alarms: Alarms, monkeypatch: pytest.MonkeyPatch
+    alarms: Timers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: queue.Queue[str] = queue.Queue()
     with monkeypatch.context() as patched:

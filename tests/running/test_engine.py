@@ -422,14 +422,14 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
 ) -> None:
     made = []
 
-    class Scarce(workers.Worker[Any]):
+    class Scarce(workers.RunThread[Any]):
         def __init__(self, work: Any, name: str) -> None:
             made.append(name)
             if first or len(made) > 1:
                 raise error
             super().__init__(work, name)
 
-    monkeypatch.setattr(workers, "Worker", Scarce)
+    monkeypatch.setattr(workers, "RunThread", Scarce)
     gate = Gate()
     gate.opened.set()
     engine = flights.engine(8)
@@ -529,7 +529,7 @@ def test_a_fault_while_a_run_is_concluded_reaches_the_one_who_waits(
 ) -> None:
     """Else a run for which memory runs out at its end would be waited for without end."""
     engine = flights.engine(2)
-    monkeypatch.setattr(engine._dispatcher, "_told", raising(MemoryError()))
+    monkeypatch.setattr(engine._dispatcher, "_run_trace", raising(MemoryError()))
     engine.submit(flights.job("a", lambda: "done"))
 
     with pytest.raises(MemoryError):

@@ -14,7 +14,7 @@ import pytest
 from pytest_sopbench._core.model.run_notes import GOES_ON
 from pytest_sopbench._core.model.trace import Ending, Trace, Usage
 from pytest_sopbench._running.engine.adaptive import Limit
-from pytest_sopbench._running.event_loop.cancellable import Settling
+from pytest_sopbench._running.event_loop.cancellable import CancellableAwait
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
 from pytest_sopbench._running.queue.backoff import Backoff
 from pytest_sopbench._running.threads import run_threads as workers
@@ -486,7 +486,7 @@ def test_what_is_raised_from_outside_times_a_run_out_that_is_made_here(flights: 
     assert Ending.TIMED_OUT is engine.wait("a").ending
 
 
-class Held(workers.Worker[Any]):
+class Held(workers.RunThread[Any]):
     """A worker that is slow to begin: it does its work when the test says so."""
 
     made: ClassVar[list[Held]] = []
@@ -506,7 +506,7 @@ class Held(workers.Worker[Any]):
 def test_a_run_that_ends_before_its_thread_begins_is_not_made(
     flights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "Worker", Held)
+    monkeypatch.setattr(workers, "RunThread", Held)
     Held.made.clear()
     called: list[str] = []
     engine = flights.engine(2)
@@ -560,7 +560,7 @@ def test_an_engine_stops_while_a_toolbox_is_opened(flights: Any, bench: Any) -> 
 
 def test_what_is_no_coroutine_needs_no_closing() -> None:
     """Where the run was ended before the agent gave an awaitable of its own kind."""
-    settling = Settling(SharedLoop())
+    settling = CancellableAwait(SharedLoop())
     assert not settling.cancel()
 
     class Awaitable:
@@ -577,7 +577,7 @@ def test_a_run_that_is_cancelled_on_its_way_to_the_loop_is_not_begun() -> None:
     busy, release = threading.Event(), threading.Event()
     shared.current().call(lambda _: busy.set() or release.wait(SOON))
     assert busy.wait(SOON)
-    settling = Settling(shared)
+    settling = CancellableAwait(shared)
     begun: list[str] = []
 
     async def agent() -> None:

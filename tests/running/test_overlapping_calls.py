@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.trajectory.overlap import stands_before
-from pytest_sopbench._running.tools.call_log import GIVEN_UP, Ledger
+from pytest_sopbench._running.tools.call_log import GIVEN_UP, CallLog
 from pytest_sopbench.errors import ToolError
 
 WAITING = """
@@ -178,7 +178,7 @@ def test_an_approval_tells_how_many_calls_had_begun(bench: Any) -> None:
 @given(st.lists(st.integers(0, 3), max_size=12))
 def test_the_record_tells_the_order_of_any_course_of_events(events: list[int]) -> None:
     """An event begins a call, or ends the one of that number that is in flight; no clock moves."""
-    ledger = Ledger(max_calls=99, clock=lambda: 0.0)
+    ledger = CallLog(max_calls=99, clock=lambda: 0.0)
     began: list[int] = []
     ended: dict[int, int] = {}
     entries: list[Any] = []

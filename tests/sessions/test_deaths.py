@@ -9,7 +9,7 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.journal.deaths import Estate, mark_dead
+from pytest_sopbench._sessions.journal.deaths import DeadWorkerRuns, record_worker_death
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path
 from pytest_sopbench.errors import SessionFileError
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_who_is_alive_leaves_nothing(folder: Path) -> None:
-    estate = Estate(folder)
+    estate = DeadWorkerRuns(folder)
 
     estate.look()
 
@@ -38,8 +38,8 @@ def test_who_is_alive_leaves_nothing(folder: Path) -> None:
 
 
 def test_of_several_that_were_begun_each_is_a_suspect(folder: Path) -> None:
-    estate = Estate(folder)
-    mark_dead(folder, "gw0", None)
+    estate = DeadWorkerRuns(folder)
+    record_worker_death(folder, "gw0", None)
 
     estate.look()
 
@@ -49,8 +49,8 @@ def test_of_several_that_were_begun_each_is_a_suspect(folder: Path) -> None:
 
 
 def test_the_one_that_is_known_to_be_guilty_is_condemned(folder: Path) -> None:
-    estate = Estate(folder)
-    mark_dead(folder, "gw0", BEGUN)
+    estate = DeadWorkerRuns(folder)
+    record_worker_death(folder, "gw0", BEGUN)
 
     estate.look()
 
@@ -58,8 +58,8 @@ def test_the_one_that_is_known_to_be_guilty_is_condemned(folder: Path) -> None:
 
 
 def test_a_death_is_looked_into_once(folder: Path) -> None:
-    estate = Estate(folder)
-    mark_dead(folder, "gw0", None)
+    estate = DeadWorkerRuns(folder)
+    record_worker_death(folder, "gw0", None)
     estate.look()
     estate.suspects.clear()
 
@@ -69,9 +69,9 @@ def test_a_death_is_looked_into_once(folder: Path) -> None:
 
 
 def test_a_later_death_is_seen_by_the_next_look(folder: Path) -> None:
-    estate = Estate(folder)
+    estate = DeadWorkerRuns(folder)
     estate.look()
-    mark_dead(folder, "gw0", None)
+    record_worker_death(folder, "gw0", None)
 
     estate.look()
 
@@ -79,13 +79,13 @@ def test_a_later_death_is_seen_by_the_next_look(folder: Path) -> None:
 
 
 def test_a_mark_is_whole_or_not_there(folder: Path) -> None:
-    mark_dead(folder, "gw0", None)
+    record_worker_death(folder, "gw0", None)
 
     assert ["gw0.dead", "gw0.jsonl"] == sorted(path.name for path in folder.iterdir())
 
 
 def test_a_folder_that_is_gone_tells_nothing(tmp_path: Path) -> None:
-    estate = Estate(tmp_path / "gone")
+    estate = DeadWorkerRuns(tmp_path / "gone")
 
     estate.look()
 
@@ -99,11 +99,11 @@ def test_a_mark_that_cannot_be_read_is_told_with_its_worker(folder: Path, mark: 
     (folder / "gw0.dead").write_text(mark, "utf-8")
 
     with pytest.raises(SessionFileError, match="the mark of gw0"):
-        Estate(folder).look()
+        DeadWorkerRuns(folder).look()
 
 
 def test_a_death_without_its_journal_is_told(folder: Path) -> None:
-    mark_dead(folder, "gw7", None)
+    record_worker_death(folder, "gw7", None)
 
     with pytest.raises(SessionFileError, match="gw7"):
-        Estate(folder).look()
+        DeadWorkerRuns(folder).look()

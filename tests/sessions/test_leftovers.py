@@ -9,13 +9,13 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.commands.resume import bring_in_leftovers, read_resumable
+from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path, journals_folder
-from pytest_sopbench._sessions.journal.leftovers import mark_journals
+from pytest_sopbench._sessions.journal.leftovers import claim_journals
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
@@ -37,7 +37,7 @@ def killed(path: Path, header: SessionHeader, records: list[RunRecord]) -> Path:
 
 def write_journal(path: Path, identity: str, records: list[RunRecord]) -> None:
     folder = journals_folder(path)
-    mark_journals(folder, identity)
+    claim_journals(folder, identity)
     journal = Journal(journal_path(folder, "main"))
     wrong = replace(records[0], outcome=Outcome.WRONG)
     for one in (wrong, records[1]):
@@ -93,7 +93,7 @@ def test_a_damaged_journal_is_told_and_the_file_is_read(killed: Path) -> None:
 def test_what_is_brought_in_reads_as_before(killed: Path) -> None:
     before = read_session(killed)
 
-    bring_in_leftovers(killed)
+    merge_journal_into_session(killed)
 
     after = read_session(killed)
     assert {one.key: one for one in before.records} == {one.key: one for one in after.records}
@@ -102,7 +102,7 @@ def test_what_is_brought_in_reads_as_before(killed: Path) -> None:
 
 
 def test_the_event_logs_of_a_journal_come_along(killed: Path, records: list[RunRecord]) -> None:
-    bring_in_leftovers(killed)
+    merge_journal_into_session(killed)
 
     log = traces_folder(killed) / trace_name(records[1].key)
     assert "log of T2\n" == log.read_text()
@@ -113,7 +113,7 @@ def test_an_event_log_that_is_there_stays(killed: Path, records: list[RunRecord]
     log.parent.mkdir(parents=True)
     log.write_text("of the recorded run\n")
 
-    bring_in_leftovers(killed)
+    merge_journal_into_session(killed)
 
     assert "of the recorded run\n" == log.read_text()
 
@@ -122,7 +122,7 @@ def test_a_line_that_was_cut_short_is_left_out(killed: Path, records: list[RunRe
     with killed.open("a") as file:
         file.write(to_line(records[2])[:50])
 
-    bring_in_leftovers(killed)
+    merge_journal_into_session(killed)
 
     saved = read_session(killed)
     assert {records[0].key, records[1].key} == {one.key for one in saved.records}

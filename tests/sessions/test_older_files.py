@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
@@ -67,7 +67,7 @@ def test_a_session_that_was_cut_short_is_compared(baseline: str) -> None:
     found = compare_saved(older(baseline), older("cut_short")).pooled
 
     assert 5 == found.paired
-    assert [Aside.NO_EVIDENCE] == list(found.aside.values())
+    assert [NotCompared.NO_EVIDENCE] == list(found.aside.values())
     assert ["R5"] == [key.task for key in found.lost]
 
 

@@ -89,9 +89,9 @@ def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any
 
 
 def _is_comparable(compared: SessionComparison) -> bool:
-    from pytest_sopbench._core.comparing.compare import Tier
+    from pytest_sopbench._core.comparing.compare import ComparisonResult
 
-    return compared.pooled.tier is not Tier.NOT_COMPARABLE
+    return compared.pooled.tier is not ComparisonResult.NOT_COMPARABLE
 
 
 def _lines(

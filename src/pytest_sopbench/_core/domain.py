@@ -15,7 +15,7 @@ from pytest_sopbench._core.steps.split import split_sop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class JudgingRules:
     """How the runs of one domain are judged: built once, the same for all of its tasks.
 
     Without a `contract` no rule is checked. `expected_calls` are the calls that a run should

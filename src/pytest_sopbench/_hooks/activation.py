@@ -10,10 +10,15 @@ import pytest
 
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
-from pytest_sopbench._hooks.books.budget import Brake, BudgetBooks, WorkerBudget, check_budget
+from pytest_sopbench._hooks.books.budget import (
+    BudgetStop,
+    BudgetTracker,
+    WorkerBudget,
+    check_budget,
+)
 from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks
-from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.books.variant_books import VariantBooks
@@ -22,8 +27,8 @@ from pytest_sopbench._hooks.deciding.earned import Earned
 from pytest_sopbench._hooks.deciding.ending import Ending
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
-from pytest_sopbench._hooks.items.fast_setup import Giving
-from pytest_sopbench._hooks.items.transport import Scrubber, Transport
+from pytest_sopbench._hooks.items.fast_setup import FixtureFastPath
+from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
 from pytest_sopbench._hooks.items.variants import VariantItems
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
@@ -33,7 +38,7 @@ from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import breakage_of
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.replaying.totals import ReplayTotals
-from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
+from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.partial import is_due
 from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
@@ -43,8 +48,8 @@ from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._hooks.snapshots.fixture import PLUGIN as SYRUPY
-from pytest_sopbench._hooks.snapshots.report import SnapshotBooks, SnapshotWatch
-from pytest_sopbench._hooks.xdist.workers import Workers, check_shares, raise_restart_limit
+from pytest_sopbench._hooks.snapshots.report import SnapshotCollector, SnapshotSummary
+from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
 from pytest_sopbench._sessions.file.event_logs import traces_folder
 from pytest_sopbench.errors import SessionFileError
 
@@ -66,7 +71,7 @@ def activate(config: pytest.Config) -> SopSession:
     # Before any option is read: without its configuration, even a complaint may show a secret.
     check_rootdir(config)
     sop = config.stash[SESSION] = SopSession(config, read_options(config))
-    runs = config.stash[RUNS] = Runs(sop)
+    runs = config.stash[RUNS] = RunCache(sop)
     register = config.pluginmanager.register
     _register_items(sop, runs)
     register(breakage_of(config, sop.broken, sop.options.redaction.text), "sop-breakage")
@@ -76,16 +81,16 @@ def activate(config: pytest.Config) -> SopSession:
     if not is_controller:
         register(runs.flights, "sop-flights")
     if is_worker:
-        register(Scrubber(), "sop-scrubber")
+        register(ReportSanitizer(), "sop-scrubber")
         if sop.options.budget:
-            register(Brake(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
+            register(BudgetStop(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
     else:
         # The end of a worker is seen by its controller.
         gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
         check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
-        register(SnapshotWatch(sop), "sop-snapshot-watch")
+        register(SnapshotCollector(sop), "sop-snapshot-watch")
     # Last, so that it sees what every other wrapper of ours has made of a report.
     outgoing = Outgoing(config, sop.options.redaction)
     register(outgoing, "sop-outgoing")
@@ -96,11 +101,11 @@ def activate(config: pytest.Config) -> SopSession:
     return sop
 
 
-def _register_items(sop: SopSession, runs: Runs) -> None:
+def _register_items(sop: SopSession, runs: RunCache) -> None:
     register = sop.config.pluginmanager.register
     register(Collection(sop, runs), "sop-collection")
-    register(Transport(sop, runs), "sop-transport")
-    register(Giving(), "sop-giving")
+    register(ReportHooks(sop, runs), "sop-transport")
+    register(FixtureFastPath(), "sop-giving")
     if sop.options.variants:
         register(VariantItems(), "sop-variant-items")
 
@@ -121,10 +126,12 @@ def _end_set_up(config: pytest.Config) -> None:
         ending.end_set_up(resumption.session if resumption is not None else None)
 
 
-def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controller: bool) -> Gate:
+def _register_books(
+    sop: SopSession, runs: RunCache, ending: Ending, *, is_controller: bool
+) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
-    ledger = Ledger(sop, runs.flights)
+    ledger = SessionRecorder(sop, runs.flights)
     gate = Gate(sop, ledger)
     register(ledger, LEDGER)
     register(ledger.resumption, RESUMPTION)
@@ -144,7 +151,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
-        register(SnapshotBooks(sop), "sop-snapshot-books")
+        register(SnapshotSummary(sop), "sop-snapshot-books")
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
     register(JudgeBooks(sop), "sop-judge-books")
@@ -153,7 +160,7 @@ def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controlle
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
-        register(Workers(sop, ledger.learn, ledger.open_file), "sop-workers")
+        register(ControllerHooks(sop, ledger.learn, ledger.open_file), "sop-workers")
         register(ledger.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)
@@ -169,16 +176,18 @@ def _register_replay(sop: SopSession) -> ReplayTotals | None:
     return totals
 
 
-def _register_budget(sop: SopSession, runs: Runs, ledger: Ledger, *, is_controller: bool) -> None:
+def _register_budget(
+    sop: SopSession, runs: RunCache, ledger: SessionRecorder, *, is_controller: bool
+) -> None:
     register = sop.config.pluginmanager.register
-    books = BudgetBooks(sop, ledger, has_workers=is_controller)
+    books = BudgetTracker(sop, ledger, has_workers=is_controller)
     register(books, "sop-budget")
     if not is_controller:
         books.follow(runs.flights)
-        register(Brake(runs.flights, lambda: books.is_spent), "sop-brake")
+        register(BudgetStop(runs.flights, lambda: books.is_spent), "sop-brake")
 
 
-def _check_set_up(sop: SopSession, runs: Runs) -> None:
+def _check_set_up(sop: SopSession, runs: RunCache) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
     check_distribution(sop.config)
     _check_kept(sop)

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
-from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskEntry
+from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.files.document import read_text, read_toml
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
@@ -75,7 +75,7 @@ class _TasksFile:
             # A name with a slash needs quotes, which is what is forgotten first.
             raise LoadingError(self._path, fault.problem, hint=f"write {_EXAMPLE}") from fault
 
-    def entry(self, name: str, table: object) -> tuple[TaskName, TaskEntry]:
+    def entry(self, name: str, table: object) -> tuple[TaskName, TaskPolicy]:
         domain, sign, task = name.partition("/")
         if not sign or not task or not isinstance(table, Mapping):
             self.refuse(name, "", "no name of a task", f"write {_EXAMPLE}")
@@ -87,7 +87,7 @@ class _TasksFile:
                 known = f"an entry may say {', '.join(KEYS)}"
                 self.refuse(name, key, "unknown key", did_you_mean(key, KEYS) or known)
         task_name = TaskName(domain, task)
-        entry = TaskEntry(
+        entry = TaskPolicy(
             name=task_name,
             must_pass=self._must_pass(name, said),
             may_fail=self._text_of(name, said, "may_fail"),
@@ -122,7 +122,7 @@ class _TasksFile:
             self.refuse(name, "until", f"a date expected, got {shown(value)}", hint)
         return value
 
-    def _check(self, name: str, entry: TaskEntry) -> None:
+    def _check(self, name: str, entry: TaskPolicy) -> None:
         if entry.must_pass and (entry.may_fail or entry.until):
             key = "may_fail" if entry.may_fail else "until"
             self.refuse(name, key, "a task that must pass may not fail", "keep one of the two")

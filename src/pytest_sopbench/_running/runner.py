@@ -16,7 +16,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.event_loop.blocking import close_coroutine, settled
+from pytest_sopbench._running.event_loop.blocking import close_coroutine, run_blocking
 from pytest_sopbench._running.observing.capture import Capture, captured
 from pytest_sopbench._running.observing.forked import end_child_of
 from pytest_sopbench._running.observing.interrupt import watched_interrupts
@@ -40,7 +40,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     unavailable: Callable[[BaseException], bool],
     timed_out: Callable[[BaseException], bool] = _never,
     capture: Capture = "tee",
-    settle: Callable[[object], object] = settled,
+    settle: Callable[[object], object] = run_blocking,
     wrap: Callable[[], AbstractContextManager[None]] | None = None,
 ) -> Trace:
     """Run one agent on one task; whatever the agent does becomes part of the trace.
@@ -116,7 +116,9 @@ def _wrapped(
     return value
 
 
-def cut_short(toolbox: Toolbox | None, *, duration: float, notes: Sequence[str] = ()) -> Trace:
+def interrupted_trace(
+    toolbox: Toolbox | None, *, duration: float, notes: Sequence[str] = ()
+) -> Trace:
     """Close the toolbox of a run that is ended from outside, and tell what was seen until then.
 
     It is for whoever limits the time of runs; what the agent does afterwards is not recorded. A

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_sopbench._core.answers.returned import read_returned
 from pytest_sopbench._core.documents.rules import DocumentRules, Role
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
@@ -63,6 +63,6 @@ def judged() -> Callable[..., Verdict]:
             domain="desk", id="T", line=1, inputs={}, expected=expected, results={}, hash="h"
         )
         trace = Trace(ending=Ending.RETURNED, returned=read_returned(returned))
-        return judge(Rules(fields=(), document=rules), task, trace)
+        return judge(JudgingRules(fields=(), document=rules), task, trace)
 
     return judge_it

@@ -14,7 +14,7 @@ from pytest_sopbench._core.documents.published import (
     refuse_without_libraries,
 )
 from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Trace
@@ -35,7 +35,7 @@ TEXT = json.dumps(EXPECTED)
 def scored() -> Callable[..., Verdict]:
     def score(text: object, scoring: Scoring = Scoring.PUBLISHED) -> Verdict:
         task = Task(domain="d", id="T", line=1, inputs={}, expected=EXPECTED, results={}, hash="h")
-        rules = Rules(
+        rules = JudgingRules(
             fields=(), scoring=scoring, document=DocumentRules(schema=SCHEMA, ignored=("reason",))
         )
         return judge(rules, task, Trace(ending=Ending.RETURNED, returned=read_returned(text)))

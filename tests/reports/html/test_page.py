@@ -19,7 +19,7 @@ from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.records.record import CallRecord, Held
+from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.data import details
 from pytest_sopbench._reports.html.page import html_page
@@ -111,7 +111,9 @@ def test_a_task_has_all_that_is_known_of_it(page_of: Any, run: Any, sources: Any
         CallRecord(name="ask", arguments={"id": 2}, error="no such id"),
         CallRecord(name="ask", arguments={"id": 2}, result=5),
     )
-    held = Held(held=False, departure="step 1: ask was called with other arguments than expected")
+    held = TrajectoryCheck(
+        held=False, departure="step 1: ask was called with other arguments than expected"
+    )
     trace = Trace(ending=Ending.RETURNED, messages=({"role": "user", "content": "Hello"},))
     record = wrong(run, "T1", calls=calls, rules=(BROKEN,), trajectory=held)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Match
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
@@ -24,7 +24,7 @@ Says = Callable[[Any], object]
 
 REASON = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL)
 FEE = OutputField(name="fee", type=FieldType.NUMBER)
-RULES = Rules(fields=(FEE, REASON))
+RULES = JudgingRules(fields=(FEE, REASON))
 TASK = Task(
     domain="harbour",
     id="H1",
@@ -60,9 +60,9 @@ def raises(error: BaseException) -> Says:
     return say
 
 
-def scored(at_least: float | None) -> Rules:
+def scored(at_least: float | None) -> JudgingRules:
     field = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL, at_least=at_least)
-    return Rules(fields=(FEE, field))
+    return JudgingRules(fields=(FEE, field))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_an_async_comparer_that_hangs_is_cancelled() -> None:
 
 def test_a_private_field_keeps_nothing_that_may_tell_its_value() -> None:
     field = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL, private=True)
-    rules = Rules(fields=(FEE, field))
+    rules = JudgingRules(fields=(FEE, field))
 
     no = found(lambda _: Match(False, "not 'too late'"), rules=rules)
     fault = found(raises(ValueError("too late")), rules=rules)

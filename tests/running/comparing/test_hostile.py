@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import Match
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
@@ -20,7 +20,7 @@ from pytest_sopbench._running.comparing.compare import Comparers
 from pytest_sopbench._running.comparing.comparer import Comparer
 
 REASON = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL, at_least=0.5)
-RULES = Rules(fields=(REASON,))
+RULES = JudgingRules(fields=(REASON,))
 TASK = Task(
     domain="harbour", id="H1", line=2, inputs={}, expected={"reason": "late"}, results={}, hash="h"
 )

@@ -19,7 +19,7 @@ from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tool
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import ToolCall
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
 from pytest_sopbench._running.tools.manager import ManagerFactory
@@ -108,7 +108,7 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
         book.doing(step="policy", row=position)
         box = boxes.open(task, max_calls=MOST_CALLS, clock=monotonic)
         try:
-            answer, error = plain(decide(_inputs(task), box.tools.call)), ""
+            answer, error = to_json_value(decide(_inputs(task), box.tools.call)), ""
         except BaseException as fault:  # noqa: BLE001 - a policy may raise anything
             answer, error = None, f"{type(fault).__name__}: {fault}"
         calls = [_call(one) for one in box.calls]
@@ -117,7 +117,7 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
 
 
 def _inputs(task: Task) -> Any:
-    return plain(task.inputs)
+    return to_json_value(task.inputs)
 
 
 def _call(call: ToolCall) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ from pytest_sopbench._audit.observing.copies import shifted
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.tools.manager import ManagerFactory, process
 
 ROWS: Final = 400
@@ -195,7 +195,7 @@ def answer_of(value: object) -> Answer:
     try:
         text = json.dumps(value, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError) as fault:
-        kept = plain(value)
+        kept = to_json_value(value)
         return Answer(
             text=f"no JSON {kept!r}", result=kept, not_json=str(fault) or type(fault).__name__
         )

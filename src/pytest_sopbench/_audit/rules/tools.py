@@ -17,7 +17,7 @@ from pytest_sopbench._audit.observing.observed import (
     ToolSight,
 )
 from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.contract.conditions import reads_same
+from pytest_sopbench._core.contract.conditions import equal_as_written
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.suggestions import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
@@ -194,7 +194,7 @@ def _differing(subject: Subject, answers: Sequence[ToolAnswer]) -> Mapping[str, 
 
 
 def _same(stored: JsonValue, answered: JsonValue) -> bool:
-    return reads_same(stored, answered) or (stored in _EMPTY and answered in _EMPTY)
+    return equal_as_written(stored, answered) or (stored in _EMPTY and answered in _EMPTY)
 
 
 def _not_json(subject: Subject) -> Iterator[Fault]:

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from pytest_sopbench._core.answers.forms.plain_values import settled
 from pytest_sopbench._core.answers.forms.table import FORMS, candidates
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.answers.text.search_text import search_text
 from pytest_sopbench._core.fields.names import FieldNames, field_names
 from pytest_sopbench._core.model.answer import Answer, AnswerForm
@@ -22,7 +22,7 @@ from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 
 from .precedence import choose
 
@@ -40,7 +40,7 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     """
     names = field_names(tuple(field.name for field in fields))
     required = [field for field in fields if field.compare is not Compare.IGNORE]
-    best: Candidate | None = None
+    best: AnswerCandidate | None = None
     for hit in _hits(returned, names, required, sop):
         missing = _missing(hit, required)
         if not missing:
@@ -52,7 +52,7 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
 
 def _hits(
     returned: Returned, names: FieldNames, required: Sequence[OutputField], sop: str
-) -> Iterator[Candidate]:
+) -> Iterator[AnswerCandidate]:
     # A mapping is the answer, but where it wraps a text, that text is.
     if returned.kind is ReturnedKind.MAPPING:
         yield from _in_mapping(returned.mapping, names)
@@ -62,27 +62,29 @@ def _hits(
         yield from _in_mapping(returned.mapping, names)
 
 
-def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[Candidate]:
+def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[AnswerCandidate]:
     values, extra = names.split(mapping)
     if values:
-        yield Candidate(form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=extra)
+        yield AnswerCandidate(
+            form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=extra
+        )
 
 
 def _in_text(
     text: str, names: FieldNames, required: Sequence[OutputField], sop: str
-) -> Iterator[Candidate]:
+) -> Iterator[AnswerCandidate]:
     searched = search_text(text, names.folded)
     search = Search(searched.text, names, required, sop)
     choice = choose(search, candidates(search, marked=True), candidates(search, marked=False))
     found = choice.answer
     if found is None and (found := choice.short) is None:
         return
-    yield Candidate(
+    yield AnswerCandidate(
         form=found.form,
-        values=cast("Mapping[str, JsonValue]", plain(found.values)),
+        values=cast("Mapping[str, JsonValue]", to_json_value(found.values)),
         start=searched.original(found.start),
         end=found.end,
-        beside=cast("Mapping[str, JsonValue]", plain(found.beside)),
+        beside=cast("Mapping[str, JsonValue]", to_json_value(found.beside)),
     )
 
 
@@ -99,11 +101,11 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def _missing(candidate: Candidate, required: Sequence[OutputField]) -> tuple[str, ...]:
+def _missing(candidate: AnswerCandidate, required: Sequence[OutputField]) -> tuple[str, ...]:
     return tuple(field.name for field in required if field.name not in candidate.values)
 
 
-def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
+def _answer(hit: AnswerCandidate, required: Sequence[OutputField]) -> Answer:
     told = {field.name: settled(field, hit.values[field.name]) for field in required}
     return Answer(
         values={**hit.values, **told},
@@ -115,7 +117,7 @@ def _answer(hit: Candidate, required: Sequence[OutputField]) -> Answer:
 
 
 def _no_answer(
-    returned: Returned, best: Candidate | None, required: Sequence[OutputField]
+    returned: Returned, best: AnswerCandidate | None, required: Sequence[OutputField]
 ) -> Answer:
     if best is None:
         return Answer(

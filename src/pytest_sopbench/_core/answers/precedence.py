@@ -9,21 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.fields.values import Key, value_key
 from pytest_sopbench._core.model.task import OutputField
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The answer, or the best of what falls short of one."""
 
-    answer: Candidate | None
-    short: Candidate | None = None
+    answer: AnswerCandidate | None
+    short: AnswerCandidate | None = None
 
 
-def choose(search: Search, marked: Sequence[Candidate], weak: Sequence[Candidate]) -> Choice:
+def choose(
+    search: Search, marked: Sequence[AnswerCandidate], weak: Sequence[AnswerCandidate]
+) -> Choice:
     """Choose the answer; `marked` and `weak` are in order of trust."""
     whole = [one for one in marked if not search.missing(one.values)]
     best = _last(whole)
@@ -38,12 +40,14 @@ def choose(search: Search, marked: Sequence[Candidate], weak: Sequence[Candidate
     return Choice(best)
 
 
-def _last(whole: Sequence[Candidate]) -> Candidate | None:
+def _last(whole: Sequence[AnswerCandidate]) -> AnswerCandidate | None:
     # Of two that end at one place `max` takes the first, which is the more trusted.
     return max(whole, key=lambda one: one.end, default=None)
 
 
-def _beats(weak: Candidate, best: Candidate | None, marked: Sequence[Candidate]) -> bool:
+def _beats(
+    weak: AnswerCandidate, best: AnswerCandidate | None, marked: Sequence[AnswerCandidate]
+) -> bool:
     if best is None:
         return True
     if weak.free or any(one.explicit for one in marked):
@@ -51,17 +55,19 @@ def _beats(weak: Candidate, best: Candidate | None, marked: Sequence[Candidate])
     return best.end <= weak.start
 
 
-def _takes_back(required: Sequence[OutputField], part: Candidate, whole: Candidate) -> bool:
+def _takes_back(
+    required: Sequence[OutputField], part: AnswerCandidate, whole: AnswerCandidate
+) -> bool:
     """Whether a part of an answer stands after the whole one, and says otherwise."""
     return part.start >= whole.end and any(
         _key(field, part) != _key(field, whole) for field in required if field.name in part.values
     )
 
 
-def _key(field: OutputField, found: Candidate) -> Key:
+def _key(field: OutputField, found: AnswerCandidate) -> Key:
     # What is nested too deep is cut, as it is in the answer.
-    return value_key(field, plain(found.values[field.name]))
+    return value_key(field, to_json_value(found.values[field.name]))
 
 
-def _best_of_short(search: Search, found: Sequence[Candidate]) -> Candidate | None:
+def _best_of_short(search: Search, found: Sequence[AnswerCandidate]) -> AnswerCandidate | None:
     return min(found, key=lambda one: len(search.missing(one.values)), default=None)

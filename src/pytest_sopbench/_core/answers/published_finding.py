@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm
 from pytest_sopbench._core.model.task import Compare
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
@@ -16,7 +16,7 @@ from .published_answer import published_answer
 NOT_FOUND: Final = "not found"
 
 
-def published(rules: Rules, returned: Returned, ours: Answer) -> Answer:
+def published(rules: JudgingRules, returned: Returned, ours: Answer) -> Answer:
     """Return the answer as the published scorer finds it.
 
     That scorer reads texts alone, so of a mapping the fields are taken as they are. Where both

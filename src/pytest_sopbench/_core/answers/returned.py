@@ -10,10 +10,10 @@ from pytest_sopbench._core.fields.values import read_boolean
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.model.usage import read_usage
-from pytest_sopbench._core.values.foreign import attempt, said, shown, type_name
+from pytest_sopbench._core.values.foreign import call_safely, get_member, short_repr, type_name
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 
 from .messages import are_messages, last_assistant_text, text_of
 
@@ -34,7 +34,7 @@ def read_returned(value: object) -> Returned:
     output field may be called like a part of it.
     """
     notes: list[str] = []
-    read = attempt(lambda: _read(value, notes, 0), None)
+    read = call_safely(lambda: _read(value, notes, 0), None)
     return _unusable(value, notes) if read is None else read
 
 
@@ -43,11 +43,11 @@ def _read(value: Any, notes: list[str], depth: int) -> Returned:
     if value is None:
         return Returned(kind=ReturnedKind.NOTHING, problem="the agent returned None")
     if issubclass(kind, str):
-        return _text(cast("str", plain(value, notes)), notes)
+        return _text(cast("str", to_json_value(value, notes)), notes)
     if issubclass(kind, (bytes, bytearray, memoryview)):
         return _bytes(value, notes)
     if not hasattr(kind, "_fields") and issubclass(kind, _LISTS):
-        return _blocks(plain(value, notes), value, notes)
+        return _blocks(to_json_value(value, notes), value, notes)
     return _object(value, notes, depth)
 
 
@@ -81,8 +81,8 @@ def _blocks(values: JsonValue, value: object, notes: list[str]) -> Returned:
 
 def _object(value: Any, notes: list[str], depth: int) -> Returned:
     spoiled: list[str] = []
-    copied = plain(value, spoiled)
-    output: object = said(value, "output")
+    copied = to_json_value(value, spoiled)
+    output: object = get_member(value, "output")
     if isinstance(copied, Mapping):
         notes.extend(note for note in spoiled if note not in notes)
         return _mapping(value, copied, output, notes, depth)
@@ -125,15 +125,15 @@ def _spoken(messages: JsonValue) -> str:
 def _told(value: object, read: Returned) -> Returned:
     """Add what an object says of its run: failure, consumption, messages."""
     notes = list(read.notes)
-    messages = plain(said(value, "messages"), notes)
-    failure = _failure(said(value, "success"), said(value, "error"))
+    messages = to_json_value(get_member(value, "messages"), notes)
+    failure = _failure(get_member(value, "success"), get_member(value, "error"))
     return Returned(
         kind=read.kind,
         mapping=read.mapping,
         text=read.text,
         problem=read.problem,
         declared_error=failure or read.declared_error,
-        usage=read_usage(said(value, "usage")),
+        usage=read_usage(get_member(value, "usage")),
         messages=tuple(messages) if isinstance(messages, list) else read.messages,
         notes=tuple(notes),
     )
@@ -143,11 +143,11 @@ def _failure(success: object, error: object) -> str | None:
     if success is None and error is None:
         return None
     if isinstance(error, BaseException):
-        return _first_words(f"{type_name(error)}: {attempt(lambda: str(error), '')}")
-    words = plain(error)
+        return _first_words(f"{type_name(error)}: {call_safely(lambda: str(error), '')}")
+    words = to_json_value(error)
     if not _says_nothing(words):
-        return _first_words(words if isinstance(words, str) else shown(words))
-    return "success is False" if plain(success) is False else None
+        return _first_words(words if isinstance(words, str) else short_repr(words))
+    return "success is False" if to_json_value(success) is False else None
 
 
 def _says_nothing(words: JsonValue) -> bool:

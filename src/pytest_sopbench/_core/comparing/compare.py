@@ -26,19 +26,19 @@ from pytest_sopbench._core.verdict import Outcome
 from .changes import Change, changes_of
 from .comparers import unlike_comparers
 from .field_changes import FieldChange, ScoreChange, field_changes, score_changes
-from .pairs import Aside, Counts, Pair, Pairs, fell_by_half, pair_runs
+from .pairs import Counts, NotCompared, Pair, Pairs, fell_by_half, pair_runs
 from .setups import Setup, SetupChange, setup_changes
 
 OTHER_RULES: Final = "judged by other rules than ours (sopbench rescore)"
 """Why sessions are not comparable whose answers mean different things."""
 
-_UNLIKE: Final = frozenset({Aside.CHANGED, Aside.ONLY_CURRENT})
+_UNLIKE: Final = frozenset({NotCompared.CHANGED, NotCompared.ONLY_CURRENT})
 """Why a task is not compared that was run: the baseline has no such task."""
 
 NOTHING_TESTED: Final = PairedTest(p=1.0, source="no task to compare")
 
 
-class Tier(StrEnum):
+class ComparisonResult(StrEnum):
     """What a comparison comes to, in words that go no further than the numbers."""
 
     REGRESSION = "regression"
@@ -67,7 +67,7 @@ class ComparedSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class GroupComparison:
     """What became of a group of tasks since a baseline.
 
     `lost` and `gained` are in the order of the current session. `discordant` counts the paired
@@ -84,7 +84,7 @@ class Comparison:
     """
 
     name: str
-    tier: Tier
+    tier: ComparisonResult
     fields: tuple[FieldChange, ...] = ()
     scores: tuple[ScoreChange, ...] = ()
     groups: int = 1
@@ -96,7 +96,7 @@ class Comparison:
     needed: int = 0
     why: str = ""
     doubt: str = ""
-    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    aside: Mapping[TaskKey, NotCompared] = field(default_factory=dict[TaskKey, NotCompared])
     left_out: int = 0
     may_fail: tuple[TaskKey, ...] = ()
     not_correct: tuple[TaskKey, ...] = ()
@@ -141,17 +141,17 @@ class SessionComparison:
     `setups` is what differs in the agents themselves.
     """
 
-    groups: Mapping[str, Comparison]
-    pooled: Comparison
+    groups: Mapping[str, GroupComparison]
+    pooled: GroupComparison
     setups: tuple[SetupChange, ...] = ()
-    agents: Mapping[str, Comparison] = field(default_factory=dict[str, Comparison])
+    agents: Mapping[str, GroupComparison] = field(default_factory=dict[str, GroupComparison])
 
     @property
     def has_agents(self) -> bool:
         """Whether agents are told apart."""
         return any(map(agent_of, self.groups))
 
-    def by(self, agent: str) -> Comparison | None:
+    def by(self, agent: str) -> GroupComparison | None:
         """Return all of an agent's tasks, where agents are told apart."""
         groups = (one for name, one in self.groups.items() if agent_of(name) == agent)
         return self.agents.get(agent) or next(groups, None)
@@ -192,7 +192,7 @@ def compare(
     if len(groups) == 1:
         return SessionComparison(groups=groups, pooled=next(iter(groups.values())), setups=setups)
 
-    def pooled(some: Pairs, domains: Sequence[str], number: int) -> Comparison:
+    def pooled(some: Pairs, domains: Sequence[str], number: int) -> GroupComparison:
         one = _comparison(
             baseline.name,
             some,
@@ -255,7 +255,7 @@ def _unlike(baseline: ComparedSession, current: ComparedSession, names: Sequence
 
 def _comparison(
     name: str, pairs: Pairs, *, why: str, doubt: str, fields: Sequence[OutputField] = ()
-) -> Comparison:
+) -> GroupComparison:
     compared = pairs.pairs
     # A large session has few kinds of tasks, so each is kept once.
     known: dict[Counts, Counts] = {}
@@ -269,9 +269,9 @@ def _comparison(
     discordant = sum(number for kind, number in counts.items() if fell[kind])
     tier = _tier(test.p, changes["tsr"].difference, discordant)
     outcomes = Counter(outcome for ends in pairs.outcomes.values() for outcome in ends)
-    return Comparison(
+    return GroupComparison(
         name=name,
-        tier=Tier.NOT_COMPARABLE if why else tier,
+        tier=ComparisonResult.NOT_COMPARABLE if why else tier,
         why=why,
         doubt=doubt,
         lost=tuple(pair.key for pair, kind in zip(compared, kinds, strict=True) if kind in lost),
@@ -301,14 +301,14 @@ def _comparison(
     )
 
 
-def _tier(p: float, change: float | None, discordant: int) -> Tier:
+def _tier(p: float, change: float | None, discordant: int) -> ComparisonResult:
     if change is None:
-        return Tier.NOT_ENOUGH
+        return ComparisonResult.NOT_ENOUGH
     if p < ALPHA:
-        return Tier.REGRESSION if change < 0 else Tier.IMPROVEMENT
+        return ComparisonResult.REGRESSION if change < 0 else ComparisonResult.IMPROVEMENT
     if 0 < discordant < needed_for(ALPHA):
-        return Tier.NOT_ENOUGH
-    return Tier.NO_DIFFERENCE
+        return ComparisonResult.NOT_ENOUGH
+    return ComparisonResult.NO_DIFFERENCE
 
 
 def _kinds(pairs: Sequence[Pair]) -> dict[tuple[Outcome, Outcome], int]:

@@ -11,7 +11,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 
 from .changes import Change
-from .compare import Comparison, SessionComparison
+from .compare import GroupComparison, SessionComparison
 
 
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:
     return {**found, "pooled": None, "agents": agents}
 
 
-def _group(one: Comparison) -> dict[str, Any]:
+def _group(one: GroupComparison) -> dict[str, Any]:
     return {
         "tier": one.tier.value,
         "why": one.why,

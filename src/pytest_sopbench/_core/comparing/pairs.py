@@ -16,7 +16,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 
 
-class Aside(StrEnum):
+class NotCompared(StrEnum):
     """Why a task that one of the sessions has is not compared."""
 
     ONLY_BASELINE = "only in the baseline"
@@ -89,7 +89,7 @@ class Pairs:
     """
 
     pairs: tuple[Pair, ...] = ()
-    aside: Mapping[TaskKey, Aside] = field(default_factory=dict[TaskKey, Aside])
+    aside: Mapping[TaskKey, NotCompared] = field(default_factory=dict[TaskKey, NotCompared])
     left_out: tuple[TaskKey, ...] = ()
     may_fail: tuple[TaskKey, ...] = ()
     outcomes: Mapping[TaskKey, tuple[Outcome, ...]] = field(
@@ -145,7 +145,7 @@ def pair_runs(
     after = _by_task(new, before, several=several)
     skipped, excused = set(left_out), set(may_fail)
     pairs: list[Pair] = []
-    aside: dict[TaskKey, Aside] = {}
+    aside: dict[TaskKey, NotCompared] = {}
     unasked: list[TaskKey] = []
     for key in chain(after, (key for key in before if key not in after)):
         was, now = before.get(key, ()), after.get(key, ())
@@ -192,18 +192,18 @@ def _by_task(
     return tasks
 
 
-def _why_not(was: tuple[RunRecord, ...], now: tuple[RunRecord, ...]) -> Aside | None:
+def _why_not(was: tuple[RunRecord, ...], now: tuple[RunRecord, ...]) -> NotCompared | None:
     if not now:
-        return Aside.ONLY_BASELINE
+        return NotCompared.ONLY_BASELINE
     if not was:
-        return Aside.ONLY_CURRENT
+        return NotCompared.ONLY_CURRENT
     if not (_telling(was) and _telling(now)):
-        return Aside.NO_EVIDENCE
+        return NotCompared.NO_EVIDENCE
     if was[0].task_hash == now[0].task_hash and len(was) == len(now) == 1:
         return None
     before, after = _hashes(was), _hashes(now)
     if before and after and before != after:
-        return Aside.CHANGED
+        return NotCompared.CHANGED
     return None
 
 

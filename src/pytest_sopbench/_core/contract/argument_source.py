@@ -12,9 +12,9 @@ from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before
 from pytest_sopbench._core.values.json import JsonValue
 
-from .conditions import reads_same
+from .conditions import equal_as_written
 from .equal_values import EqualsAnswer, EqualsColumn, EqualsExpected, Known, short, unequal
-from .ruling import Ruling, broken, held, not_called, not_exercised
+from .ruling import RuleCheck, broken, held, not_called, not_exercised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class ArgumentDemand:
     def tools(self) -> tuple[str, ...]:
         return (self.tool,)
 
-    def check(self, trace: Trace, known: Known, /) -> Ruling:
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
         """Hold every call of the tool against it; an argument that is absent breaks it."""
         calls = trace.calls
         steps: list[int] = []
@@ -121,7 +121,7 @@ def _problem(
     match origin:
         case EqualsInput():
             wanted = known.task.inputs[origin.column]
-            same = reads_same(value, wanted)
+            same = equal_as_written(value, wanted)
             problem = "" if same else f"input {origin.column} is {short(wanted)}"
         case EqualsResult():
             problem = _not_returned(origin, value, earlier)
@@ -141,7 +141,7 @@ def _not_returned(
         if call.name != origin.tool or not call.succeeded:
             continue
         results = list(_values(_parsed(call.result), origin.path))
-        if any(reads_same(value, one) for one in results):
+        if any(equal_as_written(value, one) for one in results):
             return ""
         said.append(f"{short(results[0]) if results else 'nothing'} at step {step}")
     if not said:

@@ -41,7 +41,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ValueCondition:
     """One value of the task against bounds, all of which it must satisfy."""
 
     source: Source
@@ -70,7 +70,7 @@ class Not:
     condition: Condition
 
 
-Condition: TypeAlias = "Comparison | AllOf | AnyOf | Not"
+Condition: TypeAlias = "ValueCondition | AllOf | AnyOf | Not"
 
 ORDER: Mapping[Operator, Callable[[int], bool]] = {
     Operator.AT_LEAST: lambda sign: sign >= 0,
@@ -97,7 +97,7 @@ def satisfied(condition: Condition, task: Task) -> bool:
     matched, does not satisfy; `unreadable` finds it beforehand.
     """
     match condition:
-        case Comparison():
+        case ValueCondition():
             value = _value(condition, task)
             return all(_bound_holds(op, value, bound) for op, bound in condition.bounds)
         case AllOf():
@@ -117,10 +117,10 @@ def unreadable(condition: Condition, task: Task) -> tuple[str, ...]:
     )
 
 
-def comparisons(condition: Condition) -> Iterator[Comparison]:
+def comparisons(condition: Condition) -> Iterator[ValueCondition]:
     """Yield every comparison in a condition, in the order in which they were written."""
     match condition:
-        case Comparison():
+        case ValueCondition():
             yield condition
         case Not():
             yield from comparisons(condition.condition)
@@ -129,9 +129,9 @@ def comparisons(condition: Condition) -> Iterator[Comparison]:
                 yield from comparisons(one)
 
 
-def misread(comparison: Comparison, value: JsonValue) -> Iterator[str]:
+def misread(comparison: ValueCondition, value: JsonValue) -> Iterator[str]:
     """Say what is wrong with a value that the comparison cannot read."""
-    if is_empty(value):
+    if is_blank(value):
         return
     place = f"{comparison.source} {comparison.name} is {value!r}, which"
     for operator, bound in comparison.bounds:
@@ -144,7 +144,7 @@ def misread(comparison: Comparison, value: JsonValue) -> Iterator[str]:
 def describe(condition: Condition) -> str:
     """Put a condition in words: `result score at least 0.8`."""
     match condition:
-        case Comparison():
+        case ValueCondition():
             bounds = (_bound_text(op, bound) for op, bound in condition.bounds)
             return f"{condition.source} {condition.name} {' and '.join(bounds)}"
         case AllOf():
@@ -155,7 +155,7 @@ def describe(condition: Condition) -> str:
             return f"not {describe(condition.condition)}"
 
 
-def reads_same(one: JsonValue, other: JsonValue) -> bool:
+def equal_as_written(one: JsonValue, other: JsonValue) -> bool:
     """Equal as JSON, or a number or boolean and the text that writes it (`12` and `"12"`).
 
     Agents and tools often pass an id or a score as text; `"007"` is no number, and stays text.
@@ -165,14 +165,14 @@ def reads_same(one: JsonValue, other: JsonValue) -> bool:
     return same_json(one, other)
 
 
-def is_empty(value: JsonValue) -> bool:
+def is_blank(value: JsonValue) -> bool:
     """Null, blank text, an empty list or mapping; `0` and `false` are values."""
     if isinstance(value, str):
         return not value.strip()
     return value is None or (not isinstance(value, bool | int | float) and not value)
 
 
-def _value(condition: Comparison, task: Task) -> JsonValue:
+def _value(condition: ValueCondition, task: Task) -> JsonValue:
     source = task.inputs if condition.source is Source.INPUT else task.results
     return source[condition.name]
 
@@ -180,15 +180,17 @@ def _value(condition: Comparison, task: Task) -> JsonValue:
 def _bound_holds(operator: Operator, value: JsonValue, bound: JsonValue) -> bool:
     match operator:
         case Operator.EQUALS:
-            return reads_same(value, bound)
+            return equal_as_written(value, bound)
         case Operator.NOT_EQUALS:
-            return not reads_same(value, bound)
+            return not equal_as_written(value, bound)
         case Operator.IN:
-            return isinstance(bound, list | tuple) and any(reads_same(value, one) for one in bound)
+            return isinstance(bound, list | tuple) and any(
+                equal_as_written(value, one) for one in bound
+            )
         case Operator.MATCHES:
             return isinstance(value, str) and linear_pattern(str(bound)).fullmatch(value)
         case Operator.PRESENT | Operator.EMPTY:
-            return is_empty(value) is ((operator is Operator.EMPTY) == bound)
+            return is_blank(value) is ((operator is Operator.EMPTY) == bound)
         case _:
             sign = _sign(value, bound)
             return sign is not None and ORDER[operator](sign)

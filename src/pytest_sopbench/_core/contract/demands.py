@@ -17,7 +17,7 @@ from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before
 
 from .argument_source import ArgumentDemand
 from .equal_values import Known
-from .ruling import Ruling, broken, held, not_called, not_exercised
+from .ruling import RuleCheck, broken, held, not_called, not_exercised
 
 
 class DemandKind(StrEnum):
@@ -43,7 +43,7 @@ class Demand(Protocol):
         """The tools that it names."""
         ...
 
-    def check(self, trace: Trace, known: Known, /) -> Ruling:
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
         """Hold a run against it."""
         ...
 
@@ -60,7 +60,7 @@ class Requires:
     def tools(self) -> tuple[str, ...]:
         return (*self.all_of, *self.any_of)
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         """Held or broken, never not exercised: silence does not satisfy it."""
         calls = trace.calls
         done = {tool: _success(tool, calls) for tool in self.tools}
@@ -81,7 +81,7 @@ class Forbids:
     kind: ClassVar[str] = DemandKind.FORBIDS
     tools: tuple[str, ...]
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         calls = trace.calls
         for step, call in enumerate(calls, start=1):
             if call.name in self.tools:
@@ -102,7 +102,7 @@ class AtMost:
     def tools(self) -> tuple[str, ...]:
         return tuple(self.limits)
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         calls = trace.calls
         counted: list[str] = []
         for tool, limit in self.limits.items():
@@ -130,7 +130,7 @@ class Before:
     def tools(self) -> tuple[str, ...]:
         return tuple(tool for stage in self.stages for tool in stage)
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         calls = trace.calls
         exercised: list[str] = []
         earlier: tuple[str, ...] = self.stages[0]
@@ -158,7 +158,7 @@ class AfterApproval:
     def tools(self) -> tuple[str, ...]:
         return tuple(self.steps)
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         approved: list[str] = []
         for step, call in enumerate(trace.calls, start=1):
             if call.name not in self.steps:
@@ -190,7 +190,7 @@ class AsksApproval:
     def tools(self) -> tuple[str, ...]:
         return ()
 
-    def check(self, trace: Trace, _: Known, /) -> Ruling:
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
         """Held or broken, never not exercised: silence does not satisfy it."""
         said: list[str] = []
         for wanted in self.steps:

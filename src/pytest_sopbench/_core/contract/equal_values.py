@@ -17,7 +17,7 @@ from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
 
-from .conditions import reads_same
+from .conditions import equal_as_written
 
 SHORT = 60
 """Characters of a value that a reason shows."""
@@ -102,7 +102,7 @@ def _cell(task: Task, column: str) -> JsonValue:
 def _equal(output: OutputField | None, wanted: JsonValue, given: JsonValue) -> bool:
     if output is None:
         if isinstance(wanted, Mapping):
-            return reads_same(wanted, given)
+            return equal_as_written(wanted, given)
         output = OutputField(name="", type=_type_of(wanted))
     # What an answer need not have, an argument that is to equal it has to.
     return compare(replace(output, compare=Compare.EXACT), wanted, given) is None

@@ -36,8 +36,8 @@ from pytest_sopbench._core.model.trace import Trace
 
 from .conditions import (
     CHOOSY,
-    Comparison,
     Condition,
+    ValueCondition,
     comparisons,
     describe,
     satisfied,
@@ -152,7 +152,7 @@ def unreadable_rules(contract: Contract, task: Task) -> tuple[str, ...]:
     )
 
 
-def choosy_comparisons(contract: Contract) -> Sequence[Comparison]:
+def choosy_comparisons(contract: Contract) -> Sequence[ValueCondition]:
     """Return the comparisons in conditions of rules that cannot read every value."""
     conditions = (rule.when for rule in contract.rules if rule.when is not None)
     found = (one for condition in conditions for one in comparisons(condition))

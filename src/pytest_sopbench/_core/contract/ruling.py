@@ -18,7 +18,7 @@ class RuleState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class RuleCheck:
     """A state with its reason: one sentence that names the call and its step.
 
     `unfinished` tells of a rule that is broken because the run was stopped before it could hold.
@@ -29,16 +29,16 @@ class Ruling:
     unfinished: bool = False
 
 
-def held(why: str) -> Ruling:
-    return Ruling(state=RuleState.HELD, why=why)
+def held(why: str) -> RuleCheck:
+    return RuleCheck(state=RuleState.HELD, why=why)
 
 
-def broken(why: str, *, unfinished: bool = False) -> Ruling:
-    return Ruling(state=RuleState.BROKEN, why=why, unfinished=unfinished)
+def broken(why: str, *, unfinished: bool = False) -> RuleCheck:
+    return RuleCheck(state=RuleState.BROKEN, why=why, unfinished=unfinished)
 
 
-def not_exercised(why: str) -> Ruling:
-    return Ruling(state=RuleState.NOT_EXERCISED, why=why)
+def not_exercised(why: str) -> RuleCheck:
+    return RuleCheck(state=RuleState.NOT_EXERCISED, why=why)
 
 
 def not_called(tools: Iterable[str], calls: Sequence[ToolCall], verb: str = "called") -> str:

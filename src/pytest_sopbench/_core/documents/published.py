@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench.errors import SopbenchError
 
 LIBRARIES: Final = ("json_repair", "jsonschema")
@@ -72,7 +72,7 @@ def published_document(text: str, schema: Mapping[str, JsonValue]) -> JsonValue:
     except Exception as fault:
         msg = f"schema: it cannot be held against it: {type(fault).__name__}"
         raise NoDocumentError(msg) from fault
-    return plain(value)
+    return to_json_value(value)
 
 
 def published_mismatches(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._core.values.reasoning_tags import REASONING
 
 EMPTY: Final = "empty"
@@ -82,7 +82,7 @@ def read_document(text: str) -> Read | Unreadable:
     if document.count("[") + document.count("{") > _DEPTH_LIMIT and _depth(document) > _DEPTH_LIMIT:
         return Unreadable(kind=NOT_JSON, problem=f"nested more than {_DEPTH_LIMIT} deep")
     # A half of a surrogate pair can be written in JSON, and in no file.
-    value = plain(value) if "\\ud" in document.lower() else value
+    value = to_json_value(value) if "\\ud" in document.lower() else value
     return Read(value=value, position=start)
 
 

@@ -11,7 +11,7 @@ from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.foreign import type_name
-from pytest_sopbench._core.values.plain import encodable
+from pytest_sopbench._core.values.plain import escape_surrogates
 
 DIFFERENT: Final = "different"
 WHY_LIMIT: Final = 300
@@ -121,5 +121,5 @@ def _told(field: OutputField, why: str) -> str:
 
 
 def _line(words: str) -> str:
-    line = " ".join(encodable(ready_to_cut(words))[: 4 * WHY_LIMIT].split())
+    line = " ".join(escape_surrogates(ready_to_cut(words))[: 4 * WHY_LIMIT].split())
     return line if len(line) <= WHY_LIMIT else f"{line[: WHY_LIMIT - 3]}..."

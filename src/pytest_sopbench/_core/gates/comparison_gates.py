@@ -6,19 +6,24 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import OTHER_RULES, Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import PAIRED_SHARE, Aside
+from pytest_sopbench._core.comparing.compare import (
+    OTHER_RULES,
+    ComparisonResult,
+    GroupComparison,
+    SessionComparison,
+)
+from pytest_sopbench._core.comparing.pairs import PAIRED_SHARE, NotCompared
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.statistics.paired_tests import needed_for
 
 from .places import NO_AGENTS, Agents, places_of
 from .summary_gates import (
-    Doubts,
+    GateBlockers,
     GateSpec,
     GateState,
     GateVerdict,
-    doubts_of,
+    blockers_of,
     no_runs,
     percent,
 )
@@ -35,7 +40,7 @@ RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
 def evaluate_comparison(
     specs: Sequence[GateSpec],
     comparison: SessionComparison | None,
-    doubts: Doubts | None = None,
+    doubts: GateBlockers | None = None,
     agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
     """Ask every gate of the groups that it is meant for, and of all tasks of each agent.
@@ -54,7 +59,7 @@ def evaluate_comparison(
         ValueError: the bound of a gate `p` is not in (0, 1].
     """
     groups = comparison.groups.items() if comparison is not None else ()
-    found = doubts or doubts_of((), {name: _counted(one) for name, one in groups})
+    found = doubts or blockers_of((), {name: _counted(one) for name, one in groups})
     return tuple(
         _verdict(spec, one, where=where, doubts=found)
         for spec in specs
@@ -64,7 +69,7 @@ def evaluate_comparison(
 
 def _asked_of(
     spec: GateSpec, comparison: SessionComparison | None, agents: Agents
-) -> Sequence[tuple[str, Comparison | None]]:
+) -> Sequence[tuple[str, GroupComparison | None]]:
     if comparison is None:
         return [(spec.domain, None)]
     return [
@@ -73,19 +78,19 @@ def _asked_of(
     ]
 
 
-def _together(comparison: SessionComparison, groups: Sequence[str]) -> Comparison | None:
+def _together(comparison: SessionComparison, groups: Sequence[str]) -> GroupComparison | None:
     """Return the comparison of one group, or of all domains of an agent."""
     if len(groups) == 1:
         return comparison.groups[groups[0]]
     return comparison.agents.get(agent_of(groups[0]), comparison.pooled) if groups else None
 
 
-def _counted(comparison: Comparison) -> Summary:
+def _counted(comparison: GroupComparison) -> Summary:
     return Summary(runs=sum(comparison.outcomes.values()), outcomes=comparison.outcomes)
 
 
 def _verdict(
-    spec: GateSpec, comparison: Comparison | None, *, where: str, doubts: Doubts
+    spec: GateSpec, comparison: GroupComparison | None, *, where: str, doubts: GateBlockers
 ) -> GateVerdict:
     asked = _ASKED[spec.name].format(bound=_bound(spec))
     if comparison is None:
@@ -112,7 +117,7 @@ def _verdict(
     )
 
 
-def _part(comparison: Comparison) -> str:
+def _part(comparison: GroupComparison) -> str:
     """Say of how many tasks a gate speaks and what became of the others; nothing of all."""
     if not comparison.aside:
         return ""
@@ -126,21 +131,21 @@ def _part(comparison: Comparison) -> str:
 
 
 _WORDS: Final = {
-    Aside.CHANGED: "changed",
-    Aside.ONLY_BASELINE: "gone",
-    Aside.ONLY_CURRENT: "new",
-    Aside.NO_EVIDENCE: "unavailable or never started",
+    NotCompared.CHANGED: "changed",
+    NotCompared.ONLY_BASELINE: "gone",
+    NotCompared.ONLY_CURRENT: "new",
+    NotCompared.NO_EVIDENCE: "unavailable or never started",
 }
-_ALWAYS: Final = (Aside.CHANGED, Aside.ONLY_BASELINE)
+_ALWAYS: Final = (NotCompared.CHANGED, NotCompared.ONLY_BASELINE)
 
 
 def _bound(spec: GateSpec) -> str:
     return percent(spec.value) if spec.name == DROP else f"{spec.value:g}"
 
 
-def _doubt(comparison: Comparison, spec: GateSpec) -> str:
+def _doubt(comparison: GroupComparison, spec: GateSpec) -> str:
     """Say why a gate cannot be decided by what was compared, or nothing."""
-    if comparison.tier is Tier.NOT_COMPARABLE:
+    if comparison.tier is ComparisonResult.NOT_COMPARABLE:
         other_rules = comparison.why.startswith(OTHER_RULES)
         return RESCORE if other_rules else f"the baseline cannot be compared: {comparison.why}"
     if comparison.doubt:
@@ -151,7 +156,7 @@ def _doubt(comparison: Comparison, spec: GateSpec) -> str:
     return _too_few(comparison, spec.value) if spec.name == P else ""
 
 
-def _too_few(comparison: Comparison, bound: float) -> str:
+def _too_few(comparison: GroupComparison, bound: float) -> str:
     """Say that a loss cannot be told from chance, whatever it is, where anything was lost."""
     needed, changed = needed_for(bound), comparison.discordant
     if not comparison.worse or changed >= needed:
@@ -166,12 +171,12 @@ _Got = tuple[float | None, str, bool, str]
 """What a gate got, as a number and in words, whether it holds, and why not."""
 
 
-def _lost(comparison: Comparison, bound: float) -> _Got:
+def _lost(comparison: GroupComparison, bound: float) -> _Got:
     lost = len(comparison.lost)
     return lost, f"{lost}", lost <= bound, f"{lost - int(bound)} too many"
 
 
-def _drop(comparison: Comparison, bound: float) -> _Got:
+def _drop(comparison: GroupComparison, bound: float) -> _Got:
     change = comparison.changes["tsr"]
     if change.before is None or change.after is None:
         return None, "n/a", False, ""
@@ -182,7 +187,7 @@ def _drop(comparison: Comparison, bound: float) -> _Got:
     return drop, got, drop <= bound + 1e-9, why
 
 
-def _p(comparison: Comparison, bound: float) -> _Got:
+def _p(comparison: GroupComparison, bound: float) -> _Got:
     p = comparison.test.p
     why = f"lost {len(comparison.lost)}, gained {len(comparison.gained)}"
     return p, f"p = {p:.2g}", not (comparison.fell and p < bound), why

@@ -12,10 +12,10 @@ from pytest_sopbench._core.records.record import RunRecord
 
 from .calibration import Doubtful, uncalibrated
 from .comparison_gates import COMPARISON_GATES, evaluate_comparison
-from .mandatory import entry_verdicts, failure_verdicts, must_verdicts
+from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
 from .places import Agents
-from .quarantine import EntriesReport
-from .summary_gates import GateSpec, GateState, GateVerdict, doubts_of, evaluate
+from .quarantine import PolicyReport
+from .summary_gates import GateSpec, GateState, GateVerdict, blockers_of, evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class SessionFacts:
     enforces: bool = False
     comparison: SessionComparison | None = None
     is_baseline: bool = False
-    entries: EntriesReport = field(default_factory=EntriesReport)
+    entries: PolicyReport = field(default_factory=PolicyReport)
     failures: int | None = 0
     not_evaluated: str = ""
     doubt: str = ""
@@ -86,7 +86,7 @@ def decide(facts: SessionFacts) -> Decision:
     """
     return Decision(
         gates=() if facts.not_evaluated else _gate_verdicts(facts),
-        entries=entry_verdicts(facts.entries),
+        entries=quarantine_verdicts(facts.entries),
         failures=failure_verdicts(facts.failures),
         not_evaluated=facts.not_evaluated,
     )
@@ -106,7 +106,7 @@ def refused_as_baseline(facts: SessionFacts) -> str:
 def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
-    doubts = doubts_of(facts.gates, facts.summaries, facts.whole, facts.agents)
+    doubts = blockers_of(facts.gates, facts.summaries, facts.whole, facts.agents)
     left_out = facts.quarantined
     records = (one for one in facts.records if TaskName(one.domain, one.task) not in left_out)
     of_summary = [
@@ -122,7 +122,7 @@ def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
         for one in evaluate_comparison([gate], facts.comparison, doubts, facts.agents)
     ]
     # A rule that a run broke stays broken, whatever else of the file is in doubt.
-    return (*of_summary, *must_verdicts(records, enforce=facts.enforces), *of_comparison)
+    return (*of_summary, *contract_verdicts(records, enforce=facts.enforces), *of_comparison)
 
 
 def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateVerdict:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.records.record import RunRecord
 
-from .quarantine import EntriesReport, RunsOfEntry
+from .quarantine import PolicyReport, RunsOfEntry
 from .summary_gates import GateState, GateVerdict
 
 _SHOWN = 3
 
 
-def must_verdicts(
+def contract_verdicts(
     records: Iterable[RunRecord], *, enforce: bool = False
 ) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where a run broke a rule; no gate forgives that.
@@ -50,7 +50,7 @@ def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
     return (GateVerdict(asked=asked, got=got, state=GateState.FAILS, value=failures),)
 
 
-def entry_verdicts(report: EntriesReport) -> tuple[GateVerdict, ...]:
+def quarantine_verdicts(report: PolicyReport) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
 
     Where a task that must pass was unavailable or never started, or rests on a model judge that

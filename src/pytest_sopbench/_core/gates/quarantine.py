@@ -20,7 +20,7 @@ from .calibration import NO_DOUBT, Doubtful, in_doubt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskEntry:
+class TaskPolicy:
     """What is said of one task: that it must pass, or why it may fail, and until when.
 
     `may_fail` is the reason, empty for a task that must pass; with it there is an `until`, the
@@ -46,13 +46,13 @@ class TaskEntry:
 class TaskEntries:
     """The entries of a tasks file, by the task that each speaks of."""
 
-    entries: Mapping[TaskName, TaskEntry] = field(default_factory=dict[TaskName, TaskEntry])
+    entries: Mapping[TaskName, TaskPolicy] = field(default_factory=dict[TaskName, TaskPolicy])
 
     def quarantined(self, today: date) -> frozenset[TaskName]:
         """Return the tasks that may fail on a day."""
         return frozenset(name for name, one in self.entries.items() if one.holds(today))
 
-    def expired(self, today: date) -> tuple[TaskEntry, ...]:
+    def expired(self, today: date) -> tuple[TaskPolicy, ...]:
         """Return the entries whose last day is over, in the order of the file."""
         return tuple(one for one in self.entries.values() if one.is_expired(today))
 
@@ -70,7 +70,7 @@ NO_ENTRIES: Final = TaskEntries()
 class RunsOfEntry:
     """An entry, and the runs of its task that speak for what is said of it."""
 
-    entry: TaskEntry
+    entry: TaskPolicy
     runs: int
     correct: int
     first: RunRecord | None = None
@@ -80,7 +80,7 @@ class RunsOfEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntriesReport:
+class PolicyReport:
     """What a session shows of its entries, in the order of the file.
 
     `failed` may fail and did; `passed` may fail, and all of their runs are correct, so that the
@@ -92,7 +92,7 @@ class EntriesReport:
 
     failed: tuple[RunsOfEntry, ...] = ()
     passed: tuple[RunsOfEntry, ...] = ()
-    expired: tuple[TaskEntry, ...] = ()
+    expired: tuple[TaskPolicy, ...] = ()
     broken: tuple[RunsOfEntry, ...] = ()
     unsure: tuple[RunsOfEntry, ...] = ()
 
@@ -110,7 +110,7 @@ def report_entries(
     entries: TaskEntries,
     today: date,
     doubtful: Doubtful = NO_DOUBT,
-) -> EntriesReport:
+) -> PolicyReport:
     """Hold the runs of a session against the entries; tasks that were not selected say nothing.
 
     Args:
@@ -128,7 +128,7 @@ def report_entries(
     may_fail = [(one, made) for one, made in seen if one.holds(today)]
     must_pass = [(one, made) for one, made in seen if one.must_pass]
     held = _of_mandatory(must_pass, doubtful)
-    return EntriesReport(
+    return PolicyReport(
         failed=_of(may_fail, failed=True),
         passed=tuple(one for one in _of(may_fail, failed=False) if one.correct == one.runs),
         expired=tuple(one for one, _ in seen if one.is_expired(today)),
@@ -142,7 +142,7 @@ def report_entries(
 
 
 def _of_mandatory(
-    seen: Sequence[tuple[TaskEntry, Sequence[RunRecord]]], doubtful: Doubtful
+    seen: Sequence[tuple[TaskPolicy, Sequence[RunRecord]]], doubtful: Doubtful
 ) -> Sequence[tuple[RunsOfEntry, bool]]:
     """Return the entries of tasks that must pass, and whether some run failed for certain."""
     found: list[tuple[RunsOfEntry, bool]] = []
@@ -169,7 +169,7 @@ def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
 
 
 def _of(
-    seen: Sequence[tuple[TaskEntry, Sequence[RunRecord]]], *, failed: bool
+    seen: Sequence[tuple[TaskPolicy, Sequence[RunRecord]]], *, failed: bool
 ) -> tuple[RunsOfEntry, ...]:
     """Return the entries of which some run failed, or those of which none did."""
     return tuple(_runs_of(entry, runs) for entry, runs in seen if failed is _has_failed(runs))
@@ -179,7 +179,7 @@ def _has_failed(runs: Sequence[RunRecord]) -> bool:
     return any(one.outcome not in {*NO_EVIDENCE, Outcome.CORRECT} for one in runs)
 
 
-def _runs_of(entry: TaskEntry, runs: Sequence[RunRecord]) -> RunsOfEntry:
+def _runs_of(entry: TaskPolicy, runs: Sequence[RunRecord]) -> RunsOfEntry:
     others = [one for one in runs if one.outcome is not Outcome.CORRECT]
     told = [one for one in others if one.outcome not in NO_EVIDENCE] or others
     return RunsOfEntry(

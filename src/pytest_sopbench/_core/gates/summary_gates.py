@@ -90,7 +90,7 @@ def outcome_gates() -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
+class GateBlockers:
     """Why gates cannot be decided, whatever the runs that there are came to.
 
     One run that was never started leaves every gate of its session open, also those of other
@@ -142,12 +142,12 @@ class Doubts:
         return any(name in groups for _, groups in places_of(gate, self.summaries, self.agents))
 
 
-def doubts_of(
+def blockers_of(
     specs: Sequence[GateSpec],
     summaries: Mapping[str, Summary],
     whole: Mapping[str, Summary] | None = None,
     agents: Agents = NO_AGENTS,
-) -> Doubts:
+) -> GateBlockers:
     """Find out what gates cannot be decided by.
 
     Args:
@@ -157,7 +157,7 @@ def doubts_of(
         agents: of each group, where its name does not tell.
     """
     every = (summaries if whole is None else whole).values()
-    return Doubts(
+    return GateBlockers(
         bounds=[spec for spec in specs if spec.name == UNAVAILABLE],
         summaries=summaries,
         agents=agents,
@@ -169,7 +169,7 @@ def doubts_of(
 def evaluate(
     specs: Sequence[GateSpec],
     summaries: Mapping[str, Summary],
-    doubts: Doubts | None = None,
+    doubts: GateBlockers | None = None,
     agents: Agents = NO_AGENTS,
 ) -> tuple[GateVerdict, ...]:
     """Ask every gate of the groups that it is meant for, and of all domains of each agent.
@@ -181,7 +181,7 @@ def evaluate(
     Raises:
         KeyError: a gate names a metric that is not known.
     """
-    found = doubts or doubts_of(specs, summaries, agents=agents)
+    found = doubts or blockers_of(specs, summaries, agents=agents)
     return tuple(
         _verdict(one, sum((summaries[each] for each in groups), EMPTY), where=where, doubts=found)
         for spec in specs
@@ -205,7 +205,7 @@ def has_gate(specs: Iterable[GateSpec]) -> bool:
     return any(spec.name != UNAVAILABLE for spec in specs)
 
 
-def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: Doubts) -> GateVerdict:
+def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlockers) -> GateVerdict:
     asked, share, whole, least = _question(spec, summary)
     of_tasks = spec.name == TASK and whole > 0
     why = no_runs(summary.runs) or doubts.of(where) or no_such_field(spec.name, summary)

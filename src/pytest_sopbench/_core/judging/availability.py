@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from pytest_sopbench._core.values.foreign import attempt, said
+from pytest_sopbench._core.values.foreign import call_safely, get_member
 
 UNAVAILABLE: Final = frozenset(
     {
@@ -112,13 +112,13 @@ def _means_it(
     if not own.isdisjoint(WITH_STATUS):
         return _status_says_so(error)
     if issubclass(type(error), BaseExceptionGroup) and depth < _DEEPEST:
-        members = cast("tuple[BaseException, ...]", said(error, "exceptions"))
+        members = cast("tuple[BaseException, ...]", get_member(error, "exceptions"))
         return all(is_unavailable(member, names, depth + 1) for member in members)
     return False
 
 
 def _qualified(kind: type) -> str:
-    return attempt(lambda: _written(kind), "")
+    return call_safely(lambda: _written(kind), "")
 
 
 def _written(kind: type) -> str:
@@ -128,13 +128,13 @@ def _written(kind: type) -> str:
 
 
 def _status_says_so(error: BaseException) -> bool:
-    response = said(error, "response")
+    response = get_member(error, "response")
     # A mapping for botocore, an object for the HTTP clients.
     details, metadata = _part(response, "Error"), _part(response, "ResponseMetadata")
-    codes = (said(error, "code"), said(error, "type"), details.get("Code"))
+    codes = (get_member(error, "code"), get_member(error, "type"), details.get("Code"))
     statuses = (
-        said(error, "status_code"),
-        said(response, "status_code"),
+        get_member(error, "status_code"),
+        get_member(response, "status_code"),
         metadata.get("HTTPStatusCode"),
     )
     return any(isinstance(code, str) and code in _CODES for code in codes) or any(
@@ -145,5 +145,5 @@ def _status_says_so(error: BaseException) -> bool:
 
 
 def _part(response: object, name: str) -> Mapping[str, object]:
-    part = said(response, name)
+    part = get_member(response, name)
     return cast("Mapping[str, object]", part) if isinstance(part, Mapping) else {}

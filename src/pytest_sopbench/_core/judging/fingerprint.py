@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
@@ -20,7 +20,7 @@ VERSION = 2
 """Counts up when the judge itself decides otherwise than before for the same rules."""
 
 
-def judging_hash(rules: Mapping[str, Rules]) -> str:
+def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
     """Hash what decides whether an answer matches, or a contract holds.
 
     That is types, aliases, tolerances, scoring, the versions of the functions that compare, and
@@ -72,7 +72,7 @@ def _document(rules: DocumentRules | None) -> dict[str, Any]:
     }
 
 
-def _compared(field: OutputField, rules: Rules) -> dict[str, Any]:
+def _compared(field: OutputField, rules: JudgingRules) -> dict[str, Any]:
     # Said only where there is something to say, so that other baselines keep their hash.
     said: dict[str, Any] = {}
     if field.spelled:

@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_sopbench._core.answers.published_answer import UNKNOWN
 from pytest_sopbench._core.answers.published_finding import NOT_FOUND, published
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.compared import Compared
@@ -41,7 +41,7 @@ _ENDED: Final[Mapping[Ending, Outcome]] = {
 }
 
 
-def judge(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
+def judge(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     """Return the verdict on one run; no trace means that the run was never started.
 
     The contract and the expected calls are held against every run, however it ended; they are
@@ -50,7 +50,7 @@ def judge(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
     return with_procedure(_answered(rules, task, trace), rules, task, trace)
 
 
-def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
+def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     if trace is None:
         return Verdict(outcome=Outcome.NOT_RUN, reason="it was never started")
     if trace.ending is not Ending.RETURNED:
@@ -68,7 +68,7 @@ def _answered(rules: Rules, task: Task, trace: Trace | None) -> Verdict:
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
-def _judged(rules: Rules, task: Task, answer: Answer, found: Found) -> Verdict:
+def _judged(rules: JudgingRules, task: Task, answer: Answer, found: Found) -> Verdict:
     if not answer.complete:
         return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(answer.why), answer=answer)
     of_others = [field for field in rules.fields if field.compare in ASKED_OF_OTHERS]
@@ -80,7 +80,9 @@ def _judged(rules: Rules, task: Task, answer: Answer, found: Found) -> Verdict:
     return _compared(mismatches, answer)
 
 
-def _judged_as_published(rules: Rules, task: Task, answer: Answer, exact: Verdict) -> Verdict:
+def _judged_as_published(
+    rules: JudgingRules, task: Task, answer: Answer, exact: Verdict
+) -> Verdict:
     """Judge a run that returned, which by these rules always gave an answer."""
     one = len(rules.fields) == 1
     found = {
@@ -96,7 +98,7 @@ def _judged_as_published(rules: Rules, task: Task, answer: Answer, exact: Verdic
 
 
 def _lacking(
-    rules: Rules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
+    rules: JudgingRules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
 ) -> tuple[Mismatch, ...]:
     told = {mismatch.field for mismatch in mismatches}
     missing = (
@@ -127,7 +129,7 @@ def _compared(
 
 
 def _closest(
-    rules: Rules,
+    rules: JudgingRules,
     task: Task,
     values: Mapping[str, JsonValue],
     scoring: Scoring,
@@ -151,7 +153,7 @@ def _at(task: Task, place: int, found: Found | None) -> Mapping[str, Compared]:
 
 
 def _mismatches(
-    rules: Rules,
+    rules: JudgingRules,
     expected: Mapping[str, JsonValue],
     values: Mapping[str, JsonValue],
     scoring: Scoring,

@@ -18,7 +18,7 @@ from pytest_sopbench._core.contract.rules import (
     grounded,
 )
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
@@ -38,7 +38,9 @@ CUT_OFF = frozenset(
 """The outcomes of runs that something stopped before the agent had ended them itself."""
 
 
-def with_procedure(verdict: Verdict, rules: Rules, task: Task, trace: Trace | None) -> Verdict:
+def with_procedure(
+    verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace | None
+) -> Verdict:
     """Add to a verdict what the contract and the expected calls say of the run.
 
     A run whose calls nobody knows (it never started, or its process died) keeps its place in

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.text.pasted import without_sop
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.answers.text.pasted import without_quoted_sop
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.compared import Compared
@@ -52,17 +52,17 @@ class Asking(Protocol):
     @property
     def identities(self) -> Mapping[str, str]: ...
 
-    def compare(self, rules: Rules, task: Task, trace: Trace) -> Trace:
+    def compare(self, rules: JudgingRules, task: Task, trace: Trace) -> Trace:
         """Return the trace with what was found of its answer; nothing is raised."""
         ...
 
 
-def asks_others(rules: Rules) -> bool:
+def asks_others(rules: JudgingRules) -> bool:
     """Whether there is any field that the judge does not compare itself."""
     return any(field.compare in ASKED_OF_OTHERS for field in rules.fields)
 
 
-def questions(rules: Rules, task: Task, trace: Trace) -> tuple[Question, ...]:
+def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, ...]:
     """Return what has to be asked of a run; nothing where there is no whole answer to compare."""
     if trace.ending is not Ending.RETURNED or not asks_others(rules):
         return ()
@@ -73,12 +73,12 @@ def questions(rules: Rules, task: Task, trace: Trace) -> tuple[Question, ...]:
     return tuple(_questions(rules, task, answer)) if answer.complete else ()
 
 
-def answer_of(rules: Rules, returned: Returned) -> Answer:
+def answer_of(rules: JudgingRules, returned: Returned) -> Answer:
     """Find the answer in what an agent returned."""
-    return find_answer(without_sop(returned, rules.sop), rules.fields, rules.sop)
+    return find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)
 
 
-def declared_failure(rules: Rules, returned: Returned) -> bool:
+def declared_failure(rules: JudgingRules, returned: Returned) -> bool:
     """Whether an agent said that it failed.
 
     `success` and `error` speak of the run, unless they are what the task asks for.
@@ -122,7 +122,7 @@ def _why_not(field: str, task: Task, found: Mapping[tuple[str, int], Compared]) 
     return None
 
 
-def _questions(rules: Rules, task: Task, answer: Answer) -> Iterator[Question]:
+def _questions(rules: JudgingRules, task: Task, answer: Answer) -> Iterator[Question]:
     for field in rules.fields:
         if field.compare not in ASKED_OF_OTHERS:
             continue

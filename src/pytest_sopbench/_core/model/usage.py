@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any, Final
 
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.values.foreign import said
-from pytest_sopbench._core.values.plain import encodable
+from pytest_sopbench._core.values.foreign import get_member
+from pytest_sopbench._core.values.plain import escape_surrogates
 
 from .trace import UNKNOWN_USAGE, Usage
 
@@ -96,7 +96,7 @@ def listed(*texts: str | None) -> str | None:
     return ", ".join([*names][:_MODELS_LIMIT]) or None
 
 
-def added(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     """Add two usages; what is unknown in both stays unknown."""
     counts = {name: _sum(getattr(one, name), getattr(other, name)) for name in COUNTS}
     return Usage(
@@ -106,7 +106,7 @@ def added(one: Usage, other: Usage) -> Usage:
     )
 
 
-def filled(known: Usage, further: Usage) -> Usage:
+def fill_unknown(known: Usage, further: Usage) -> Usage:
     """Return `known`, with what it does not know taken from `further`."""
     return Usage(**{name: _first(getattr(known, name), getattr(further, name)) for name in _NAMES})
 
@@ -152,13 +152,13 @@ def _text(told: object, names: tuple[str, ...]) -> str | None:
     for name in names:
         value = _said(told, name)
         if isinstance(value, str) and value.strip():
-            return ready_to_cut(encodable(" ".join(value.split())))[:_MODEL_LIMIT]
+            return ready_to_cut(escape_surrogates(" ".join(value.split())))[:_MODEL_LIMIT]
     return None
 
 
 def _said(told: object, path: str) -> object:
     for name in path.split("."):
-        told = said(told, name)
+        told = get_member(told, name)
         if told is None:
             return None
     return told

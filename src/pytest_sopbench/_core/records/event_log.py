@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Approval, Returned, ToolCall, Trace
 from pytest_sopbench._core.model.usage import usage_to_json
@@ -31,7 +31,7 @@ Event = Mapping[str, object]
 
 
 def event_log(
-    key: RunKey, rules: Rules, trace: Trace, verdict: Verdict, redaction: Redaction
+    key: RunKey, rules: JudgingRules, trace: Trace, verdict: Verdict, redaction: Redaction
 ) -> str:
     """Return the log of one run; ASCII, one JSON object on each line."""
     lines = (_encode(event) for event in _events(key, rules, trace, verdict, redaction))
@@ -45,7 +45,7 @@ def key_of_log(log: str) -> RunKey:
 
 
 def _events(
-    key: RunKey, rules: Rules, trace: Trace, verdict: Verdict, redaction: Redaction
+    key: RunKey, rules: JudgingRules, trace: Trace, verdict: Verdict, redaction: Redaction
 ) -> Iterator[Event]:
     yield {"type": "run", "schema": SCHEMA, **key._asdict()}
     yield from _timed(trace, redaction)

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK, RunKey
@@ -73,7 +73,7 @@ class CallRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class TrajectoryCheck:
     """Whether a run made exactly the expected calls, or where it departs from them."""
 
     held: bool
@@ -132,7 +132,7 @@ class RunRecord:
     rules: tuple[RuleResult, ...] = ()
     contract: RuleState | None = None
     grounded: bool | None = None
-    trajectory: Held | None = None
+    trajectory: TrajectoryCheck | None = None
     unneeded: int | None = None
     trace: str = ""
     notes: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class RunRecord:
 
 
 def record_of(
-    rules: Rules,
+    rules: JudgingRules,
     task: Task,
     trace: Trace | None,
     verdict: Verdict,
@@ -248,7 +248,7 @@ def record_from_json(data: dict[str, Any]) -> RunRecord:
         data["problem"] = Problem(**data["problem"]) if data["problem"] else None
         data["rules"] = tuple(rule_from_json(one) for one in data["rules"])
         data["contract"] = RuleState(data["contract"]) if data["contract"] else None
-        data["trajectory"] = Held(**data["trajectory"]) if data["trajectory"] else None
+        data["trajectory"] = TrajectoryCheck(**data["trajectory"]) if data["trajectory"] else None
         data["notes"] = tuple(data["notes"])
         if "document" in data:
             data["document"] = document_from_json(data["document"])
@@ -265,8 +265,8 @@ def _call_from(data: dict[str, Any]) -> CallRecord:
     return CallRecord(**data)
 
 
-def _held(departure: str | None) -> Held | None:
-    return None if departure is None else Held(held=not departure, departure=departure)
+def _held(departure: str | None) -> TrajectoryCheck | None:
+    return None if departure is None else TrajectoryCheck(held=not departure, departure=departure)
 
 
 def _duration(trace: Trace | None) -> float | None:

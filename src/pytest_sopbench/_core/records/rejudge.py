@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF
 from pytest_sopbench._core.judging.questions import Asking
@@ -43,8 +43,8 @@ class Judges:
     before is at hand.
     """
 
-    before: Rules | None
-    after: Rules
+    before: JudgingRules | None
+    after: JudgingRules
     asking: Asking | None = None
 
     def ask(self, task: Task, trace: Trace, *, anew: bool) -> Trace:
@@ -125,7 +125,7 @@ def _by_changed_rules(
     return _checked(_procedure_of(rules, task, found, seen), record)
 
 
-def _rebuilt(rules: Rules, record: RunRecord) -> Trace | None:
+def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
     """Return a trace of the recorded answer and calls, or `None` where they are not whole."""
     demands = [rule.demand for rule in rules.contract.rules] if rules.contract else []
     # Approvals stand in no record.
@@ -192,7 +192,7 @@ def _hides(returned: Returned) -> bool:
 
 
 def _answer_of(
-    rules: Rules, task: Task, record: RunRecord, trace: Trace, *, from_log: bool
+    rules: JudgingRules, task: Task, record: RunRecord, trace: Trace, *, from_log: bool
 ) -> RunRecord:
     made = record_of(rules, task, trace, judge(rules, task, trace))
     return replace(
@@ -207,7 +207,9 @@ def _answer_of(
     )
 
 
-def _procedure_of(rules: Rules, task: Task, record: RunRecord, trace: Trace | None) -> RunRecord:
+def _procedure_of(
+    rules: JudgingRules, task: Task, record: RunRecord, trace: Trace | None
+) -> RunRecord:
     made = record_of(rules, task, trace, judge(rules, task, trace))
     return replace(
         record,

@@ -42,7 +42,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class SnapshotMatch:
     """A run beside the approved trajectory that is nearest to it.
 
     `approved` and `made` are normalised; `place` counts from 1 among `of` approved ones. `lost`
@@ -112,10 +112,10 @@ def read_snapshot(text: str) -> Snapshot:
     )
 
 
-def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> Comparison:
+def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> SnapshotMatch:
     """Hold a run against what was approved; where nothing fits, against what is nearest."""
     made = rules.normalised(made)
-    found: list[Comparison] = []
+    found: list[SnapshotMatch] = []
     for place, one in enumerate(snapshot.approved, start=1):
         approved = tuple(
             ExpectedCall(
@@ -128,7 +128,7 @@ def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> Compa
         match = match_trajectory(
             made, approved, per_tool={call.name: rules.mode(call.name) for call in approved}
         )
-        comparison = Comparison(
+        comparison = SnapshotMatch(
             match=match,
             approved=approved,
             made=made,
@@ -142,7 +142,7 @@ def compare(made: Trajectory, snapshot: Snapshot, rules: SnapshotRules) -> Compa
     return min(found, key=_distance)
 
 
-def _distance(one: Comparison) -> tuple[bool, int]:
+def _distance(one: SnapshotMatch) -> tuple[bool, int]:
     match = one.match
     apart = (*match.out_of_order, *match.unlike, *match.missing, *match.extra)
     return not match.held, len(apart) + len(one.lost)

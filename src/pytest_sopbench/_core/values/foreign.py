@@ -35,7 +35,7 @@ _ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]{1,32}")
 _NAME_LIMIT: Final = 80
 
 
-def attempt(action: Callable[[], T], otherwise: T) -> T:
+def call_safely(action: Callable[[], T], otherwise: T) -> T:
     """Run a value's own code; whatever it raises, but Ctrl-C, means `otherwise`."""
     try:
         return action()
@@ -48,22 +48,22 @@ def attempt(action: Callable[[], T], otherwise: T) -> T:
 def type_name(value: object) -> str:
     """Name the type of a value; a metaclass may lie about it, but never break us."""
     kind = type(value)
-    name = attempt(lambda: f"{kind.__module__}.{kind.__qualname__}", "object")
+    name = call_safely(lambda: f"{kind.__module__}.{kind.__qualname__}", "object")
     short = name.removeprefix("builtins.")
     short = short if len(short) <= _NAME_LIMIT else ready_to_cut(short)[:_NAME_LIMIT]
     return short.encode("utf-8", "backslashreplace").decode()
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the repr, cut, and without memory addresses, which differ from run to run."""
-    words = attempt(lambda: str.__str__(repr(value)), f"<{type_name(value)}>")
+    words = call_safely(lambda: str.__str__(repr(value)), f"<{type_name(value)}>")
     cut = words if len(words) <= REPR_LIMIT else f"{ready_to_cut(words)[:REPR_LIMIT]}..."
     return _ADDRESS.sub("", cut)
 
 
-def said(value: object, name: str) -> object:
+def get_member(value: object, name: str) -> object:
     """Return a key of a mapping or an attribute of an object; `None` where it has none."""
-    return attempt(lambda: _member(value, name), None)
+    return call_safely(lambda: _member(value, name), None)
 
 
 def unwrap(value: object, limit: int) -> object:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection
 from typing import Final, TypeVar, cast
 
-from .foreign import ITERABLES, OPAQUE, attempt, shown, type_name, unwrap
+from .foreign import ITERABLES, OPAQUE, call_safely, short_repr, type_name, unwrap
 from .json import JsonValue
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ _DIGIT_BITS: Final = 13_000  # Python refuses to write longer integers in decima
 _NOTES_LIMIT: Final = 20
 
 
-def plain(value: object, notes: list[str] | None = None) -> JsonValue:
+def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
     """Return a copy of `value` in JSON's words; never raises, whatever the value does.
 
     What could not be said as it was is told in `notes`, each kind once.
@@ -40,7 +40,7 @@ def plain(value: object, notes: list[str] | None = None) -> JsonValue:
         return "[nested too deep]"
 
 
-def encodable(text: str, notes: list[str] | None = None) -> str:
+def escape_surrogates(text: str, notes: list[str] | None = None) -> str:
     """Return `text` with lone surrogates as backslash escapes, so that UTF-8 can hold it."""
     if text.isascii():
         return text
@@ -73,7 +73,7 @@ class _Copier:
 
     def copy(self, value: object, depth: int) -> JsonValue:
         if type(value) is str:
-            return value if value.isascii() else encodable(value, self._notes)
+            return value if value.isascii() else escape_surrogates(value, self._notes)
         if value is None or value is True or value is False:
             return value
         if type(value) is int or type(value) is float:
@@ -143,10 +143,10 @@ class _Copier:
         return kept[:room]
 
     def _unusual(self, value: object, depth: int) -> JsonValue:
-        simpler = attempt(lambda: unwrap(value, SIZE_LIMIT), OPAQUE)
+        simpler = call_safely(lambda: unwrap(value, SIZE_LIMIT), OPAQUE)
         if simpler is OPAQUE:
             self.note(f"a value of type {type_name(value)} was written as its repr")
-            return encodable(shown(value), self._notes)
+            return escape_surrogates(short_repr(value), self._notes)
         return self.copy(simpler, depth)
 
 

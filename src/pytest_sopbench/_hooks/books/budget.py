@@ -24,16 +24,16 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import cost_now
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.skipping import enter_not_begun, tear_down
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
-from pytest_sopbench._hooks.runs.prefetch import Flights
-from pytest_sopbench._hooks.runs.requests import Done
+from pytest_sopbench._hooks.items.skipping import attach_not_run, tear_down
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
+from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
+from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import RUNS, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
 from pytest_sopbench._reports.notices.budget import budget_lines
 
-from .recorder import Ledger
+from .recorder import SessionRecorder
 
 ELAPSED: Final = "sop_elapsed"
 """What a worker is told: the seconds of the session that are over when it is started."""
@@ -48,13 +48,13 @@ NO_COST = (
 )
 
 
-class BudgetBooks:
+class BudgetTracker:
     """Counts what is spent, where the books are kept, and says so at the end."""
 
     def __init__(
         self,
         sop: SopSession,
-        ledger: Ledger,
+        ledger: SessionRecorder,
         *,
         has_workers: bool,
         clock: Callable[[], float] = time.monotonic,
@@ -82,10 +82,10 @@ class BudgetBooks:
     def is_spent(self) -> bool:
         return self._spending.reaches(self._budget, self.seconds)
 
-    def follow(self, flights: Flights) -> None:
+    def follow(self, flights: RunPrefetcher) -> None:
         """Count each run of this process as it ends, which may be long before its test comes."""
 
-        def told(done: Done) -> None:
+        def told(done: RunResult) -> None:
             self._add(done.kept.record)
             if self._spending.reaches_money(self._budget):
                 flights.hold_back()
@@ -162,7 +162,7 @@ class BudgetBooks:
         if self._is_flagged:
             return
         self._is_flagged = True
-        flag = journals_of(self._sop).folder / FLAG
+        flag = journal_folder(self._sop).folder / FLAG
         try:
             flag.parent.mkdir(parents=True, exist_ok=True)
             flag.touch()
@@ -171,10 +171,10 @@ class BudgetBooks:
             raise pytest.UsageError(msg) from None
 
 
-class Brake:
+class BudgetStop:
     """Passes over tests whose runs must not begin, in a process that makes runs."""
 
-    def __init__(self, flights: Flights, is_spent: Callable[[], bool]) -> None:
+    def __init__(self, flights: RunPrefetcher, is_spent: Callable[[], bool]) -> None:
         self._flights = flights
         self._is_spent = is_spent
         self._is_pulled = False
@@ -205,7 +205,7 @@ class Brake:
             return
         if not ref.variant and ref.key not in self._refused:
             self._refused.add(ref.key)
-            enter_not_begun(item)
+            attach_not_run(item)
         pytest.skip("--sop-budget: it is spent, and the run of this test had not begun")
 
     def _may_begin(self, key: RunKey) -> bool:

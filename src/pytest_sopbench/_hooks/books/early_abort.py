@@ -20,7 +20,7 @@ AWAY: Final = (
 )
 
 
-class FirstRuns:
+class EarlyAbort:
     """Watches the first runs of a session.
 
     Args:

@@ -21,33 +21,33 @@ from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
-    journals_of,
+    journal_folder,
 )
-from pytest_sopbench._hooks.runs.prefetch import Flights
-from pytest_sopbench._hooks.runs.reportable import safe_record
+from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
+from pytest_sopbench._hooks.runs.reportable import redacted_record
 from pytest_sopbench._hooks.session.builtin_ids import learn_ids
-from pytest_sopbench._hooks.session.consistency import check_alike
+from pytest_sopbench._hooks.session.consistency import check_same_inputs
 from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.notices.alarms import Special
+from pytest_sopbench._reports.notices.alarms import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT
 from pytest_sopbench._running.observing.interrupt import Deferral
 
-from .early_abort import FirstRuns
+from .early_abort import EarlyAbort
 from .resume import Resumption
 from .saving import Saving
-from .worker_crashes import Crashes, give_back, leave_out
+from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 
-class Ledger:
+class SessionRecorder:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
-    def __init__(self, sop: SopSession, flights: Flights) -> None:
+    def __init__(self, sop: SopSession, flights: RunPrefetcher) -> None:
         self._sop = sop
         self._flights = flights
         self._outcomes: dict[RunKey, Outcome] = {}
         sop.plan.made = self._outcomes
-        self.crashes = Crashes(sop, self._outcomes)
+        self.crashes = WorkerCrashes(sop, self._outcomes)
         self._tallies: dict[GroupKey, Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
@@ -56,13 +56,13 @@ class Ledger:
         self._closed: dict[str, Summary] | None = None
         self._has_begun = False
         self.groups: dict[GroupKey, Summary] = {}
-        self._first_runs = FirstRuns(
+        self._first_runs = EarlyAbort(
             lambda: max(flights.starts.begun, begun_in_journals(self._sop))
         )
         self.misses: list[RunRecord] = []
         self.missed = 0
         self.breaking: list[RunRecord] = []
-        self.special = Special()
+        self.special = RunAlarms()
         self._tell_again: Callable[[RunRecord], None] | None = None
 
     @property
@@ -124,7 +124,7 @@ class Ledger:
 
     def _learn(self, plan: str, node: Any) -> None:
         if plan:
-            check_alike(self._sop, self._sop.plan.add_json(plan), node)
+            check_same_inputs(self._sop, self._sop.plan.add_json(plan), node)
         # In the process that makes the runs the plan is known, and an empty one is sent.
         self.resumption.check_plan()
         self._enter_early_crashes()
@@ -204,7 +204,7 @@ class Ledger:
             self._closed = {group.title(self.groups): one for group, one in self.groups.items()}
             self.saving.finish(planned, self._closed)
             if not self.saving.problems:
-                journals_of(self._sop).end()
+                journal_folder(self._sop).end()
         return self._closed
 
     def disagreeing(self, domain: str, agent: str) -> Sequence[TaskTrials]:
@@ -244,7 +244,7 @@ class Ledger:
             self.close()
         elif not finished_in_journals(self._sop, []):
             # Workers may have been told of a folder for journals before tests were taken away.
-            journals_of(self._sop).end()
+            journal_folder(self._sop).end()
 
     def _enter(
         self,
@@ -300,4 +300,4 @@ class Ledger:
         task = active.domain.tasks[active.places[key.task]]
         verdict = judge(active.rules, task, trace)
         record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
-        return safe_record(self._sop, active, record)
+        return redacted_record(self._sop, active, record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_sopbench._hooks.runs.journals import journals_of
+from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.mark import Mark, claim, refuse_running
@@ -34,7 +34,7 @@ class ResumedSession:
 
     def _newest(self, sessions_dir: Path) -> Path:
         """Return the newest session that never ended, else the one that ended last."""
-        running = running_since_last(sessions_dir, but=journals_of(self._sop).session)
+        running = running_since_last(sessions_dir, but=journal_folder(self._sop).session)
         if running is not None:
             refuse_running(running)
         unended = resumable_since_last(sessions_dir)
@@ -47,7 +47,7 @@ class ResumedSession:
         """Let others have it; where this session has all that it left, it needs no mark."""
         if self._claim is None:
             return
-        if has_summary(journals_of(self._sop).session):
+        if has_summary(journal_folder(self._sop).session):
             self._claim.take_off()
         else:
             self._claim.give_back()

@@ -8,14 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pytest_sopbench._core.gates.spec import gate_text
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._hooks.runs.journals import journals_of
-from pytest_sopbench._hooks.session.partial import named_tasks, taken_away, whole_plan
+from pytest_sopbench._hooks.runs.journals import journal_folder
+from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.git import git_state
@@ -54,7 +54,7 @@ class Saving:
 
     @property
     def path(self) -> Path:
-        return journals_of(self._sop).session
+        return journal_folder(self._sop).session
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
@@ -154,7 +154,7 @@ class Saving:
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
             self.problems = (why_unkept(self.path, error),)
             return None
-        if found.header.identity != journals_of(self._sop).identity:
+        if found.header.identity != journal_folder(self._sop).identity:
             self.problems = (f"{self.path}: another session lies in its place",)
             return None
         if found.doubts:
@@ -196,9 +196,9 @@ def session_header(sop: SopSession, before: SessionHeader | None = None) -> Sess
         },
         options=_options(sop),
         git=git_state(sop.config.rootpath) if before is None else before.git,
-        identity=journals_of(sop).identity,
+        identity=journal_folder(sop).identity,
         started=before.started if before else datetime.now(UTC).isoformat(timespec="seconds"),
-        judging=judging_hash({name: active.rules for name, active in actives.items()}),
+        judging=rules_fingerprint({name: active.rules for name, active in actives.items()}),
         domains={
             name: _domain_header(sop, active, planned.get(name, ()))
             for name, active in actives.items()
@@ -212,7 +212,7 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
     agents = dict.fromkeys(key.agent for key in keys)
     return DomainHeader(
         **active.domain.hashes,
-        judging=judging_hash({active.domain.name: active.rules}),
+        judging=rules_fingerprint({active.domain.name: active.rules}),
         comparers=active.rules.comparers,
         planned=whole.planned,
         trials=whole.trials,
@@ -272,7 +272,7 @@ def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
     baseline = options.compare if options.compare != LAST else None
     said: Mapping[str, JsonValue] = {
         # Also of a session without gates, and of a shard: gates may be asked of the file later.
-        NOT_EVALUATED: taken_away(sop),
+        NOT_EVALUATED: deselection_reason(sop),
         "compare": baseline,
         BROKEN: [*sop.broken],
         **judging_to_json(sop),

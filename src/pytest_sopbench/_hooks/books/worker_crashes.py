@@ -21,10 +21,10 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import NOBODY_KNOWS
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines
-from pytest_sopbench._sessions.journal.deaths import mark_dead
+from pytest_sopbench._sessions.journal.deaths import record_worker_death
 from pytest_sopbench._sessions.journal.journal import ReadJournal, journal_path, read_journal
 from pytest_sopbench.errors import SessionFileError
 
@@ -39,20 +39,20 @@ MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Death:
+class WorkerCrash:
     """What a dead worker's journal tells; `guilty` is the run that ended it, where one is known."""
 
     journal: ReadJournal
     guilty: RunKey | None
 
 
-class Crashes:
+class WorkerCrashes:
     """Looks into the journals of dead workers, before anything of theirs is given to others."""
 
     def __init__(self, sop: SopSession, entered: Container[RunKey]) -> None:
         self._sop = sop
         self._entered = entered
-        self._deaths: dict[str, Death] = {}
+        self._deaths: dict[str, WorkerCrash] = {}
         self._died_in: dict[RunKey, int] = {}
         self._attempts = 0
         self._waiting: set[str] = set()
@@ -65,7 +65,7 @@ class Crashes:
     def pytest_testnodedown(self, node: Any, error: object) -> None:
         if not error or JOURNALS not in node.workerinput:
             return
-        folder, worker = journals_of(self._sop).folder, node.workerinput["workerid"]
+        folder, worker = journal_folder(self._sop).folder, node.workerinput["workerid"]
         path = journal_path(folder, worker)
         if not path.exists():
             # One run at a time needs no journal, and a worker may die before it has one.
@@ -73,11 +73,11 @@ class Crashes:
         try:
             journal = read_journal(path)
             guilty = journal.unfinished[0] if len(journal.unfinished) == 1 else None
-            mark_dead(folder, worker, guilty)
+            record_worker_death(folder, worker, guilty)
         except (SessionFileError, OSError) as error_:
             self.problems.append(str(error_))
             return
-        self._deaths[worker] = Death(journal, guilty)
+        self._deaths[worker] = WorkerCrash(journal, guilty)
         if error != STOPPED:
             self._died_in.update(dict.fromkeys(journal.unfinished, len(journal.unfinished)))
             self._attempts += len(journal.unfinished) if guilty is None else 0
@@ -164,7 +164,7 @@ class Crashes:
         death = self._death(report)
         return death is not None and key in death.journal.finished
 
-    def _death(self, report: Any) -> Death | None:
+    def _death(self, report: Any) -> WorkerCrash | None:
         node = getattr(report, "node", None)
         return self._deaths.get(node.workerinput["workerid"]) if node is not None else None
 

@@ -10,7 +10,7 @@ from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.session.partial import taken_away
+from pytest_sopbench._hooks.session.partial import deselection_reason
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved
@@ -148,7 +148,7 @@ class Baseline:
         shown = self._sop.shown(path)
         unrun = sum(one.outcome is Outcome.NOT_RUN for one in planned_records(current))
         unrun_text = f"{unrun} runs were never started" if unrun else ""
-        why = taken_away(self._sop) or unrun_text or refused
+        why = deselection_reason(self._sop) or unrun_text or refused
         if why:
             self.remarks = (f"{shown} is not written: {why}",)
             return

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._hooks.process.exit_guard import ExitGuard
-from pytest_sopbench._hooks.runs.journals import journals_of
+from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.folder.mark import Mark, mark_path
 from pytest_sopbench._sessions.folder.unended import marked_unended
@@ -54,7 +54,7 @@ class Ending:
         """
         if not self._sop.makes_runs:
             return
-        session = journals_of(self._sop).session
+        session = journal_folder(self._sop).session
         try:
             self._mark = Mark(session)
         except SessionFileError as error:

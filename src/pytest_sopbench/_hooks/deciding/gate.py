@@ -13,7 +13,7 @@ from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, ha
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again
 from pytest_sopbench._hooks.items.payload import is_breach, is_miss
 from pytest_sopbench._hooks.items.without_runs import (
@@ -24,14 +24,14 @@ from pytest_sopbench._hooks.items.without_runs import (
 )
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import judging_of
-from pytest_sopbench._hooks.session.partial import missing_runs, taken_away, whole_plan
+from pytest_sopbench._hooks.session.partial import deselection_reason, missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import is_ci
 from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
-from .quarantine import Entries
+from .quarantine import Quarantine
 
 CUT_SHORT = "the session was cut short"
 NOT_MADE = "not one test of a task was run, which fails the session"
@@ -41,11 +41,11 @@ NOT_SAVED = "the saved session that decides was not written, which fails"
 class Gate:
     """Decides between the session's misses and its exit status."""
 
-    def __init__(self, sop: SopSession, ledger: Ledger) -> None:
+    def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:
         self._sop = sop
         self._ledger = ledger
         self.baseline = Baseline(sop)
-        self.entries = Entries(sop)
+        self.entries = Quarantine(sop)
         self._missed = 0
         self._forgiven = 0
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
@@ -130,7 +130,7 @@ class Gate:
     def remarks(self) -> tuple[str, ...]:
         """What came of the baseline, beside the comparison, and of the saved session."""
         unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
-        if not self.is_set and (away := taken_away(self._sop)):
+        if not self.is_set and (away := deselection_reason(self._sop)):
             fails = ", which fails the session" if missing_runs(self._sop) else ""
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
@@ -191,7 +191,7 @@ class Gate:
             session.testsfailed += self._decide(session.testsfailed) + self.is_mute
         elif self._sop.makes_runs:
             check_asked(self._sop)
-            self.not_evaluated = taken_away(self._sop) or NOTHING_ASKED
+            self.not_evaluated = deselection_reason(self._sop) or NOTHING_ASKED
             session.testsfailed += fails_without_runs(session, self._sop)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
@@ -253,7 +253,7 @@ class Gate:
         # What an entry asks must hold, whatever gates ask of its task.
         status = self.entries.report.fails + lacks - self._forgiven
         self.others = failed - self._missed - self._forgiven if self.is_set else 0
-        self.not_evaluated = taken_away(self._sop) if self.is_set else ""
+        self.not_evaluated = deselection_reason(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
         self._decided = self._ask()

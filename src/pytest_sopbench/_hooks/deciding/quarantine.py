@@ -10,7 +10,7 @@ import pytest
 
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
-    EntriesReport,
+    PolicyReport,
     TaskEntries,
     report_entries,
 )
@@ -22,7 +22,7 @@ from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_fil
 from pytest_sopbench.errors import SopbenchError
 
 
-class Entries:
+class Quarantine:
     """The tasks file of the project, and what a session shows of it."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -31,7 +31,7 @@ class Entries:
         self._checked: set[str] = set()
         # One day for the whole session, also where it runs past midnight.
         self._today = datetime.now(UTC).astimezone().date()
-        self.report = EntriesReport()
+        self.report = PolicyReport()
 
     @property
     def path(self) -> Path:

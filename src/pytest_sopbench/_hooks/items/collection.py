@@ -23,7 +23,7 @@ from pytest_sopbench._hooks.code.agent_params import (
 from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.journals import leave_plan
 from pytest_sopbench._hooks.runs.run import Run
-from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
+from pytest_sopbench._hooks.runs.run_cache import RunCache, asks_for_run
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import (
     BUILTIN,
@@ -148,7 +148,7 @@ class SopItem(pytest.Function):
 class Collection:
     """Collects the domains' data files, and keeps the plan."""
 
-    def __init__(self, sop: SopSession, runs: Runs) -> None:
+    def __init__(self, sop: SopSession, runs: RunCache) -> None:
         self._sop = sop
         self._runs = runs
 

@@ -24,7 +24,7 @@ GIVEN: Final = ("sop_run", "sop_task", "request")
 REPLACEABLE: Final = ("sop_run", "sop_task", "sop_agent", "sop_approver")
 
 
-class Giving:
+class FixtureFastPath:
     """Stands in for the set-up of our fixtures."""
 
     def __init__(self) -> None:

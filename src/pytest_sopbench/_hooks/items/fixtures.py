@@ -12,7 +12,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._hooks.code.agents import NO_AGENT, WHICH
-from pytest_sopbench._hooks.runs.requests import Ask, Done
+from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUNS
 from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
@@ -67,11 +67,11 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
         return runs.run(ref, task, chosen, request.node, _approver(request))
 
 
-def variant(request: pytest.FixtureRequest, ref: TaskRef) -> Done:
+def variant(request: pytest.FixtureRequest, ref: TaskRef) -> RunResult:
     """Return the run of a variant, which no other test can ask for."""
     runs = request.config.stash[RUNS]
     with _no_traceback_of_ours():
-        ask = Ask(ref, ref.task, _agent(request, ref), _approver(request))
+        ask = RunRequest(ref, ref.task, _agent(request, ref), _approver(request))
         return runs.variant(ask, request.node)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._hooks.code.agents import check_agent_given
-from pytest_sopbench._hooks.runs.run_cache import Runs
+from pytest_sopbench._hooks.runs.run_cache import RunCache
 from pytest_sopbench._hooks.session.consistency import SHOWN
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession, TaskRef
 from pytest_sopbench._hooks.settings.marks import marked_agent
@@ -21,7 +21,7 @@ _ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
 _ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
 
 
-def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> None:
+def prepare_session(sop: SopSession, runs: RunCache, session: pytest.Session) -> None:
     """Prepare the items of a session; a worker of xdist tells the controller of what is wrong.
 
     Raises:
@@ -39,7 +39,7 @@ def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> Non
         errors.tell_controller(session.config, f"{place}{error}")
 
 
-def prepare_items(sop: SopSession, runs: Runs, items: Sequence[pytest.Item]) -> None:
+def prepare_items(sop: SopSession, runs: RunCache, items: Sequence[pytest.Item]) -> None:
     """Stop now at what would else fail in every test, one by one, or be paid for in vain.
 
     Raises:
@@ -64,7 +64,7 @@ def asks_for_agent(item: pytest.Item) -> bool:
     return not _ASK_FOR_AGENT.isdisjoint(names) and marked_agent(item) is None
 
 
-def _prepare(sop: SopSession, runs: Runs, item: pytest.Item, ref: TaskRef | None) -> None:
+def _prepare(sop: SopSession, runs: RunCache, item: pytest.Item, ref: TaskRef | None) -> None:
     names = getattr(item, "fixturenames", ())
     if asks_for_agent(item):
         check_agent_given(sop, item.parent if BUILTIN in item.stash and item.parent else item)

@@ -10,22 +10,22 @@ import pytest
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import to_line
-from pytest_sopbench._hooks.runs.reportable import keep_run
-from pytest_sopbench._hooks.runs.requests import Ask, Done
-from pytest_sopbench._hooks.runs.run_cache import LEFT, Left
+from pytest_sopbench._hooks.runs.reportable import make_reportable
+from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
+from pytest_sopbench._hooks.runs.run_cache import LEFT, PendingReport
 from pytest_sopbench._hooks.session.session import REF, SESSION, TaskRef
 
 
-def enter_not_begun(item: pytest.Item) -> None:
+def attach_not_run(item: pytest.Item) -> None:
     """Have the next report of an item tell that its run, which nobody had planned, never began."""
     ref: TaskRef = item.stash[REF]
     sop = item.config.stash[SESSION]
     verdict = judge(ref.domain.rules, ref.task, None)
-    kept = keep_run(sop, ref, ref.task, None, verdict)
+    kept = make_reportable(sop, ref, ref.task, None, verdict)
     # It took no time; how it ended nobody asks, since the verdict is made.
     trace = Trace(ending=Ending.TIMED_OUT)
-    done = Done(Ask(ref, ref.task, None), trace, verdict, kept, to_line(kept.record))
-    item.stash[LEFT] = Left(done, 0.0)
+    done = RunResult(RunRequest(ref, ref.task, None), trace, verdict, kept, to_line(kept.record))
+    item.stash[LEFT] = PendingReport(done, 0.0)
 
 
 def tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:

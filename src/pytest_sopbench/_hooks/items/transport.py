@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.requests import Done
-from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, Left, Runs
+from pytest_sopbench._hooks.runs.requests import RunResult
+from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, PendingReport, RunCache
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
 from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
@@ -25,10 +25,10 @@ LEARNED = "sop_learned"
 """In the output of a worker: what it knows of its agents, which a fixture may have made there."""
 
 
-class Transport:
+class ReportHooks:
     """The hooks around each item, in the process that runs it."""
 
-    def __init__(self, sop: SopSession, runs: Runs) -> None:
+    def __init__(self, sop: SopSession, runs: RunCache) -> None:
         self._sop = sop
         self._runs = runs
         self._plan_sent = False
@@ -81,7 +81,7 @@ class Transport:
         return report
 
     def _hand_over(
-        self, done: Done | None, report: pytest.TestReport, *, first: bool, rerun: bool
+        self, done: RunResult | None, report: pytest.TestReport, *, first: bool, rerun: bool
     ) -> None:
         """Put on a report what the run of its item left, and on the first one the plan."""
         # In the process that keeps the books the plan is theirs already.
@@ -120,7 +120,7 @@ class Transport:
         return result
 
 
-def _take_own_time(left: Left, report: pytest.TestReport) -> None:
+def _take_own_time(left: PendingReport, report: pytest.TestReport) -> None:
     """Report the time that a run took, and not how long its test waited for it."""
     report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
 
@@ -133,7 +133,7 @@ def _tell_kind(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
                 mark(report)
 
 
-class Scrubber:
+class ReportSanitizer:
     """Makes every report of a worker encodable: one lone surrogate would end the session."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.prefetch import Flights
+from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
 
@@ -26,7 +26,7 @@ class ProgressHooks:
     """Counts what is recorded, and shows it; quiet under `-q`."""
 
     def __init__(
-        self, sop: SopSession, flights: Flights, clock: Callable[[], float] = time.monotonic
+        self, sop: SopSession, flights: RunPrefetcher, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._sop = sop
         self._flights = flights

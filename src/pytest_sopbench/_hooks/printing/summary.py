@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.agent_labels import parameter_of, telling_label
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.books.recorder import Ledger
+from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.process.outgoing import write_command
@@ -57,7 +57,7 @@ NO_DOMAIN_GIVEN = (
 class SummaryHooks:
     """Prints; what it prints is made by `_reports`."""
 
-    def __init__(self, sop: SopSession, ledger: Ledger, gate: Gate) -> None:
+    def __init__(self, sop: SopSession, ledger: SessionRecorder, gate: Gate) -> None:
         self._sop = sop
         self._ledger = ledger
         self._gate = gate

@@ -21,7 +21,7 @@ from pytest_sopbench._sessions.journal.journal import (
     journals_folder,
     read_journals,
 )
-from pytest_sopbench._sessions.journal.leftovers import mark_journals
+from pytest_sopbench._sessions.journal.leftovers import claim_journals
 from pytest_sopbench.errors import SessionFileError
 
 JOURNALS: Final = "sop_journals"
@@ -29,10 +29,10 @@ JOURNALS: Final = "sop_journals"
 
 _PLAN: Final = "plan.json"
 
-_JOURNALS = pytest.StashKey["Journals"]()
+_JOURNALS = pytest.StashKey["JournalFolder"]()
 
 
-class Journals:
+class JournalFolder:
     """The folder of the journals, beside the file that this session and no other writes.
 
     `identity` is of this session: journals that it stands beside belong to no other.
@@ -49,7 +49,7 @@ class Journals:
         """Make the folder, once, and return it."""
         if not self.begun:
             self.begun = True
-            mark_journals(self.folder, self.identity)
+            claim_journals(self.folder, self.identity)
         return self.folder
 
     def end(self) -> None:
@@ -58,17 +58,17 @@ class Journals:
             clear_journals(self.folder)
 
 
-def journals_of(sop: SopSession) -> Journals:
+def journal_folder(sop: SopSession) -> JournalFolder:
     """Return the journals of a session, which are the same for all that ask."""
     stash = sop.config.stash
     if _JOURNALS not in stash:
-        stash[_JOURNALS] = Journals(sop.options.sessions_dir)
+        stash[_JOURNALS] = JournalFolder(sop.options.sessions_dir)
     return stash[_JOURNALS]
 
 
 def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey, FinishedRun]:
     """Return the runs that ended, as the journals have them; what cannot be read is a problem."""
-    journals = journals_of(sop)
+    journals = journal_folder(sop)
     if not journals.begun:
         return {}
     try:
@@ -82,7 +82,7 @@ def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey
 
 def begun_in_journals(sop: SopSession) -> int:
     """Return how many runs the journals know of, whether they ended or not."""
-    journals = journals_of(sop)
+    journals = journal_folder(sop)
     try:
         found = read_journals(journals.folder)
     except SessionFileError:
@@ -108,7 +108,7 @@ def leave_plan(sop: SopSession) -> None:
 
 def left_plan(sop: SopSession) -> str:
     """Return what a worker on this machine has left; empty where none did."""
-    journals = journals_of(sop)
+    journals = journal_folder(sop)
     try:
         return (journals.folder / _PLAN).read_text("ascii") if journals.begun else ""
     except OSError:

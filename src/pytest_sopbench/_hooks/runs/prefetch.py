@@ -28,41 +28,41 @@ from pytest_sopbench._running.observing.capture import show_from_now_on
 from pytest_sopbench._running.observing.interrupt import standing_watch
 from pytest_sopbench._running.queue.job import Job
 from pytest_sopbench._running.queue.pending import Limits
-from pytest_sopbench._running.queue.queues import Standing
-from pytest_sopbench._sessions.journal.deaths import Estate
+from pytest_sopbench._running.queue.queues import EngineStatus
+from pytest_sopbench._sessions.journal.deaths import DeadWorkerRuns
 from pytest_sopbench._sessions.journal.journal import MAIN, Journal, journal_path
 from pytest_sopbench.errors import SessionFileError
 
 from .first_runs import Starts
-from .journals import JOURNALS, journals_of
-from .reportable import comparing, is_unmasked, judge_and_keep
-from .requests import Ask, Done, Makings
+from .journals import JOURNALS, journal_folder
+from .reportable import comparing, judge_and_keep, may_store_trace
+from .requests import RunFactories, RunRequest, RunResult
 from .resumed_runs import taken_over_of
-from .upcoming_items import Upcoming, may_run_ahead
+from .upcoming_items import ItemQueue, may_run_ahead
 from .wrapping import run_wrapper
 
 CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
 
 
-class Flights:
+class RunPrefetcher:
     """The engine of one process, from the first item to the last."""
 
-    def __init__(self, sop: SopSession, makings: Makings) -> None:
+    def __init__(self, sop: SopSession, makings: RunFactories) -> None:
         self._sop = sop
         self._makings = makings
         self._taken = taken_over_of(sop)
         self._tapes = tapes_of(sop)
         self.starts = Starts(sop.config)
         self.pace = pace_of(sop.config, sop.options)
-        self._asks: dict[RunKey, Ask] = {}
+        self._asks: dict[RunKey, RunRequest] = {}
         self._foreseen: set[RunKey] = set()
-        self._done: dict[RunKey, Done] = {}
+        self._done: dict[RunKey, RunResult] = {}
         self._engine: Engine[RunKey] | None = None
-        self._upcoming: Upcoming | None = None
+        self._upcoming: ItemQueue | None = None
         self._journal: Journal | None = None
-        self._estate: Estate | None = None
+        self._estate: DeadWorkerRuns | None = None
         self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
-        self._told: Callable[[Done], None] | None = None
+        self._told: Callable[[RunResult], None] | None = None
         self._is_held_back = False
         # What ends while runs are held back may hold them back in turn.
         self._holding = RLock()
@@ -72,7 +72,7 @@ class Flights:
         """Have something called now and then while an item waits for its run."""
         self._looks.append(look)
 
-    def tell(self, told: Callable[[Done], None]) -> None:
+    def tell(self, told: Callable[[RunResult], None]) -> None:
         """Have something called as each run ends, in the thread that made it."""
         self._told = told
 
@@ -108,7 +108,7 @@ class Flights:
             apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
             stack.enter_context(apart)
             if self.pace.ahead:
-                self._upcoming = Upcoming(session)
+                self._upcoming = ItemQueue(session)
                 self._open_journal(stack)
             return (yield)
 
@@ -120,15 +120,15 @@ class Flights:
             self._engine.lift_timeout()
 
     @property
-    def left_over(self) -> Iterator[Done]:
+    def left_over(self) -> Iterator[RunResult]:
         """Runs that ended, that no item has asked for, and that count."""
         return (done for done in self._done.values() if not done.ask.ref.variant)
 
-    def standing(self) -> Standing[RunKey] | None:
+    def standing(self) -> EngineStatus[RunKey] | None:
         """Tell what is in flight, once the first item is run."""
         return self._engine.standing() if self._engine is not None else None
 
-    def make(self, ask: Ask, item: pytest.Item) -> Done:
+    def make(self, ask: RunRequest, item: pytest.Item) -> RunResult:
         """Return the run that is asked for, made now or before.
 
         Raises:
@@ -180,11 +180,11 @@ class Flights:
             return
         self.starts.likeness.watch(done.kept.record)
         if self._journal is not None:
-            may_lie = self._estate is not None and is_unmasked(self._sop, done.ask.ref, trace)
+            may_lie = self._estate is not None and may_store_trace(self._sop, done.ask.ref, trace)
             kept = trace if may_lie else None
             self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
 
-    def _wait(self, engine: Engine[RunKey], ask: Ask, item: pytest.Item) -> Trace | None:
+    def _wait(self, engine: Engine[RunKey], ask: RunRequest, item: pytest.Item) -> Trace | None:
         key = ask.ref.key
 
         def look() -> None:
@@ -209,7 +209,7 @@ class Flights:
         plugins = self._sop.config.pluginmanager
         return issubclass(type(error), pytest.fail.Exception) and plugins.hasplugin("timeout")
 
-    def _ahead(self, ask: Ask, item: pytest.Item) -> Iterator[RunKey]:
+    def _ahead(self, ask: RunRequest, item: pytest.Item) -> Iterator[RunKey]:
         """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
         if self._upcoming is None:
             return
@@ -222,7 +222,7 @@ class Flights:
             if ref is None or not self._is_foreseeable(ref, other, ask, item):
                 continue
             agent = self._makings.agent(ref.key) or ask.agent
-            foreseen = Ask(ref, ref.task, agent, ask.approver)
+            foreseen = RunRequest(ref, ref.task, agent, ask.approver)
             self._foreseen.add(ref.key)
             left = self._left(foreseen)
             if left is not None:
@@ -232,7 +232,7 @@ class Flights:
             yield ref.key
 
     def _is_foreseeable(
-        self, ref: TaskRef, other: pytest.Item, ask: Ask, item: pytest.Item
+        self, ref: TaskRef, other: pytest.Item, ask: RunRequest, item: pytest.Item
     ) -> bool:
         key = ref.key
         known = key in self._asks or key in self._done or self._makings.is_known(key)
@@ -264,12 +264,12 @@ class Flights:
         self._makings.raised(key, error)
         return is_unavailable(error, self._sop.options.unavailable)
 
-    def _judged(self, ask: Ask, trace: Trace | None) -> Done:
+    def _judged(self, ask: RunRequest, trace: Trace | None) -> RunResult:
         verdict, kept = judge_and_keep(self._sop, ask.ref, ask.task, trace)
         seen = trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,))
-        return Done(ask, seen, verdict, kept, to_line(kept.record))
+        return RunResult(ask, seen, verdict, kept, to_line(kept.record))
 
-    def _left(self, ask: Ask) -> Done | None:
+    def _left(self, ask: RunRequest) -> RunResult | None:
         """Return a run that an earlier session finished, or that a dead worker has left."""
         if (taken := self._taken.find(ask)) is not None:
             return taken
@@ -291,11 +291,11 @@ class Flights:
         given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})
         try:
             if not given:
-                self._journal = Journal(journal_path(journals_of(self._sop).begin(), MAIN))
+                self._journal = Journal(journal_path(journal_folder(self._sop).begin(), MAIN))
             elif JOURNALS in given:
                 folder = Path(given[JOURNALS])
                 self._journal = Journal(journal_path(folder, given["workerid"]))
-                self._estate = Estate(folder)
+                self._estate = DeadWorkerRuns(folder)
         except SessionFileError as error:
             self.problems.append(str(error))
         if self._journal is not None:

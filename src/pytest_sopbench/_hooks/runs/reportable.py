@@ -17,7 +17,7 @@ from pytest_sopbench._sessions.file.event_logs import trace_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptRun:
+class ReportableRun:
     """A run without what must not leave its process; `events` is empty where no log is kept.
 
     `taken_over` tells that it was made by an earlier session, `inherited` that a worker made it
@@ -30,9 +30,9 @@ class KeptRun:
     inherited: bool = False
 
 
-def keep_run(
+def make_reportable(
     sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None, verdict: Verdict
-) -> KeptRun:
+) -> ReportableRun:
     """Make of a judged run what may be sent, written and printed; one not made leaves no log."""
     active = ref.domain
     redaction = sop.options.redaction.of(active.domain.private_columns)
@@ -43,8 +43,8 @@ def keep_run(
         record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent)
     )
     if trace is None or not wanted:
-        return KeptRun(record=record)
-    return KeptRun(
+        return ReportableRun(record=record)
+    return ReportableRun(
         record=replace(record, trace=trace_name(ref.key)),
         events=event_log(ref.key, active.rules, trace, verdict, redaction),
     )
@@ -52,11 +52,11 @@ def keep_run(
 
 def judge_and_keep(
     sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None
-) -> tuple[Verdict, KeptRun]:
+) -> tuple[Verdict, ReportableRun]:
     """Judge a run by what was observed, and make of it what may be sent, written and printed."""
     with masking(sop.options.redaction.text):
         verdict = judge(ref.domain.rules, task, trace)
-    return verdict, keep_run(sop, ref, task, trace, verdict)
+    return verdict, make_reportable(sop, ref, task, trace, verdict)
 
 
 def comparing(sop: SopSession, ref: TaskRef, task: Task) -> Callable[[Trace], Trace] | None:
@@ -68,7 +68,7 @@ def comparing(sop: SopSession, ref: TaskRef, task: Task) -> Callable[[Trace], Tr
     return lambda trace: comparers.compare(rules, task, trace, mask)
 
 
-def is_unmasked(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
+def may_store_trace(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
     """Tell whether a trace may lie on the disk as it is, since nothing in it must be masked."""
     redaction = sop.options.redaction
     if ref.domain.domain.private_columns:
@@ -77,7 +77,7 @@ def is_unmasked(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
     return not redaction.masks_texts or redaction.trace(trace) == trace
 
 
-def safe_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:
+def redacted_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:
     """Take out of a record what `sop_redact` names, and the domain's private columns."""
     return sop.options.redaction.of(active.domain.private_columns).record(record)
 

@@ -14,11 +14,11 @@ from pytest_sopbench._hooks.session.session import ActiveDomain, TaskRef
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
-from .reportable import KeptRun
+from .reportable import ReportableRun
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RunRequest:
     """What a run is to be made of; without an `approver`, the session's own is asked."""
 
     ref: TaskRef
@@ -28,18 +28,18 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RunResult:
     """A run that was made and judged; `line` is its record as it is sent and kept."""
 
-    ask: Ask
+    ask: RunRequest
     trace: Trace
     verdict: Verdict
-    kept: KeptRun
+    kept: ReportableRun
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class Makings:
+class RunFactories:
     """What is needed to make runs, and belongs to those who ask for them."""
 
     caller: Callable[[object, Approver | None], AgentCaller]

@@ -18,16 +18,16 @@ from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 
-from .reportable import KeptRun
-from .requests import Ask, Done
+from .reportable import ReportableRun
+from .requests import RunRequest, RunResult
 
 RESUMED: Final = "sop_resumed"
 """What a worker is told: the runs to take over, and where their event logs lie."""
 
-_TAKEN_OVER = pytest.StashKey["TakenOver"]()
+_TAKEN_OVER = pytest.StashKey["ResumedRuns"]()
 
 
-class TakenOver:
+class ResumedRuns:
     """Gives the runs that need not be made.
 
     A built-in test needs no more than the record. A user's test may look at everything, so it is
@@ -44,14 +44,14 @@ class TakenOver:
         """Tell whether a run need not be made."""
         key = ref.key
         if key in self.lines and key not in self._known:
-            self._known[key] = self.find(Ask(ref, ref.task, None)) is not None
+            self._known[key] = self.find(RunRequest(ref, ref.task, None)) is not None
         return self._known.get(key, False)
 
     def needs_nothing(self, key: RunKey) -> bool:
         """Tell whether a run is surely not made, without a look at its task or its log."""
         return key in self.lines and self._known.get(key, key not in self._asked_by_tests)
 
-    def find(self, ask: Ask) -> Done | None:
+    def find(self, ask: RunRequest) -> RunResult | None:
         """Return a run that need not be made, else `None`."""
         ref, task = ask.ref, ask.task
         line = self.lines.get(ref.key)
@@ -60,15 +60,15 @@ class TakenOver:
         record = from_line(line)
         if record.task_hash != task.hash:
             return None
-        kept = KeptRun(record=record, taken_over=True)
+        kept = ReportableRun(record=record, taken_over=True)
         if ref.key not in self._asked_by_tests:
-            return Done(ask, trace_of(record), verdict_of(record), kept, line)
+            return RunResult(ask, trace_of(record), verdict_of(record), kept, line)
         trace = self._logged(ref, record)
         verdict = judge(ref.domain.rules, task, trace)
         # What a redaction took out of a log may be what decided.
         if trace is None or verdict.outcome is not record.outcome:
             return None
-        return Done(ask, trace, verdict, kept, line)
+        return RunResult(ask, trace, verdict, kept, line)
 
     def for_worker(self, *, local: bool) -> dict[str, Any]:
         """Return what a worker needs; `local`: it sees the disk of this process."""
@@ -98,11 +98,11 @@ class TakenOver:
             return None
 
 
-def taken_over_of(sop: SopSession) -> TakenOver:
+def taken_over_of(sop: SopSession) -> ResumedRuns:
     """Return what this process takes over, which is the same for all that ask."""
     stash = sop.config.stash
     if _TAKEN_OVER not in stash:
-        taken = stash[_TAKEN_OVER] = TakenOver(sop)
+        taken = stash[_TAKEN_OVER] = ResumedRuns(sop)
         given: Mapping[str, Any] = getattr(sop.config, "workerinput", {})
         if RESUMED in given:
             taken.take_from(given[RESUMED])

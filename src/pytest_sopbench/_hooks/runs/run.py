@@ -28,7 +28,7 @@ from .document_paths import wrong_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedRun:
     """A run and its verdict, with what else an assertion needs.
 
     `tools` are the names of the domain's tools, `fields` its output fields. `enforce` tells that
@@ -59,7 +59,7 @@ class Run:
     the others. A test that never looks at the verdict fails with a run that is not correct.
     """
 
-    def __init__(self, judged: Judged, explain: Callable[[], str]) -> None:
+    def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
         self._judged = judged
         known = Known(
             task=judged.task,

@@ -24,13 +24,13 @@ from pytest_sopbench._settings.values import GivenAgent
 from pytest_sopbench.errors import SopbenchError
 
 from .explanation import explain_run
-from .prefetch import Flights
-from .requests import Ask, Done, Makings
-from .run import Judged, Run
+from .prefetch import RunPrefetcher
+from .requests import RunFactories, RunRequest, RunResult
+from .run import JudgedRun, Run
 
-RUNS = pytest.StashKey["Runs"]()
+RUNS = pytest.StashKey["RunCache"]()
 RUN = pytest.StashKey[Run]()
-LEFT = pytest.StashKey["Left"]()
+LEFT = pytest.StashKey["PendingReport"]()
 """What a run leaves, on the item that had it made, until that is reported."""
 RAISED = pytest.StashKey[BaseException]()
 """What the agent raised, under --pdb only: it holds the frames of the agent."""
@@ -46,34 +46,34 @@ def asks_for_run(item: pytest.Item) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class PendingReport:
     """A run, and the seconds that an item waited for it."""
 
-    done: Done
+    done: RunResult
     waited: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class CachedRun:
     agent: object
     output: str
     show: Callable[[pytest.Item], Run]
 
 
-class Runs:
+class RunCache:
     """Makes runs when a test asks for them, and keeps each while a test may still ask."""
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self.agents = Agents(sop)
         self._factories: dict[str, ToolboxFactory] = {}
-        self._made: dict[RunKey, _Made] = {}
+        self._made: dict[RunKey, CachedRun] = {}
         self._asking: Counter[RunKey] = Counter()
         self._raised: dict[RunKey, BaseException] = {}
         self._ask_leave: Callable[[TaskRef, pytest.Item], None] | None = None
-        self.flights = Flights(
+        self.flights = RunPrefetcher(
             sop,
-            Makings(
+            RunFactories(
                 caller=self.agents.asking,
                 agent=self.agent_of,
                 toolbox=self._opening,
@@ -106,7 +106,7 @@ class Runs:
         item.stash[ASKED] = True
         made = self._made.get(ref.key)
         if made is None:
-            made = self._made[ref.key] = self._make(Ask(ref, task, agent, approver), item)
+            made = self._made[ref.key] = self._make(RunRequest(ref, task, agent, approver), item)
         elif made.agent is not agent and parameter_of(ref.key.agent) is None:
             pytest.fail(
                 f"the fixture sop_agent gave two agents for {task.domain}/{task.id} in one "
@@ -119,7 +119,7 @@ class Runs:
         run = item.stash[RUN] = made.show(item)
         return run
 
-    def variant(self, ask: Ask, item: pytest.Item) -> Done:
+    def variant(self, ask: RunRequest, item: pytest.Item) -> RunResult:
         """Return the run of a variant: no item but its own asks for it."""
         if self._ask_leave is not None:
             self._ask_leave(ask.ref, item)
@@ -181,20 +181,20 @@ class Runs:
         prices = self._sop.prices
         return lambda: factory.open(task, max_calls=most, clock=perf_counter, prices=prices)
 
-    def _make(self, ask: Ask, item: pytest.Item) -> _Made:
+    def _make(self, ask: RunRequest, item: pytest.Item) -> CachedRun:
         asked = perf_counter()
         with self._sop.config.stash[BREAKAGE].watching():
             done = self.flights.make(ask, item)
-        item.stash[LEFT] = Left(done, perf_counter() - asked)
+        item.stash[LEFT] = PendingReport(done, perf_counter() - asked)
         raised = self._raised.pop(ask.ref.key, None)
         if raised is not None:
             item.stash[RAISED] = raised
         output = "" if self.flights.pace.direct else done.trace.output
-        return _Made(ask.agent, output, self._showing(done))
+        return CachedRun(ask.agent, output, self._showing(done))
 
-    def _showing(self, done: Done) -> Callable[[pytest.Item], Run]:
+    def _showing(self, done: RunResult) -> Callable[[pytest.Item], Run]:
         active, task = done.ask.ref.domain, done.ask.task
-        judged = Judged(
+        judged = JudgedRun(
             task=task,
             trace=done.trace,
             verdict=done.verdict,

@@ -17,7 +17,7 @@ UNDECIDED = ("skip", "skipif", "xfail")
 """Marks of items that may never ask for their run."""
 
 
-class Upcoming:
+class ItemQueue:
     """The items of one process in the order in which they will be run, each given once."""
 
     def __init__(self, session: pytest.Session) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 
 if TYPE_CHECKING:
     from .session import ActiveDomain, SopSession
@@ -31,12 +31,14 @@ def contents_of(active: ActiveDomain) -> dict[str, str]:
     """Hash what decides on the verdicts of a domain; equal on machines that judge alike."""
     return {
         **active.domain.hashes,
-        "judging": judging_hash({active.domain.name: active.rules}),
+        "judging": rules_fingerprint({active.domain.name: active.rules}),
         "pytest-sopbench": version("pytest-sopbench"),
     }
 
 
-def check_alike(sop: SopSession, contents: Mapping[str, Mapping[str, str]], node: Any) -> None:
+def check_same_inputs(
+    sop: SopSession, contents: Mapping[str, Mapping[str, str]], node: Any
+) -> None:
     """Compare what a worker read, or this process where `node` is `None`, with what lies here.
 
     Raises:
@@ -80,7 +82,7 @@ def check_distribution(config: pytest.Config) -> None:
         raise pytest.UsageError(msg)
 
 
-def check_came_up(node: Any, error: object) -> None:
+def check_worker_started(node: Any, error: object) -> None:
     """Say what was raised in a worker that ended before it had collected anything.
 
     Raises:

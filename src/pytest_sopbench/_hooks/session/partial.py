@@ -24,7 +24,7 @@ _SELECTORS = {
 _SHOWN = 3
 
 
-def taken_away(sop: SopSession) -> str:
+def deselection_reason(sop: SopSession) -> str:
     """Say what took selected tasks away, or nothing where all of them were asked for."""
     missing = missing_runs(sop)
     if missing:

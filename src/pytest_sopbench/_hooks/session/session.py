@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
@@ -88,7 +88,7 @@ class ActiveDomain:
     """
 
     domain: Domain
-    rules: Rules
+    rules: JudgingRules
     spec: str
     nodeid: str
     trusted: bool
@@ -281,10 +281,10 @@ class SopSession:
         self.plan.contents[found.name] = contents_of(active)
         return active
 
-    def _rules(self, domain: Domain, comparers: Comparers) -> Rules:
+    def _rules(self, domain: Domain, comparers: Comparers) -> JudgingRules:
         if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
             refuse_without_libraries(domain.name)
-        return Rules(
+        return JudgingRules(
             fields=domain.fields,
             scoring=self.options.scoring,
             sop=domain.sop,

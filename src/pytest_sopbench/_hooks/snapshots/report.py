@@ -28,7 +28,7 @@ FOUND = "sop_snapshots_found"
 NOT_APPROVED = "sop_not_approved"
 
 
-class SnapshotWatch:
+class SnapshotCollector:
     """The hooks of a process that runs items; what it finds travels on test reports."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -86,7 +86,7 @@ class SnapshotWatch:
         return not any(config.getoption(name, None) for name in given)
 
 
-class SnapshotBooks:
+class SnapshotSummary:
     """The hooks of the process that prints the summary."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -10,12 +10,12 @@ import pytest
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journals_of, left_plan
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import (
     SHOWN,
     check_any_came_up,
-    check_came_up,
+    check_worker_started,
     has_workers,
     worker_shown,
 )
@@ -26,7 +26,7 @@ RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""
 
 
-class Workers:
+class ControllerHooks:
     """The hooks of xdist in its controller."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Workers:
         is_local = bool(spec.popen and not spec.via)
         node.workerinput[RESUMED] = taken_over_of(self._sop).for_worker(local=is_local)
         if is_local:
-            journals = journals_of(self._sop)
+            journals = journal_folder(self._sop)
             journals.begin()
             node.workerinput[JOURNALS] = str(journals.folder)
         else:
@@ -84,7 +84,7 @@ class Workers:
             self._learn(output[PLAN], node)
         self._learn_agents(json.loads(output.get(LEARNED, "{}")))
         if node.gateway.id not in self._came_up:
-            check_came_up(node, error)
+            check_worker_started(node, error)
             self._lost += 1
             if not self._came_up:
                 check_any_came_up(self._lost, of=node.workerinput["workercount"])

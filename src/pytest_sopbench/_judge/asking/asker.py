@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from pytest_sopbench._core.values.foreign import said
+from pytest_sopbench._core.values.foreign import get_member
 from pytest_sopbench.agents.conversation import ModelClient, Reply
 
 from .prompt import request_of
@@ -69,12 +69,12 @@ class ModelAsker:
 
 def refused_part(error: Exception) -> str:
     """Return which part of a request a provider refuses to take, or nothing."""
-    response = said(error, "response")
-    status = said(error, "status_code") or said(response, "status_code")
-    code = said(said(response, "Error"), "Code")
+    response = get_member(error, "response")
+    status = get_member(error, "status_code") or get_member(response, "status_code")
+    code = get_member(get_member(response, "Error"), "Code")
     if status not in _BAD_REQUESTS and code != "ValidationException":
         return ""
     # What it names as the parameter counts more than what it may quote of the conversation.
-    named = str(said(error, "param") or "").lower()
+    named = str(get_member(error, "param") or "").lower()
     told = named or str(error).lower()
     return next((part for part, words in _WORDS.items() if any(one in told for one in words)), "")

@@ -16,7 +16,7 @@ from typing import Final
 
 from pytest_sopbench._core.model.prices import Prices, Reckoning
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
-from pytest_sopbench._core.model.usage import added, read_usage, usage_to_json
+from pytest_sopbench._core.model.usage import add_usage, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.location import make_folder
 from pytest_sopbench.agents.conversation import ModelUsage
@@ -100,7 +100,7 @@ def read_log(path: Path, prices: Prices | None = None) -> Consumption:
                 told = ModelUsage(**data["usage"])
                 read = read_usage(told.as_report())
                 reckoning.add(read, told.server)
-                usage = added(usage, read)
+                usage = add_usage(usage, read)
     return Consumption(
         asked=counts[ASKED] + counts[FAILED],
         failed=counts[FAILED],

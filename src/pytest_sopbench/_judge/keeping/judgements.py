@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.values.plain import encodable
+from pytest_sopbench._core.values.plain import escape_surrogates
 from pytest_sopbench._judge.asking.reply import Judgement
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.file.location import make_folder
@@ -60,8 +60,8 @@ class Judgements:
             "key": key,
             **about,
             "held": judgement.held,
-            "reason": encodable(self._mask(judgement.reason)),
-            "quote": encodable(self._mask(judgement.quote)),
+            "reason": escape_surrogates(self._mask(judgement.reason)),
+            "quote": escape_surrogates(self._mask(judgement.quote)),
         }
         path = self._path(key)
         make_folder(path)

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
-    Comparison,
     Condition,
     Not,
     Operator,
     Source,
+    ValueCondition,
 )
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._loading.files.suggestions import shown
@@ -78,7 +78,7 @@ def read_condition(model: ConditionModel, key: str, place: RulePlace) -> Conditi
     return AllOf(conditions=inner) if model.all else AnyOf(conditions=inner)
 
 
-def _comparison(model: ConditionModel, key: str, place: RulePlace) -> Comparison:
+def _comparison(model: ConditionModel, key: str, place: RulePlace) -> ValueCondition:
     source = Source.INPUT if model.input is not None else Source.RESULT
     bounds = tuple(
         (operator, getattr(model, "in_" if operator is Operator.IN else operator))
@@ -89,7 +89,7 @@ def _comparison(model: ConditionModel, key: str, place: RulePlace) -> Comparison
         place.refuse(key, "compares with nothing", f"add one of {', '.join(Operator)}")
     if Operator.MATCHES in _given(model):
         _check_pattern(model.matches, f"{key}.matches", place)
-    return Comparison(
+    return ValueCondition(
         source=source,
         name=place.column(key, source, model.input or model.result or ""),
         bounds=bounds,

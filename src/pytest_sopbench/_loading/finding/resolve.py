@@ -14,7 +14,7 @@ from pytest_sopbench._loading.metadata.read import is_domain_folder
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
 
 from .search_paths import (
-    Candidate,
+    DomainCandidate,
     FoundDomain,
     Origin,
     SearchPaths,
@@ -168,7 +168,7 @@ def _at_path(value: str, where: SearchPaths) -> FoundDomain:
 
 
 def _many(
-    places: Sequence[Candidate], where: SearchPaths, name: str, hint: str
+    places: Sequence[DomainCandidate], where: SearchPaths, name: str, hint: str
 ) -> Iterable[FoundDomain]:
     if not places:
         raise DomainNotFoundError(name, "there is no such domain", hint=hint)
@@ -209,7 +209,7 @@ def _named(name: str, where: SearchPaths) -> FoundDomain:
     return called[0]
 
 
-def _unknown_name(name: str, every: Sequence[Candidate], where: SearchPaths) -> str:
+def _unknown_name(name: str, every: Sequence[DomainCandidate], where: SearchPaths) -> str:
     if is_domain_folder(where.invocation_dir / name):
         return f"for the folder of that name write ./{name}"
     near = nearest(name, (known for place in every for known in place.names))
@@ -218,7 +218,7 @@ def _unknown_name(name: str, every: Sequence[Candidate], where: SearchPaths) -> 
     return "\n".join(filter(None, (told, _looked_in(where) if is_lost else "")))
 
 
-def _known(every: Sequence[Candidate]) -> str:
+def _known(every: Sequence[DomainCandidate]) -> str:
     names = sorted({place.names[-1] for place in every})
     return f"known: {listed(names)}" if names else "none is known; sop_paths says where they lie"
 

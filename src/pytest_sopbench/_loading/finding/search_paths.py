@@ -65,7 +65,7 @@ class FoundDomain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class DomainCandidate:
     """A place that may hold a domain, and the names it answers to."""
 
     names: tuple[str, ...]
@@ -97,7 +97,7 @@ def found(
     )
 
 
-def found_candidate(candidate: Candidate, where: SearchPaths) -> FoundDomain:
+def found_candidate(candidate: DomainCandidate, where: SearchPaths) -> FoundDomain:
     """The domain of a place that may hold one.
 
     Raises:
@@ -117,12 +117,12 @@ def metadata_name(folder: Path) -> str:
         return ""
 
 
-def candidates(where: SearchPaths) -> tuple[Candidate, ...]:
+def candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     """All places that may hold a domain: the project's, then the bundled, then the installed."""
     return (*project_candidates(where), *bundled_candidates(), *_installed())
 
 
-def project_candidates(where: SearchPaths) -> tuple[Candidate, ...]:
+def project_candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
     """The domain folders on `sop_paths`; one that is itself a domain folder counts."""
     folders: dict[Path, None] = {}
     for path in where.sop_paths:
@@ -131,7 +131,7 @@ def project_candidates(where: SearchPaths) -> tuple[Candidate, ...]:
     return tuple(_candidate(folder, Origin.PROJECT) for folder in folders)
 
 
-def bundled_candidates() -> tuple[Candidate, ...]:
+def bundled_candidates() -> tuple[DomainCandidate, ...]:
     """The domains that come with the package."""
     return tuple(_candidate(folder, Origin.BUNDLED) for folder in domains_in(BUNDLED))
 
@@ -156,15 +156,17 @@ def absolute(path: Path, start: Path) -> Path:
     return Path(os.path.abspath(start / path))  # noqa: PTH100 - a symlink keeps its own name
 
 
-def _candidate(folder: Path, origin: Origin) -> Candidate:
+def _candidate(folder: Path, origin: Origin) -> DomainCandidate:
     names = dict.fromkeys((folder.name, metadata_name(folder)))
-    return Candidate(names=tuple(name for name in names if name), origin=origin, folder=folder)
+    return DomainCandidate(
+        names=tuple(name for name in names if name), origin=origin, folder=folder
+    )
 
 
-def _installed() -> Iterator[Candidate]:
+def _installed() -> Iterator[DomainCandidate]:
     points = importlib.metadata.entry_points(group=ENTRY_POINTS)
     for point in sorted(points, key=lambda point: (point.name, point.value)):
-        yield Candidate(names=(point.name,), origin=Origin.INSTALLED, entry_point=point)
+        yield DomainCandidate(names=(point.name,), origin=Origin.INSTALLED, entry_point=point)
 
 
 def _entry_folder(point: importlib.metadata.EntryPoint) -> Path:

@@ -13,7 +13,7 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
 from pytest_sopbench._core.trajectory.match import UnlikePair
-from pytest_sopbench._core.trajectory.snapshot import Comparison
+from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text.layout import cut, one_line, shown
 from pytest_sopbench._reports.text.numbers import counted
@@ -30,7 +30,7 @@ _LABEL = 8
 _WORDS = ("moved", "changed", "removed", "added", "early")
 
 
-def diff_lines(title: str, comparison: Comparison, *, approve: str) -> list[str]:
+def diff_lines(title: str, comparison: SnapshotMatch, *, approve: str) -> list[str]:
     """Name the steps that were moved, changed, removed, added or early, in the order of the run.
 
     A call is early that began while another was in flight, which was approved as ending first.
@@ -79,7 +79,7 @@ def missing_lines(title: str, made: Trajectory, *, approve: str) -> list[str]:
     ]
 
 
-def _steps(comparison: Comparison) -> Iterator[tuple[float, str, str]]:
+def _steps(comparison: SnapshotMatch) -> Iterator[tuple[float, str, str]]:
     """Yield place in the run, kind and text of each step that departs."""
     match, approved, made = comparison.match, comparison.approved, comparison.made
     for pair in match.out_of_order:

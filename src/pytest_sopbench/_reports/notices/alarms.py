@@ -16,7 +16,7 @@ NAMED = 5
 
 
 @dataclass(slots=True)
-class Special:
+class RunAlarms:
     """Runs whose agents go on, runs made again, and runs that ended before their tests came."""
 
     abandoned: list[str] = field(default_factory=list[str])
@@ -37,7 +37,7 @@ class Special:
         self.lost += any(note.startswith(LOOP_LOST) for note in record.notes)
 
 
-def special_lines(special: Special) -> Iterator[str]:
+def special_lines(special: RunAlarms) -> Iterator[str]:
     """Yield what there is to say, 80 columns wide."""
     if special.abandoned:
         runs = counted(len(special.abandoned), "timed-out agent")

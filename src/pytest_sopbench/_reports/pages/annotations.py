@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import Comparison, Tier
+from pytest_sopbench._core.comparing.compare import ComparisonResult, GroupComparison
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import without_commands
@@ -82,13 +82,13 @@ def _annotations(page: SessionPage) -> Iterator[Annotation]:
                 yield _annotation(page, record, level=worst, since=since)
 
 
-def _comparable(page: SessionPage) -> Comparison | None:
+def _comparable(page: SessionPage) -> GroupComparison | None:
     """Return what the baseline says, unless it says nothing of this session."""
     pooled = page.comparison.pooled if page.comparison is not None else None
-    return None if pooled is None or pooled.tier is Tier.NOT_COMPARABLE else pooled
+    return None if pooled is None or pooled.tier is ComparisonResult.NOT_COMPARABLE else pooled
 
 
-def _misses(page: SessionPage, pooled: Comparison | None) -> Iterator[RunRecord]:
+def _misses(page: SessionPage, pooled: GroupComparison | None) -> Iterator[RunRecord]:
     """Yield misses: with a baseline those of tasks that are new or changed."""
     news = None if pooled is None else frozenset(pooled.not_correct)
     for one in page.asked:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.compare import (
+    ComparisonResult,
+    GroupComparison,
+    SessionComparison,
+)
+from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._reports.terminal.comparison import (
@@ -40,7 +44,7 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
         yield f"- setup: {', '.join(escaped(setup_text(one)) for one in compared.setups)}"
     yield from _task_lines("lost", pooled.lost, pooled)
     yield from _task_lines("gained", pooled.gained, pooled)
-    for reason in Aside:
+    for reason in NotCompared:
         keys = [key for key, why in pooled.aside.items() if why is reason]
         yield from _task_lines(f"not compared, {reason}", keys, pooled)
     yield from _task_lines("not compared, and not correct now", pooled.not_correct, pooled)
@@ -52,7 +56,7 @@ def comparison_block(compared: SessionComparison | None) -> Iterator[str]:
         yield from _field_lines(pooled)
 
 
-def _field_lines(one: Comparison) -> Iterator[str]:
+def _field_lines(one: GroupComparison) -> Iterator[str]:
     """Yield a row for each output field that changed, and a line for each score."""
     rows = [
         (
@@ -83,24 +87,26 @@ def _path_lines(compared: SessionComparison) -> Iterator[str]:
             yield f"- paths of {escaped(name)}: {escaped(' '.join(moved))}"
 
 
-def _pooled(compared: SessionComparison) -> Mapping[str, Comparison]:
+def _pooled(compared: SessionComparison) -> Mapping[str, GroupComparison]:
     return {
         f"{one.groups} domains, pooled ({agent})": one for agent, one in compared.agents.items()
     }
 
 
-def _verdict(one: Comparison) -> str:
-    if one.tier is Tier.NOT_COMPARABLE:
+def _verdict(one: GroupComparison) -> str:
+    if one.tier is ComparisonResult.NOT_COMPARABLE:
         return f"not comparable: {escaped(one.why)}"
     if not one.paired:
         return f"{one.tier}: no task can be compared"
     counts = f"lost {len(one.lost)}, gained {len(one.gained)}"
     of = f"of {counted(one.paired, 'paired task')}"
-    more = f"; p < 0.05 takes at least {one.needed}" if one.tier is Tier.NOT_ENOUGH else ""
+    more = (
+        f"; p < 0.05 takes at least {one.needed}" if one.tier is ComparisonResult.NOT_ENOUGH else ""
+    )
     return f"{one.tier}: {counts} {of}, {p_value(one.test.p)}{more}"
 
 
-def _task_lines(what: str, keys: Sequence[TaskKey], one: Comparison) -> Iterator[str]:
+def _task_lines(what: str, keys: Sequence[TaskKey], one: GroupComparison) -> Iterator[str]:
     if not keys:
         return
     names = [_name(key) if one.groups > 1 else key.task for key in keys]
@@ -123,7 +129,7 @@ def _group_lines(compared: SessionComparison) -> Iterator[str]:
     yield from table(("domain", "lost", "gained", "p"), rows)
 
 
-def _change_lines(one: Comparison) -> Iterator[str]:
+def _change_lines(one: GroupComparison) -> Iterator[str]:
     rows = [
         (
             escaped(METRICS[name].label),

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_sopbench._core.comparing.changes import Change
-from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.compare import (
+    ComparisonResult,
+    GroupComparison,
+    SessionComparison,
+)
+from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.comparing.setups import SetupChange
 from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.document_counts import path_moves
@@ -36,10 +40,10 @@ _GAP = "   "
 _SMALLEST_P = 0.0001
 
 
-def comparison_lines(comparison: Comparison) -> Iterator[str]:
+def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
     """Yield the comparison with a baseline, 80 columns wide, lists cut at 20 tasks."""
     start = f"vs {one_line(comparison.name)} "
-    if comparison.tier is Tier.NOT_COMPARABLE:
+    if comparison.tier is ComparisonResult.NOT_COMPARABLE:
         why = one_line(f"not comparable: {comparison.why}")
         yield from packed(start, why.split(), gap=" ", indent=_LABEL)
     elif not comparison.paired:
@@ -98,9 +102,9 @@ def short_comparison_lines(compared: SessionComparison) -> Iterator[str]:
         yield f"{one_line(title)} vs {name}: {short_comparison(one)}"
 
 
-def short_comparison(comparison: Comparison) -> str:
+def short_comparison(comparison: GroupComparison) -> str:
     """Return the verdict in a few words, for one line: `lost 2, gained 5, p = 0.45`."""
-    if comparison.tier is Tier.NOT_COMPARABLE or not comparison.paired:
+    if comparison.tier is ComparisonResult.NOT_COMPARABLE or not comparison.paired:
         return comparison.tier.value
     lost, gained = len(comparison.lost), len(comparison.gained)
     return f"{comparison.tier}: lost {lost}, gained {gained}, {p_value(comparison.test.p)}"
@@ -126,7 +130,7 @@ def change_text(change: Change) -> str:
     return f"{difference} [{_points(low)}, {_points(high)}]"
 
 
-def _verdict_parts(comparison: Comparison) -> Iterator[str]:
+def _verdict_parts(comparison: GroupComparison) -> Iterator[str]:
     lost = f"lost {len(comparison.lost)}"
     if comparison.lost:
         first, *others = with_commas(list(_names(comparison.lost, comparison)))
@@ -145,14 +149,14 @@ def _test_text(test: PairedTest) -> str:
     return f"{name} {p_value(test.p)}{f' ({rest})' if rest else ''}"
 
 
-def _tier_text(comparison: Comparison) -> str:
+def _tier_text(comparison: GroupComparison) -> str:
     changed = f"{comparison.discordant} of {counted(comparison.paired, 'paired task')} changed"
-    if comparison.tier is Tier.NOT_ENOUGH:
+    if comparison.tier is ComparisonResult.NOT_ENOUGH:
         return f"{comparison.tier}: {changed}, and p < {ALPHA} takes at least {comparison.needed}"
     return f"{comparison.tier}: {changed}"
 
 
-def _change_parts(comparison: Comparison) -> Iterator[str]:
+def _change_parts(comparison: GroupComparison) -> Iterator[str]:
     tsr = comparison.changes["tsr"]
     yield f"TSR {percent(tsr.before)} -> {percent(tsr.after)}, {change_text(tsr)}"
     for name, change in comparison.changes.items():
@@ -160,7 +164,7 @@ def _change_parts(comparison: Comparison) -> Iterator[str]:
             yield f"{METRICS[name].heading or METRICS[name].label} {change_text(change)}"
 
 
-def field_change_parts(comparison: Comparison) -> Iterator[str]:
+def field_change_parts(comparison: GroupComparison) -> Iterator[str]:
     """Yield the fields that changed, and the scores that did, those that lost most first."""
     for one in sorted(comparison.fields, key=lambda one: one.gained - one.lost):
         if one.lost or one.gained:
@@ -171,12 +175,12 @@ def field_change_parts(comparison: Comparison) -> Iterator[str]:
             yield f"score of {one_line(score.field)} {means}, {p_value(score.test.p)}"
 
 
-def _kind_parts(comparison: Comparison) -> Sequence[str]:
+def _kind_parts(comparison: GroupComparison) -> Sequence[str]:
     kinds = comparison.kinds.items()
     return with_commas([f"{was} -> {now} {number}" for (was, now), number in kinds])
 
 
-def path_parts(comparison: Comparison) -> Sequence[str]:
+def path_parts(comparison: GroupComparison) -> Sequence[str]:
     """Return the tier score before and now, and the paths that moved most."""
     was, now = comparison.baseline.documents, comparison.current.documents
     if not (was.runs and now.runs):
@@ -189,7 +193,7 @@ def path_parts(comparison: Comparison) -> Sequence[str]:
     return with_commas([tier, *moved[:PATHS], *more])
 
 
-def _collapse_lines(comparison: Comparison) -> Iterator[str]:
+def _collapse_lines(comparison: GroupComparison) -> Iterator[str]:
     for collapse in comparison.collapses:
         yield from _said(f"new alarm: {_labels(collapse)}".split(), gap=" ")
     for collapse in comparison.ended_collapses:
@@ -217,10 +221,10 @@ def _consumption_parts(was: Summary, now: Summary) -> Iterator[str]:
             yield f"{word} {before} -> {after}"
 
 
-def aside_lines(comparison: Comparison) -> Iterator[str]:
+def aside_lines(comparison: GroupComparison) -> Iterator[str]:
     """Yield which tasks were not compared and why, and which of them are not correct now."""
     not_correct = frozenset(comparison.not_correct)
-    for reason in Aside:
+    for reason in NotCompared:
         keys = [key for key, why in comparison.aside.items() if why is reason]
         if keys:
             start = f"not compared, {reason}: {counted(len(keys), 'task')}"
@@ -232,7 +236,7 @@ def aside_lines(comparison: Comparison) -> Iterator[str]:
             yield from _said([*start.split(), *names], gap=" ")
 
 
-def _left_out_lines(comparison: Comparison) -> Iterator[str]:
+def _left_out_lines(comparison: GroupComparison) -> Iterator[str]:
     if comparison.may_fail:
         start = f"not compared, may fail: {counted(len(comparison.may_fail), 'task')}"
         names = with_commas(list(_names(comparison.may_fail, comparison)))
@@ -241,7 +245,7 @@ def _left_out_lines(comparison: Comparison) -> Iterator[str]:
         yield from _said([f"{counted(comparison.left_out, 'task')} left out by options"], gap=" ")
 
 
-def _names(keys: Sequence[TaskKey], comparison: Comparison) -> Iterator[str]:
+def _names(keys: Sequence[TaskKey], comparison: GroupComparison) -> Iterator[str]:
     for key in keys[:LIMIT]:
         by = f" by {key.agent}" if key.agent else ""
         yield one_line(f"{key.domain}/{key.task}{by}" if comparison.groups > 1 else key.task)

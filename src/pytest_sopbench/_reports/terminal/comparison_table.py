@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_sopbench._core.comparing.compare import Comparison, Tier
+from pytest_sopbench._core.comparing.compare import ComparisonResult, GroupComparison
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
@@ -26,7 +26,7 @@ class SessionRow:
 
     name: str
     summary: Summary
-    comparison: Comparison | None = None
+    comparison: GroupComparison | None = None
 
 
 def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
@@ -46,7 +46,7 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
         if untold:
             runs = f"{untold} of {counted(row.summary.runs, 'run')}"
             remarks.append(f"* {one_line(row.name)}: {runs} did not tell their cost")
-        if row.comparison is not None and row.comparison.tier is Tier.NOT_COMPARABLE:
+        if row.comparison is not None and row.comparison.tier is ComparisonResult.NOT_COMPARABLE:
             remarks.append(f"{one_line(row.name)}: {row.comparison.why}")
     yield from remarks
 
@@ -62,8 +62,12 @@ def _cells(row: SessionRow) -> str:
     return f"{rates}  {lost:>5}  {gained:>6}  {p:>8}  {cost:>12}{mark}"
 
 
-def _against(comparison: Comparison | None) -> tuple[str, str, str]:
-    if comparison is None or comparison.tier is Tier.NOT_COMPARABLE or not comparison.paired:
+def _against(comparison: GroupComparison | None) -> tuple[str, str, str]:
+    if (
+        comparison is None
+        or comparison.tier is ComparisonResult.NOT_COMPARABLE
+        or not comparison.paired
+    ):
         return "-", "-", "-"
     p = p_value(comparison.test.p).removeprefix("p ").removeprefix("= ")
     return f"{len(comparison.lost)}", f"{len(comparison.gained)}", p

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.gates.quarantine import EntriesReport, RunsOfEntry, TaskEntry
+from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.failure.task import headline
@@ -23,7 +23,7 @@ A task that is wrong every other time is right this often in a row in 3 of 100 s
 _INDENT = "       "
 
 
-def entry_lines(report: EntriesReport, *, file: str) -> Iterator[str]:
+def entry_lines(report: PolicyReport, *, file: str) -> Iterator[str]:
     """Yield what must be said of the entries, what fails the session first; maybe nothing.
 
     Args:
@@ -82,11 +82,11 @@ def _failed_line(one: RunsOfEntry) -> str:
     return f"{one_line(str(entry.name))}{_of_runs(one)} until {entry.until}: {_reason(entry)}"
 
 
-def _expired_line(entry: TaskEntry) -> str:
+def _expired_line(entry: TaskPolicy) -> str:
     return f"{one_line(str(entry.name))} until {entry.until}: {_reason(entry)}"
 
 
-def _reason(entry: TaskEntry) -> str:
+def _reason(entry: TaskPolicy) -> str:
     issue = f" ({entry.issue})" if entry.issue else ""
     return one_line(f"{entry.may_fail}{issue}")
 

@@ -19,7 +19,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.approving import Approver, approve_all
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._running.tools.parameters import CannotFillError, Filling, plan_filling
 from pytest_sopbench.errors import AgentSpecError
@@ -101,7 +101,7 @@ class AgentCaller:
 
     def call(self, domain: Domain, task: Task, tools: Tools) -> object:
         """Call the agent on one task, and return what it returns, awaitable or not."""
-        inputs = plain(task.inputs)
+        inputs = to_json_value(task.inputs)
         values: dict[str, object] = {
             **self._arguments,
             **self._late_values(),
@@ -155,7 +155,7 @@ class AgentCaller:
 
 def output_schema(domain: Domain) -> JsonValue:
     """Return the JSON schema of the answer; `None` where the answer is no document."""
-    return plain(domain.document.schema) if domain.document else None
+    return to_json_value(domain.document.schema) if domain.document else None
 
 
 def output_fields(domain: Domain) -> dict[str, JsonValue]:

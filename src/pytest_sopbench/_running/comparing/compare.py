@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pytest_sopbench._core.domain import Rules
+from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.match import not_judged
 from pytest_sopbench._core.hiding.masking import Mask, masking
 from pytest_sopbench._core.judging.questions import NOT_ASKED, Question, questions
@@ -48,7 +48,9 @@ class Comparers:
         """What each of them is, down to its version, by field."""
         return {name: one.identity for name, one in self.by_field.items()}
 
-    def compare(self, rules: Rules, task: Task, trace: Trace, mask: Mask | None = None) -> Trace:
+    def compare(
+        self, rules: JudgingRules, task: Task, trace: Trace, mask: Mask | None = None
+    ) -> Trace:
         """Return the trace with what the comparers find of its answer; nothing is raised."""
         with masking(mask or str):
             found = tuple(self._ask(one) for one in questions(rules, task, trace))

@@ -16,8 +16,8 @@ from pytest_sopbench._core.fields.match import not_judged, read_match
 from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
-from pytest_sopbench._running.event_loop.blocking import in_thread, settled
+from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._running.event_loop.blocking import in_thread, run_blocking
 from pytest_sopbench._running.observing.problem import message_of, name_of
 
 PATIENCE: Final = 60.0
@@ -73,7 +73,7 @@ def _asked(
 ) -> Compared:
     field, place = question.field, question.place
     before = _written(copied)
-    said = settled(_bounded(comparer.ask(copied), seconds))
+    said = run_blocking(_bounded(comparer.ask(copied), seconds))
     if type(said) is _Left:
         raise said.by
     # Here as well: what it returned, or put into its copies, runs code of its own when read.
@@ -119,8 +119,8 @@ def _copy(question: Question) -> Question:
     return Question(
         field=replace(field, aliases=dict(field.aliases)),
         place=question.place,
-        expected=plain(question.expected),
-        actual=plain(question.actual),
+        expected=to_json_value(question.expected),
+        actual=to_json_value(question.actual),
         task=replace(
             task,
             inputs=_mapping(task.inputs),
@@ -135,7 +135,7 @@ def _copy(question: Question) -> Question:
 
 
 def _mapping(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return cast("dict[str, JsonValue]", plain(dict(values)))
+    return cast("dict[str, JsonValue]", to_json_value(dict(values)))
 
 
 def _written(question: Question) -> str:

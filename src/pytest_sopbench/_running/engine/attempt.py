@@ -8,12 +8,12 @@ from functools import partial
 
 from pytest_sopbench._core.model.run_notes import ATTEMPT, LOOP_LOST
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.model.usage import added
+from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.observing.retry_after import retry_after
 from pytest_sopbench._running.queue.job import K
-from pytest_sopbench._running.queue.pending import Flight, Limits
+from pytest_sopbench._running.queue.pending import Limits, PendingRun
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.tools.toolbox import Toolbox
@@ -44,7 +44,7 @@ class Attempt:
 
 
 def make_attempt(
-    flight: Flight[K],
+    flight: PendingRun[K],
     toolbox: Toolbox,
     *,
     clock: Clock,
@@ -101,7 +101,7 @@ def let_go() -> Trace:
     return Trace(ending=Ending.RAISED, problem=problem)
 
 
-def delay_of(flight: Flight[K], made: Attempt, limits: Limits) -> float | None:
+def delay_of(flight: PendingRun[K], made: Attempt, limits: Limits) -> float | None:
     """Return the seconds after which a run is made again; `None` where it has ended."""
     if flight.is_lost:
         return 0.0
@@ -111,8 +111,8 @@ def delay_of(flight: Flight[K], made: Attempt, limits: Limits) -> float | None:
     return None
 
 
-def told(
-    flight: Flight[K],
+def run_trace(
+    flight: PendingRun[K],
     trace: Trace,
     *,
     timeout: float | None,
@@ -128,7 +128,7 @@ def told(
     may be because of the provider. `notes` are added.
     """
     if flight.attempts > 1:
-        trace = replace(trace, usage=added(flight.spent, trace.usage))
+        trace = replace(trace, usage=add_usage(flight.spent, trace.usage))
     notes = (*trace.notes, *_attempts(flight, most), *notes)
     trace = replace(trace, notes=notes)
     if timeout is None or trace.duration - kept < timeout:
@@ -137,7 +137,7 @@ def told(
     return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)
 
 
-def _attempts(flight: Flight[K], most: int) -> Iterator[str]:
+def _attempts(flight: PendingRun[K], most: int) -> Iterator[str]:
     number = flight.attempts - len(flight.blockers)
     if number > 1:
         yield f"{ATTEMPT} {number} of {most}: the provider was not available before"

@@ -14,19 +14,19 @@ from typing import Generic
 
 from pytest_sopbench._core.model.run_notes import GOES_ON
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.model.usage import added
-from pytest_sopbench._running.event_loop.blocking import settled
-from pytest_sopbench._running.event_loop.cancellable import GRACE, Settling
+from pytest_sopbench._core.model.usage import add_usage
+from pytest_sopbench._running.event_loop.blocking import run_blocking
+from pytest_sopbench._running.event_loop.cancellable import GRACE, CancellableAwait
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._running.queue.job import K, Listener
-from pytest_sopbench._running.queue.pending import Flight, Limits, State
-from pytest_sopbench._running.queue.queues import Register, Standing
-from pytest_sopbench._running.runner import cut_short
+from pytest_sopbench._running.queue.pending import Limits, PendingRun, State
+from pytest_sopbench._running.queue.queues import EngineStatus, RunQueues
+from pytest_sopbench._running.runner import interrupted_trace
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
-from pytest_sopbench._running.threads.run_threads import Worker, Workers
-from pytest_sopbench._running.threads.timers import Alarms
+from pytest_sopbench._running.threads.run_threads import RunThread, ThreadPool
+from pytest_sopbench._running.threads.timers import Timers
 
 from .adaptive import Limit
 from .attempt import Attempt, delay_of, failed_attempt, let_go, make_attempt, not_started
@@ -51,9 +51,9 @@ class Dispatcher(Generic[K]):
         self._listener = listener
         self._context = copy_context()
         self._lock = Lock()
-        self._register: Register[K] = Register()
+        self._register: RunQueues[K] = RunQueues()
         self._stopped = False
-        self._alarms = Alarms(clock)
+        self._alarms = Timers(clock)
         self._loop = SharedLoop()
         self._pulse = pulse
         self._used = TimeUsed(self._register, self._loop, clock=clock, pulse=pulse)
@@ -65,9 +65,9 @@ class Dispatcher(Generic[K]):
             alarms=self._alarms,
             cut=self._cut,
         )
-        self._workers: Workers[Flight[K]] = Workers(self._work)
+        self._workers: ThreadPool[PendingRun[K]] = ThreadPool(self._work)
 
-    def queue(self, flight: Flight[K], *, start: bool = True) -> None:
+    def queue(self, flight: PendingRun[K], *, start: bool = True) -> None:
         """Take a run, and start it when there is room; `start` is no where a caller makes it."""
         with self._lock:
             if self._stopped:
@@ -77,14 +77,14 @@ class Dispatcher(Generic[K]):
         if start:
             self._pump()
 
-    def first(self, flight: Flight[K]) -> None:
+    def first(self, flight: PendingRun[K]) -> None:
         """Let a queued run be the next to start."""
         with self._lock:
             if flight.state is State.QUEUED:
                 self._register.queue.remove(flight)
                 self._register.queue.appendleft(flight)
 
-    def make_here(self, flight: Flight[K]) -> None:
+    def make_here(self, flight: PendingRun[K]) -> None:
         """Make a queued run in this thread; what the agent writes is shown as well as kept.
 
         Raises:
@@ -100,7 +100,7 @@ class Dispatcher(Generic[K]):
             while delay is not None:
                 with self._lock:
                     self._admit(flight)
-                made = self._attempt(flight, settled, "tee")
+                made = self._attempt(flight, run_blocking, "tee")
                 delay = self._conclude(flight, made)
                 if delay is not None:
                     self._limits.backoff.sleep(delay)
@@ -110,7 +110,7 @@ class Dispatcher(Generic[K]):
             self._end(flight)
             raise
 
-    def abandon(self, flight: Flight[K], note: str) -> None:
+    def abandon(self, flight: PendingRun[K], note: str) -> None:
         """End a run as timed out, for someone else's limit; one that has ended stays as it is."""
         with self._lock:
             state, elapsed = flight.state, self._clock() - flight.began
@@ -122,7 +122,7 @@ class Dispatcher(Generic[K]):
         elif state is not State.ENDED:
             self._end(flight)
 
-    def cancel_queued(self) -> list[Flight[K]]:
+    def cancel_queued(self) -> list[PendingRun[K]]:
         """Drop what has not started, and return it; what waits to be made again ends as it is."""
         with self._lock:
             waiting = self._register.end_waiting()
@@ -150,7 +150,7 @@ class Dispatcher(Generic[K]):
         with self._lock:
             self._time.seconds = None
 
-    def rescue(self, waited_for: Flight[K]) -> None:
+    def rescue(self, waited_for: PendingRun[K]) -> None:
         """End the runs that their threads have let go of, as for want of memory."""
         with self._lock:
             lost = self._register.orphaned(waited_for)
@@ -159,7 +159,7 @@ class Dispatcher(Generic[K]):
             self._end(one)
         self._pump()
 
-    def standing(self) -> Standing[K]:
+    def standing(self) -> EngineStatus[K]:
         with self._lock:
             return self._register.standing(self._clock(), self._room.count)
 
@@ -170,9 +170,9 @@ class Dispatcher(Generic[K]):
         for flight in refused:
             self._end(flight)
 
-    def _start_queued(self) -> list[Flight[K]]:
+    def _start_queued(self) -> list[PendingRun[K]]:
         """Start what there is room for; return what the system does not let start."""
-        register, refused = self._register, list[Flight[K]]()
+        register, refused = self._register, list[PendingRun[K]]()
         while register.queue and self._room.is_there(len(register.running)):
             if not register.admits(register.queue[0]):
                 return refused
@@ -194,13 +194,13 @@ class Dispatcher(Generic[K]):
             self._alarms.at(resumes_at, self._pump)
         return refused
 
-    def _admit(self, flight: Flight[K]) -> None:
-        flight.settling = Settling(self._loop, flight.job.name)
+    def _admit(self, flight: PendingRun[K]) -> None:
+        flight.settling = CancellableAwait(self._loop, flight.job.name)
         self._register.admit(flight, self._clock())
 
-    def _work(self, worker: Worker[Flight[K]], flight: Flight[K]) -> None:
+    def _work(self, worker: RunThread[PendingRun[K]], flight: PendingRun[K]) -> None:
         """Make one attempt, in the thread of a worker."""
-        settling = flight.settling or settled
+        settling = flight.settling or run_blocking
         try:
             made = self._context.copy().run(self._attempt, flight, settling, "keep")
         except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
@@ -218,13 +218,13 @@ class Dispatcher(Generic[K]):
             self._workers.give_back(worker)
         self._pump()
 
-    def _queue_again(self, flight: Flight[K]) -> None:
+    def _queue_again(self, flight: PendingRun[K]) -> None:
         with self._lock:
             self._register.resume(flight)
         self._pump()
 
     def _attempt(
-        self, flight: Flight[K], settle: Callable[[object], object], capture: Capture
+        self, flight: PendingRun[K], settle: Callable[[object], object], capture: Capture
     ) -> Attempt:
         with self._lock:
             if flight.state is not State.RUNNING:
@@ -244,15 +244,15 @@ class Dispatcher(Generic[K]):
             return Attempt()
         return make_attempt(flight, toolbox, clock=self._clock, settle=settle, capture=capture)
 
-    def _conclude(self, flight: Flight[K], made: Attempt) -> float | None:
+    def _conclude(self, flight: PendingRun[K], made: Attempt) -> float | None:
         """End a run, unless somebody has; return the seconds after which it is made again."""
         with self._lock:
             if flight.state is not State.RUNNING:
                 return None
             flight.fault = made.fault
             if made.trace is not None:
-                flight.trace = self._told(flight, made.trace, self._time.seconds)
-                flight.spent = added(flight.spent, made.trace.usage)
+                flight.trace = self._run_trace(flight, made.trace, self._time.seconds)
+                flight.spent = add_usage(flight.spent, made.trace.usage)
             self._room.learn(made, began=flight.began, in_flight=len(self._register.running))
             delay = None if self._stopped else delay_of(flight, made, self._limits)
             if flight.is_lost:
@@ -268,16 +268,16 @@ class Dispatcher(Generic[K]):
             self._end(flight)
         return delay
 
-    def _told(self, flight: Flight[K], trace: Trace, timeout: float | None) -> Trace:
+    def _run_trace(self, flight: PendingRun[K], trace: Trace, timeout: float | None) -> Trace:
         most, limited = self._limits.retries + 1, self._time.seconds is not None
-        return self._used.told(flight, trace, timeout, most=most, limited=limited)
+        return self._used.run_trace(flight, trace, timeout, most=most, limited=limited)
 
-    def _cut(self, flight: Flight[K], duration: float, note: str) -> None:
+    def _cut(self, flight: PendingRun[K], duration: float, note: str) -> None:
         """End a run from outside; its state is already `ENDED`, so that nobody else does."""
         settling = flight.settling if flight.cancel() else None
         notes = (note, GOES_ON if settling is None else "")
-        trace = cut_short(flight.toolbox, duration=duration, notes=[*filter(None, notes)])
-        flight.trace = self._told(flight, trace, None)
+        trace = interrupted_trace(flight.toolbox, duration=duration, notes=[*filter(None, notes)])
+        flight.trace = self._run_trace(flight, trace, None)
         abandon = partial(self._register.abandon, flight.job.key, settling)
         if settling is None:
             abandon()
@@ -286,7 +286,7 @@ class Dispatcher(Generic[K]):
         self._end(flight)
         self._pump()
 
-    def _end(self, flight: Flight[K]) -> None:
+    def _end(self, flight: PendingRun[K]) -> None:
         """Tell of a run whose end is ours to tell."""
         try:
             if flight.trace is not None and flight.fault is None:

@@ -12,9 +12,9 @@ from threading import Lock
 from typing import Final, Generic
 
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._running.queue.job import Job, K, Listener, Silent
-from pytest_sopbench._running.queue.pending import Flight, Limits
-from pytest_sopbench._running.queue.queues import Standing
+from pytest_sopbench._running.queue.job import Job, K, Listener, NullListener
+from pytest_sopbench._running.queue.pending import Limits, PendingRun
+from pytest_sopbench._running.queue.queues import EngineStatus
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
 
@@ -56,13 +56,13 @@ class Engine(Generic[K]):
         limits = limits or Limits()
         self.direct: Final = limit.highest == 1 and limits.timeout is None
         self._lock = Lock()
-        self._flights: dict[K, Flight[K]] = {}
+        self._flights: dict[K, PendingRun[K]] = {}
         self._dispatcher: Dispatcher[K] = Dispatcher(
             limit,
             limits,
             clock=clock,
             pulse=pulse or Pulse(),
-            listener=listener or Silent(),
+            listener=listener or NullListener(),
         )
 
     def submit(self, job: Job[K]) -> None:
@@ -70,7 +70,7 @@ class Engine(Generic[K]):
         with self._lock:
             if job.key in self._flights:
                 return
-            flight = self._flights[job.key] = Flight(job=job)
+            flight = self._flights[job.key] = PendingRun(job=job)
         self._dispatcher.queue(flight, start=not self.direct)
 
     def urgent(self, key: K) -> None:
@@ -152,7 +152,7 @@ class Engine(Generic[K]):
         """Limit no run's time from now on: a debugger has stopped the clock of its user."""
         self._dispatcher.lift_timeout()
 
-    def standing(self) -> Standing[K]:
+    def standing(self) -> EngineStatus[K]:
         """Tell what the engine is about at this moment."""
         return self._dispatcher.standing()
 

@@ -8,9 +8,9 @@ from threading import Lock
 from typing import Generic
 
 from pytest_sopbench._running.queue.job import K
-from pytest_sopbench._running.queue.pending import Flight
-from pytest_sopbench._running.queue.queues import Register
-from pytest_sopbench._running.threads.timers import Alarms
+from pytest_sopbench._running.queue.pending import PendingRun
+from pytest_sopbench._running.queue.queues import RunQueues
+from pytest_sopbench._running.threads.timers import Timers
 
 from .time_used import TimeUsed
 
@@ -32,12 +32,12 @@ class TimeLimit(Generic[K]):
     def __init__(
         self,
         seconds: float | None,
-        register: Register[K],
+        register: RunQueues[K],
         used: TimeUsed[K],
         *,
         lock: Lock,
-        alarms: Alarms,
-        cut: Callable[[Flight[K], float, str], None],
+        alarms: Timers,
+        cut: Callable[[PendingRun[K], float, str], None],
     ) -> None:
         self.seconds = seconds
         self._register = register
@@ -69,7 +69,7 @@ class TimeLimit(Generic[K]):
             # One that blocks its loop cannot be cancelled, and the others need not wait for it.
             self._used.look(seconds)
 
-    def _late(self) -> list[Flight[K]]:
+    def _late(self) -> list[PendingRun[K]]:
         self._looks_at, seconds = inf, self.seconds
         self._used.look(seconds)
         if seconds is None:

@@ -16,12 +16,12 @@ from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._running.event_loop.loop_thread import LoopThread
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
 from pytest_sopbench._running.queue.job import K
-from pytest_sopbench._running.queue.pending import Flight
-from pytest_sopbench._running.queue.queues import Register
+from pytest_sopbench._running.queue.pending import PendingRun
+from pytest_sopbench._running.queue.queues import RunQueues
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
 
-from .attempt import told
+from .attempt import run_trace
 
 SILENT: Final = 0.5
 """Seconds without an answer after which a loop counts as blocked: any step takes some time."""
@@ -47,7 +47,7 @@ class TimeUsed(Generic[K]):
     """
 
     def __init__(
-        self, register: Register[K], loops: SharedLoop, *, clock: Clock, pulse: Pulse
+        self, register: RunQueues[K], loops: SharedLoop, *, clock: Clock, pulse: Pulse
     ) -> None:
         self._register = register
         self._loops = loops
@@ -57,17 +57,17 @@ class TimeUsed(Generic[K]):
         self._silent: dict[LoopThread, float] = {}
         self._left: dict[LoopThread, float] = {}
 
-    def begin(self, flight: Flight[K]) -> None:
+    def begin(self, flight: PendingRun[K]) -> None:
         """Count the time of a run from this moment on."""
         flight.began = self._clock()
         flight.lost_before = self._pulse.lost()
         flight.held_up = 0.0
 
-    def kept(self, flight: Flight[K]) -> float:
+    def kept(self, flight: PendingRun[K]) -> float:
         """Return the seconds for which a run was kept from its work."""
         return self._stood(flight) + flight.held_up
 
-    def of(self, flight: Flight[K], limit: float) -> float:
+    def of(self, flight: PendingRun[K], limit: float) -> float:
         """Return the seconds that a run has used; what it is excused from has an end.
 
         Of one that waits for its loop no time runs: it is given another where that is blocked.
@@ -77,11 +77,11 @@ class TimeUsed(Generic[K]):
         most = max(_MOST_LIMITS * limit, _MOST_SECONDS)
         return self._clock() - flight.began - min(self.kept(flight), most)
 
-    def since(self, flight: Flight[K], limit: float) -> float:
+    def since(self, flight: PendingRun[K], limit: float) -> float:
         """Return when a run would have begun that has used as much, and was never held up."""
         return self._clock() - self.of(flight, limit)
 
-    def notes(self, flight: Flight[K]) -> list[str]:
+    def notes(self, flight: PendingRun[K]) -> list[str]:
         """Say what kept a run from its work."""
         stood, notes = self._stood(flight), list[str]()
         if stood >= WORTH_A_NOTE:
@@ -91,15 +91,23 @@ class TimeUsed(Generic[K]):
             notes.append(f"{held}, which its time limit does not count")
         return notes
 
-    def told(
-        self, flight: Flight[K], trace: Trace, timeout: float | None, *, most: int, limited: bool
+    def run_trace(
+        self,
+        flight: PendingRun[K],
+        trace: Trace,
+        timeout: float | None,
+        *,
+        most: int,
+        limited: bool,
     ) -> Trace:
         """Return the trace of an attempt as that of the run, with what its time was used for.
 
         `limited` tells whether there is a time limit at all; see `attempt.told` for the rest.
         """
         notes = self.notes(flight) if limited else ()
-        return told(flight, trace, timeout=timeout, most=most, kept=self.kept(flight), notes=notes)
+        return run_trace(
+            flight, trace, timeout=timeout, most=most, kept=self.kept(flight), notes=notes
+        )
 
     def look(self, limit: float | None) -> None:
         """Ask all loops whether they go on; leave those that a run blocks which was ended."""
@@ -115,8 +123,8 @@ class TimeUsed(Generic[K]):
                 self._hold_up(home, runs, silent, passed=passed, limit=limit)
         self._looked, self._lost = now, lost
 
-    def _homes(self) -> dict[LoopThread, list[Flight[K]]]:
-        homes: dict[LoopThread, list[Flight[K]]] = {}
+    def _homes(self) -> dict[LoopThread, list[PendingRun[K]]]:
+        homes: dict[LoopThread, list[PendingRun[K]]] = {}
         standing = self._loops.standing()
         if standing is not None:
             homes[standing] = []
@@ -129,7 +137,7 @@ class TimeUsed(Generic[K]):
     def _hold_up(
         self,
         home: LoopThread,
-        runs: list[Flight[K]],
+        runs: list[PendingRun[K]],
         silent: float,
         *,
         passed: float,
@@ -144,7 +152,7 @@ class TimeUsed(Generic[K]):
         if has_ended:
             self._leave(home, runs)
 
-    def _excuse(self, holder: object, runs: list[Flight[K]], passed: float) -> bool:
+    def _excuse(self, holder: object, runs: list[PendingRun[K]], passed: float) -> bool:
         """Excuse the runs on a blocked loop but for the one that holds it; tell if it is here."""
         others = [one for one in runs if one.settling is not holder]
         for one in others:
@@ -152,7 +160,7 @@ class TimeUsed(Generic[K]):
             one.held_up_by = getattr(holder, "name", "")
         return len(others) < len(runs)
 
-    def _leave(self, home: LoopThread, runs: list[Flight[K]]) -> None:
+    def _leave(self, home: LoopThread, runs: list[PendingRun[K]]) -> None:
         self._loops.replace(home)
         left = self._left.setdefault(home, self._clock())
         is_lost = self._clock() - left >= PATIENCE
@@ -167,5 +175,5 @@ class TimeUsed(Generic[K]):
             if is_lost and not one.settling.waits:
                 one.settling.lose()
 
-    def _stood(self, flight: Flight[K]) -> float:
+    def _stood(self, flight: PendingRun[K]) -> float:
         return self._pulse.lost() - flight.lost_before

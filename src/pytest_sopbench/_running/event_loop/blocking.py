@@ -20,7 +20,7 @@ from pytest_sopbench._running.threads.starting import start
 T = TypeVar("T")
 
 
-def settled(value: object) -> object:
+def run_blocking(value: object) -> object:
     """Return `value`, or what it comes to where it is awaitable.
 
     An event loop is made for it and closed after it, in this thread; where this thread already

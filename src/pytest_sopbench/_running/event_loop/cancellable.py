@@ -30,7 +30,7 @@ GRACE: Final = 1.0
 """Seconds that a cancelled async agent has to end, before it counts as abandoned."""
 
 
-class Settling:
+class CancellableAwait:
     """The `settle` of one run: called in the run's thread, cancelled from any other.
 
     The run's thread only waits meanwhile, and is free as soon as the run is cancelled, also where

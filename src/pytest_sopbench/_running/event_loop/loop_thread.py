@@ -11,7 +11,7 @@ from contextvars import Context, ContextVar
 from threading import Event, Thread
 from typing import Any, Final, TypeVar
 
-from pytest_sopbench._running.threads.latch import Latch
+from pytest_sopbench._running.threads.latch import OneShotEvent
 from pytest_sopbench._running.threads.starting import start
 
 from .blocking import in_thread
@@ -35,7 +35,7 @@ class LoopThread:
         self._loop.set_task_factory(_owned)
         self._stopping = False
         self._answered = True
-        self._ended = Latch()
+        self._ended = OneShotEvent()
         self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
         try:
             start(self._thread)

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
 from pytest_sopbench._core.hiding.masking import current_mask
-from pytest_sopbench._core.values.plain import encodable
+from pytest_sopbench._core.values.plain import escape_surrogates
 
 Capture: TypeAlias = Literal["keep", "tee"]
 """`keep`: only the buffer gets the text; `tee`: the terminal, or pytest's capture, gets it too."""
@@ -57,7 +57,7 @@ class Output:
     @property
     def text(self) -> str:
         with self._lock:
-            kept, full = encodable("".join(self._parts)), self._left <= 0
+            kept, full = escape_surrogates("".join(self._parts)), self._left <= 0
         if not full:
             return kept
         # Where a secret was cut in two, its first part lies in the margin.

@@ -14,7 +14,7 @@ from typing import Final, TypeGuard, TypeVar
 from pytest_sopbench import errors
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.trace import Problem
-from pytest_sopbench._core.values.plain import encodable
+from pytest_sopbench._core.values.plain import escape_surrogates
 
 E = TypeVar("E", bound=BaseException)
 
@@ -116,7 +116,7 @@ def _linked(told: traceback.TracebackException) -> Iterator[traceback.TracebackE
 
 
 def _fitting(text: str, notes: list[str] | None) -> str:
-    text = encodable(text, notes)
+    text = escape_surrogates(text, notes)
     if len(text) <= TEXT_LIMIT:
         return text
     text, half = ready_to_cut(text), TEXT_LIMIT // 2

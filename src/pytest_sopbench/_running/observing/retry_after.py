@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Any, Final
 
 from pytest_sopbench._core.judging.availability import chain
-from pytest_sopbench._core.values.foreign import attempt, said
+from pytest_sopbench._core.values.foreign import call_safely, get_member
 
 LONGEST: Final = 300.0
 """Seconds that are waited at most, whatever a provider asks for."""
@@ -30,9 +30,9 @@ def retry_after(error: BaseException, now: Callable[[], datetime] = _now) -> flo
     Read are seconds, HTTP dates (RFC 9110, 10.2.3), and the milliseconds of `retry-after-ms`.
     """
     for one in chain(error):
-        response = said(one, "response")
-        metadata = said(response, "ResponseMetadata")
-        for headers in (said(response, "headers"), said(metadata, "HTTPHeaders")):
+        response = get_member(one, "response")
+        metadata = get_member(response, "ResponseMetadata")
+        for headers in (get_member(response, "headers"), get_member(metadata, "HTTPHeaders")):
             found = _read(headers, now)
             if found is not None:
                 return min(found, LONGEST)
@@ -51,7 +51,7 @@ def _read(headers: object, now: Callable[[], datetime]) -> float | None:
 def _header(headers: Any, name: str) -> str:
     # Clients' headers know no case; those of a stand-in may be a plain dict.
     for spelling in (name, name.title()):
-        value = attempt(partial(_get, headers, spelling), None)
+        value = call_safely(partial(_get, headers, spelling), None)
         if isinstance(value, str | int | float):
             return str(value).strip()
     return ""

@@ -65,7 +65,7 @@ class Listener(Protocol[K_contra]):
         ...
 
 
-class Silent:
+class NullListener:
     """A listener that takes no note."""
 
     def started(self, key: object, /) -> None: ...

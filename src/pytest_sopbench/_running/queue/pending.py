@@ -7,10 +7,10 @@ from enum import Enum, auto
 from typing import Generic
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
-from pytest_sopbench._running.event_loop.cancellable import Settling
-from pytest_sopbench._running.threads.latch import Latch
-from pytest_sopbench._running.threads.run_threads import Worker
-from pytest_sopbench._running.threads.timers import Alarm
+from pytest_sopbench._running.event_loop.cancellable import CancellableAwait
+from pytest_sopbench._running.threads.latch import OneShotEvent
+from pytest_sopbench._running.threads.run_threads import RunThread
+from pytest_sopbench._running.threads.timers import Timer
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
 from .backoff import Backoff
@@ -27,7 +27,7 @@ class State(Enum):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Flight(Generic[K]):
+class PendingRun(Generic[K]):
     """A run on its way; the engine's lock guards it.
 
     `began` is when the current attempt began, `lost_before` for how long the process had stood
@@ -47,14 +47,14 @@ class Flight(Generic[K]):
     held_up_by: str = ""
     blockers: list[str] = field(default_factory=list[str])
     toolbox: Toolbox | None = None
-    settling: Settling | None = None
-    alarm: Alarm | None = None
-    worker: Worker[Flight[K]] | None = None
+    settling: CancellableAwait | None = None
+    alarm: Timer | None = None
+    worker: RunThread[PendingRun[K]] | None = None
     missed: int = 0
     spent: Usage = UNKNOWN_USAGE
     trace: Trace | None = None
     fault: BaseException | None = None
-    done: Latch = field(default_factory=Latch)
+    done: OneShotEvent = field(default_factory=OneShotEvent)
 
     @property
     def is_lost(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Lock
 
 
-class Latch:
+class OneShotEvent:
     """Closed until it is opened; any number of threads may wait for that."""
 
     __slots__ = ("_is_open", "_lock")

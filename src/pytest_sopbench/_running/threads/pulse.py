@@ -14,7 +14,7 @@ from threading import Lock, Thread
 from typing import Final
 
 from .clock import Clock
-from .latch import Latch
+from .latch import OneShotEvent
 from .starting import start as start_thread
 
 _LOG = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Pulse:
         self._lock = Lock()
         self._last: float | None = None
         self._lost = 0.0
-        self._ended = Latch()
+        self._ended = OneShotEvent()
         self._thread: Thread | None = None
 
     def lost(self) -> float:

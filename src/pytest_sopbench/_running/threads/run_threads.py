@@ -18,10 +18,10 @@ from .starting import start
 F = TypeVar("F")
 
 
-class Worker(Generic[F]):
+class RunThread(Generic[F]):
     """One thread, which does what it is given until it is dismissed."""
 
-    def __init__(self, work: Callable[[Worker[F], F], None], name: str) -> None:
+    def __init__(self, work: Callable[[RunThread[F], F], None], name: str) -> None:
         self._work = work
         self._inbox: SimpleQueue[F | None] = SimpleQueue()
         self._item: F | None = None
@@ -55,20 +55,20 @@ class Worker(Generic[F]):
             del item
 
 
-class Workers(Generic[F]):
+class ThreadPool(Generic[F]):
     """The workers of one engine; not safe by itself, the engine's lock guards it.
 
     Args:
         work: does one item; the worker that does it gives itself back with `give_back`.
     """
 
-    def __init__(self, work: Callable[[Worker[F], F], None]) -> None:
+    def __init__(self, work: Callable[[RunThread[F], F], None]) -> None:
         self._work = work
-        self._idle: list[Worker[F]] = []
+        self._idle: list[RunThread[F]] = []
         self._numbers = itertools.count(1)
         self._stopped = False
 
-    def start(self, item: F) -> Worker[F]:
+    def start(self, item: F) -> RunThread[F]:
         """Let an idle worker do `item`, or a new one, and return it.
 
         Raises:
@@ -78,12 +78,12 @@ class Workers(Generic[F]):
             self._idle.pop()
         if not self._idle:
             number = next(self._numbers)
-            self._idle.append(Worker(self._work, f"sopbench-agent-{number}"))
+            self._idle.append(RunThread(self._work, f"sopbench-agent-{number}"))
         worker = self._idle.pop()
         worker.take(item)
         return worker
 
-    def give_back(self, worker: Worker[F]) -> None:
+    def give_back(self, worker: RunThread[F]) -> None:
         if self._stopped:
             worker.dismiss()
         else:

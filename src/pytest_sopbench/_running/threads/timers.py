@@ -17,7 +17,7 @@ _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 3600.0
 
 
-class Alarm:
+class Timer:
     """Something that is to be done; once cancelled, it holds nothing any more."""
 
     __slots__ = ("_action",)
@@ -39,7 +39,7 @@ class Alarm:
             _LOG.exception("a time limit could not be enforced")
 
 
-class Alarms:
+class Timers:
     """Rings alarms at their time, each once; the thread starts with the first alarm.
 
     Args:
@@ -50,14 +50,14 @@ class Alarms:
         self._clock = clock
         self._lock = Lock()
         self._changed = Condition(self._lock)
-        self._heap: list[tuple[float, int, Alarm]] = []
+        self._heap: list[tuple[float, int, Timer]] = []
         self._order = itertools.count()
         self._thread: Thread | None = None
         self._stopped = False
 
-    def at(self, when: float, action: Callable[[], None]) -> Alarm:
+    def at(self, when: float, action: Callable[[], None]) -> Timer:
         """Do `action` when the clock says `when`, or at once where that is past."""
-        alarm = Alarm(action)
+        alarm = Timer(action)
         entry = (when, next(self._order), alarm)
         with self._lock:
             heappush(self._heap, entry)
@@ -107,7 +107,7 @@ class Alarms:
         while (alarm := self._next()) is not None:
             alarm.ring()
 
-    def _next(self) -> Alarm | None:
+    def _next(self) -> Timer | None:
         with self._lock:
             while not self._stopped:
                 wait = self._heap[0][0] - self._clock() if self._heap else _LONGEST_WAIT

@@ -24,7 +24,7 @@ GIVEN_UP: Final = "the agent gave the call up before its tool was asked"
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class OpenCall:
     """One call while it is made; times in seconds from the start of the run.
 
     `number` counts the calls that began before it, `begun` those that had begun when it ended.
@@ -59,7 +59,7 @@ class Entry:
         )
 
 
-class Ledger:
+class CallLog:
     """Takes down calls until its limit or its end; safe to use from many threads."""
 
     __slots__ = (
@@ -77,13 +77,13 @@ class Ledger:
         self._lock = Lock()
         self._clock = clock
         self._max_calls = max_calls
-        self._entries: list[Entry] = []
+        self._entries: list[OpenCall] = []
         self._closed: tuple[ToolCall, ...] | None = None
         self._refused = 0
         self.opened = clock()
         self.over_limit = False
 
-    def begin(self, name: str, arguments: JsonValue) -> Entry:
+    def begin(self, name: str, arguments: JsonValue) -> OpenCall:
         """Take down a call that begins.
 
         Raises:
@@ -99,7 +99,7 @@ class Ledger:
             limit_msg = f"the limit of {self._max_calls} tool calls is passed: the run is over"
             if self.over_limit:
                 self._refuse(limit_msg)
-            entry = Entry(
+            entry = OpenCall(
                 number=len(self._entries), name=name, arguments=arguments, started=self.now()
             )
             self._entries.append(entry)
@@ -109,25 +109,27 @@ class Ledger:
                 self._refuse(limit_msg)
             return entry
 
-    def ask(self, entry: Entry) -> bool:
+    def ask(self, entry: OpenCall) -> bool:
         """Take down that the tool of a call is asked; false where the call was given up before."""
         with self._lock:
             entry.asked = not entry.left
             return entry.asked
 
-    def answer(self, entry: Entry, *, result: JsonValue = None, error: str | None = None) -> None:
+    def answer(
+        self, entry: OpenCall, *, result: JsonValue = None, error: str | None = None
+    ) -> None:
         """Take down what came of a call, which ends when `end` says so, or `leave` has."""
         with self._lock:
             entry.result, entry.error, entry.answered = result, error, True
             if entry.left:
                 self._end(entry)
 
-    def end(self, entry: Entry) -> None:
+    def end(self, entry: OpenCall) -> None:
         """Take down that a call has ended; nothing is changed once the ledger is closed."""
         with self._lock:
             self._end(entry)
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: OpenCall) -> None:
         """Take down that a call was given up by whoever made it: it ends with its tool."""
         with self._lock:
             entry.left = True
@@ -171,7 +173,7 @@ class Ledger:
         now = self.now()
         return tuple(entry.as_call(now, len(self._entries)) for entry in self._entries)
 
-    def _end(self, entry: Entry) -> None:
+    def _end(self, entry: OpenCall) -> None:
         if self._closed is None and entry.duration is None:
             entry.duration = self.now() - entry.started
             entry.begun = len(self._entries)

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeAlias, cast
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
@@ -194,7 +194,7 @@ def _filling(kind: type[Any], path: Path) -> Filling:
 
 
 def _made(kind: type[Any], filling: Filling, domain: Domain, task: Task) -> Manager:
-    row = plain({**task.inputs, **task.results})
+    row = to_json_value({**task.inputs, **task.results})
     values, named = filling.values({_ROW: row, _FOLDER: domain.folder})
     try:
         return cast("Manager", kind(*values, **named))

@@ -17,35 +17,35 @@ from weakref import WeakKeyDictionary
 
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 
-from .call_log import Entry
+from .call_log import OpenCall
 from .functions import typed_afunction, typed_function
 from .specs import bedrock_specs, openai_specs, plain_specs
 
 OnError: TypeAlias = Literal["return", "raise"]
 
 
-class Served(NamedTuple):
+class CallOutcome(NamedTuple):
     """What became of a call: a value, or an error that is not raised yet."""
 
     value: JsonValue
     error: ToolError | RunOverError | None
 
 
-class Behind(Protocol):
+class ToolBackend(Protocol):
     """What stands behind the agent's object; it must never hold that object itself."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]: ...
     @property
     def schema(self) -> Mapping[str, JsonValue] | None: ...
-    def begin(self, name: str, arguments: object) -> Entry | Served: ...
-    def answer(self, entry: Entry) -> Served: ...
-    def end(self, entry: Entry) -> None: ...
-    def leave(self, entry: Entry) -> None: ...
+    def begin(self, name: str, arguments: object) -> OpenCall | CallOutcome: ...
+    def answer(self, entry: OpenCall) -> CallOutcome: ...
+    def end(self, entry: OpenCall) -> None: ...
+    def leave(self, entry: OpenCall) -> None: ...
     def may_block(self, name: str) -> bool: ...
     def report(self, usage: object, messages: object, notes: object, model: object) -> None: ...
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None: ...
@@ -140,7 +140,7 @@ class Tools:
 
     def output_schema(self) -> JsonValue:
         """The JSON schema of the answer, where it is a document; else `None`."""
-        return plain(_behind(self).schema)
+        return to_json_value(_behind(self).schema)
 
     def functions(self, on_error: OnError = "return") -> list[Callable[..., JsonValue]]:
         """One typed function per tool, for frameworks that read signatures.
@@ -219,38 +219,38 @@ class Tools:
 
 
 _NO_RUN: Final = "these tools belong to no run; use the ones that the agent was given"
-_registry: WeakKeyDictionary[Tools, Behind] = WeakKeyDictionary()
+_registry: WeakKeyDictionary[Tools, ToolBackend] = WeakKeyDictionary()
 
 
-def make_tools(behind: Behind) -> Tools:
+def make_tools(behind: ToolBackend) -> Tools:
     """Make the agent's object for what stands behind it."""
     tools = Tools()
     _registry[tools] = behind
     return tools
 
 
-def _behind(tools: Tools) -> Behind:
+def _behind(tools: Tools) -> ToolBackend:
     behind = _registry.get(tools)
     if behind is None:
         raise ToolError(_NO_RUN)
     return behind
 
 
-def _serve(tools: Tools, name: str, arguments: object) -> Served:
+def _serve(tools: Tools, name: str, arguments: object) -> CallOutcome:
     # An error is handed on as a value and raised by the agent's own object: a traceback keeps
     # its frames with their locals, and those of the toolbox hold the row.
     begun = _begin(tools, name, arguments)
-    if isinstance(begun, Served):
+    if isinstance(begun, CallOutcome):
         return begun
     served = _answer(tools, begun)
     _end(tools, begun)
     return served
 
 
-async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
+async def _aserve(tools: Tools, name: str, arguments: object) -> CallOutcome:
     # Nothing of the toolbox is held while this waits: what is raised into it keeps its locals.
     begun = _begin(tools, name, arguments)
-    if isinstance(begun, Served):
+    if isinstance(begun, CallOutcome):
         return begun
     try:
         if _may_block(tools, name):
@@ -266,20 +266,20 @@ async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
     return served
 
 
-def _begin(tools: Tools, name: str, arguments: object) -> Entry | Served:
+def _begin(tools: Tools, name: str, arguments: object) -> OpenCall | CallOutcome:
     behind = _registry.get(tools)
-    return behind.begin(name, arguments) if behind else Served(None, ToolError(_NO_RUN))
+    return behind.begin(name, arguments) if behind else CallOutcome(None, ToolError(_NO_RUN))
 
 
-def _answer(tools: Tools, entry: Entry) -> Served:
+def _answer(tools: Tools, entry: OpenCall) -> CallOutcome:
     return _behind(tools).answer(entry)
 
 
-def _end(tools: Tools, entry: Entry) -> None:
+def _end(tools: Tools, entry: OpenCall) -> None:
     _behind(tools).end(entry)
 
 
-def _leave(tools: Tools, entry: Entry) -> None:
+def _leave(tools: Tools, entry: OpenCall) -> None:
     _behind(tools).leave(entry)
 
 

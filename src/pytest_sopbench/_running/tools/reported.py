@@ -8,11 +8,11 @@ from typing import Final
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.prices import Prices, Reckoning
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Approval, Usage
-from pytest_sopbench._core.model.usage import added, filled, read_usage, server_of
+from pytest_sopbench._core.model.usage import add_usage, fill_unknown, read_usage, server_of
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import encodable, plain
+from pytest_sopbench._core.values.plain import escape_surrogates, to_json_value
 
-from .call_log import Ledger
+from .call_log import CallLog
 
 MESSAGES_LIMIT: Final = 10_000
 """Messages that one run keeps; the rest is left out, and noted."""
@@ -24,10 +24,10 @@ NOTE_LIMIT: Final = 300
 """Characters of a note."""
 
 
-class Consumption:
+class ReportedUsage:
     """Collects what is reported during a run; safe to use from many threads."""
 
-    def __init__(self, ledger: Ledger, notes: list[str]) -> None:
+    def __init__(self, ledger: CallLog, notes: list[str]) -> None:
         self._ledger = ledger
         self._notes = notes
         self._lock = Lock()
@@ -50,7 +50,7 @@ class Consumption:
             returned: what was told by what the agent returned; it counts where no report told it.
         """
         with self._lock:
-            told, reckoning = filled(self._usage, returned), self._reckoning
+            told, reckoning = fill_unknown(self._usage, returned), self._reckoning
         if not reckoning.has_reports:
             reckoning = Reckoning(self._prices)
             reckoning.add(told)
@@ -61,12 +61,12 @@ class Consumption:
     ) -> None:
         read = read_usage(usage, model)
         server = server_of(usage)
-        said: JsonValue = [] if messages is None else plain(messages, self._notes)
-        noted: JsonValue = [] if notes is None else plain(notes)
+        said: JsonValue = [] if messages is None else to_json_value(messages, self._notes)
+        noted: JsonValue = [] if notes is None else to_json_value(notes)
         with self._lock:
             if self._closed:
                 return
-            self._usage = added(self._usage, read)
+            self._usage = add_usage(self._usage, read)
             self._reckoning.add(read, server)
             self._messages += said if isinstance(said, list) else [said]
             # A note is a line of reports, so an agent may not fill them.
@@ -80,12 +80,12 @@ class Consumption:
 
     def approve(self, step: str, by: str, *, granted: bool = True, reason: str = "") -> None:
         approval = Approval(
-            step=encodable(str(step), self._notes),
-            by=encodable(str(by), self._notes),
+            step=escape_surrogates(str(step), self._notes),
+            by=escape_surrogates(str(by), self._notes),
             started=self._ledger.now(),
             calls=self._ledger.begun,
             granted=granted,
-            reason=encodable(str(reason), self._notes),
+            reason=escape_surrogates(str(reason), self._notes),
         )
         with self._lock:
             if not self._closed:

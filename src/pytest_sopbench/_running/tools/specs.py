@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import plain
+from pytest_sopbench._core.values.plain import to_json_value
 
 
 def plain_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
@@ -14,7 +14,7 @@ def plain_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
         {
             "name": spec.name,
             "description": spec.description,
-            "parameters": plain(spec.parameters),
+            "parameters": to_json_value(spec.parameters),
         }
         for spec in specs
     ]
@@ -30,7 +30,7 @@ def bedrock_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
             "toolSpec": {
                 "name": spec.name,
                 "description": spec.description,
-                "inputSchema": {"json": plain(spec.parameters)},
+                "inputSchema": {"json": to_json_value(spec.parameters)},
             }
         }
         for spec in specs

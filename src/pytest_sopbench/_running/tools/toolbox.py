@@ -17,7 +17,7 @@ from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import encodable, plain
+from pytest_sopbench._core.values.plain import escape_surrogates, to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench.errors import (
@@ -29,11 +29,11 @@ from pytest_sopbench.errors import (
 )
 
 from .argument_check import ArgumentCheck, compile_checks
-from .call_log import GIVEN_UP, Entry, Ledger
-from .facade import Served, Tools, make_tools
+from .call_log import GIVEN_UP, CallLog, OpenCall
+from .facade import CallOutcome, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
 from .manager import Manager, ManagerFactory, process
-from .reported import Consumption
+from .reported import ReportedUsage
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
@@ -74,13 +74,13 @@ class ToolboxFactory:
         if self._manager_factory is not None:
             with captured(output):
                 manager = self._manager_factory(task)
-        desk = _Desk(
+        desk = ToolServer(
             self._domain,
             self._checks,
             task=task,
             manager=manager,
             output=output,
-            ledger=Ledger(max_calls=max_calls, clock=clock),
+            ledger=CallLog(max_calls=max_calls, clock=clock),
         )
         desk.consumption.reckon_by(prices)
         return Toolbox(desk)
@@ -89,7 +89,7 @@ class ToolboxFactory:
 class Toolbox:
     """What the runner keeps of a run's tools; `tools` is what the agent is given."""
 
-    def __init__(self, desk: _Desk) -> None:
+    def __init__(self, desk: ToolServer) -> None:
         self._desk = desk
         self.tools: Tools = make_tools(desk)
 
@@ -134,7 +134,7 @@ class Toolbox:
         self._desk.close()
 
 
-class _Desk:
+class ToolServer:
     """Serves the calls of one run.
 
     It must not know the `Tools` that lead to it: a weak registry never frees a key that its own
@@ -149,12 +149,12 @@ class _Desk:
         task: Task,
         manager: Manager | None,
         output: Output,
-        ledger: Ledger,
+        ledger: CallLog,
     ) -> None:
         self._domain = domain
         self._checks = checks
         # A copy, so that no tool can change the row of another run.
-        row = cast("Mapping[str, JsonValue]", plain({**task.inputs, **task.results}))
+        row = cast("Mapping[str, JsonValue]", to_json_value({**task.inputs, **task.results}))
         # Records stand beside the columns; what is served of them is copied then, since a table
         # may be long, and shared by all tasks.
         self._row: Mapping[str, JsonValue] | None = {**row, **task.tables}
@@ -166,7 +166,7 @@ class _Desk:
         self.output = output
         self.ledger = ledger
         self.notes: list[str] = []
-        self.consumption = Consumption(ledger, self.notes)
+        self.consumption = ReportedUsage(ledger, self.notes)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -179,40 +179,40 @@ class _Desk:
     def may_block(self, name: str) -> bool:
         return name not in self._domain.lookups and name in self._checks
 
-    def begin(self, name: str, arguments: object) -> Entry | Served:
+    def begin(self, name: str, arguments: object) -> OpenCall | CallOutcome:
         """Record that a call begins, or return why it must not."""
         # An agent's own threads do not have the context of the run.
         with masking(self._mask):
-            said = plain(name, self.notes)
+            said = to_json_value(name, self.notes)
             name = said if isinstance(said, str) else repr(said)
-            given = plain(arguments, self.notes)
+            given = to_json_value(arguments, self.notes)
             try:
                 return self.ledger.begin(name, given)
             except (ToolError, RunOverError) as error:
                 return _failed(error)
 
-    def answer(self, entry: Entry) -> Served:
+    def answer(self, entry: OpenCall) -> CallOutcome:
         """Check and answer a call that has begun; an error comes back as a value."""
         if not self.ledger.ask(entry):
             return _failed(ToolError(GIVEN_UP))
         with masking(self._mask):
             return self._answered(entry)
 
-    def _answered(self, entry: Entry) -> Served:
+    def _answered(self, entry: OpenCall) -> CallOutcome:
         try:
             entry.findings = self._findings(entry.name, entry.arguments)
             self._refuse(entry)
-            result = plain(self._answer(entry.name, entry.arguments), self.notes)
+            result = to_json_value(self._answer(entry.name, entry.arguments), self.notes)
         except ToolError as error:
-            self.ledger.answer(entry, error=encodable(str(error), self.notes))
+            self.ledger.answer(entry, error=escape_surrogates(str(error), self.notes))
             return _failed(error)
         self.ledger.answer(entry, result=result)
-        return Served(plain(result), None)
+        return CallOutcome(to_json_value(result), None)
 
-    def end(self, entry: Entry) -> None:
+    def end(self, entry: OpenCall) -> None:
         self.ledger.end(entry)
 
-    def leave(self, entry: Entry) -> None:
+    def leave(self, entry: OpenCall) -> None:
         self.ledger.leave(entry)
 
     def report(self, usage: object, messages: object, notes: object, model: object) -> None:
@@ -240,7 +240,7 @@ class _Desk:
             ),
         )
 
-    def _refuse(self, entry: Entry) -> None:
+    def _refuse(self, entry: OpenCall) -> None:
         if entry.name not in self._checks:
             msg = f"there is no tool {entry.name!r}"
             raise UnknownToolError(msg, hint=self._nearest(entry))
@@ -249,7 +249,7 @@ class _Desk:
             msg = "; ".join(one.message for one in entry.findings)
             raise ToolArgumentError(msg)
 
-    def _nearest(self, entry: Entry) -> str:
+    def _nearest(self, entry: OpenCall) -> str:
         # Comparing names takes time, which a long name or thousands of tools would add up.
         known = list(islice(self._checks, TOOLS_COMPARED))
         comparable = len(entry.name) <= NAME_COMPARED
@@ -269,7 +269,7 @@ class _Desk:
             raise ToolError(msg)
         with self._one_at_a_time, captured(self.output):
             # Its own copy: a manager that changes its arguments must not change the record.
-            return process(manager, name, cast("dict[str, JsonValue]", plain(arguments)))
+            return process(manager, name, cast("dict[str, JsonValue]", to_json_value(arguments)))
 
     def _copied(self, value: JsonValue) -> bool:
         return any(
@@ -289,10 +289,10 @@ def _inside(value: JsonValue) -> Iterator[JsonValue]:
             yield from _inside(one)
 
 
-def _failed(error: ToolError | RunOverError) -> Served:
+def _failed(error: ToolError | RunOverError) -> CallOutcome:
     # Its traceback, and what it came from, have frames whose locals hold the row.
     error.__cause__ = error.__context__ = None
-    return Served(None, error.with_traceback(None))
+    return CallOutcome(None, error.with_traceback(None))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
-    EntriesReport,
+    PolicyReport,
     TaskEntries,
-    TaskEntry,
+    TaskPolicy,
     report_entries,
 )
 from pytest_sopbench._core.gates.spec import read_gate
@@ -46,20 +46,20 @@ def quarantined(saved: SavedSession) -> frozenset[TaskName]:
     return frozenset(saved.header.asked.quarantined)
 
 
-def recorded_entries(saved: SavedSession) -> EntriesReport:
+def recorded_entries(saved: SavedSession) -> PolicyReport:
     """Return what came of the tasks that had to pass when the session was run.
 
     What it says of a task that might fail no longer is what the session itself recorded, since
     on another day another entry is expired.
     """
     asked = saved.header.asked
-    must_pass = {name: TaskEntry(name=name, must_pass=True) for name in asked.must_pass}
+    must_pass = {name: TaskPolicy(name=name, must_pass=True) for name in asked.must_pass}
     if not must_pass and not asked.expired:
-        return EntriesReport()
+        return PolicyReport()
     records = planned_records(saved)
     found = report_entries(records, TaskEntries(entries=must_pass), date.min, asked.doubtful)
     planned = {TaskName(one.domain, one.task) for one in records}
-    expired = tuple(TaskEntry(name=name) for name in asked.expired if name in planned)
+    expired = tuple(TaskPolicy(name=name) for name in asked.expired if name in planned)
     return replace(found, expired=expired)
 
 

@@ -12,7 +12,7 @@ from pytest_sopbench._core.gates.judge_report import (
     judged_fields_to_json,
     read_judge_report,
 )
-from pytest_sopbench._core.model.usage import added, listed, read_usage, usage_to_json
+from pytest_sopbench._core.model.usage import add_usage, listed, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants.findings import joined
 from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE, VARIANTS
@@ -80,7 +80,7 @@ def _judged(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
             counts.update(dict(_counts(judge)))
         found[JUDGE] = {
             **counts,
-            "usage": usage_to_json(reduce(added, usages)),
+            "usage": usage_to_json(reduce(add_usage, usages)),
             FIELDS: judged_fields_to_json(_judged_fields(parts)),
         }
     return found

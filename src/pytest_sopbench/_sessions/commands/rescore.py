@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_sopbench._core.documents.published import refuse_without_libraries
-from pytest_sopbench._core.domain import Domain, Rules
+from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.calibration import Doubtful
 from pytest_sopbench._core.gates.judge_report import FIELDS, JudgedField, judged_fields_to_json
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.judging.questions import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
@@ -134,7 +134,7 @@ def _judges(
         )
         for name, domain in domains.items()
     }
-    same = judging_hash(before) == saved.header.judging
+    same = rules_fingerprint(before) == saved.header.judging
     return {
         name: Judges(
             before=before[name] if same else None,
@@ -145,8 +145,8 @@ def _judges(
     }
 
 
-def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> Rules:
-    return Rules(
+def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
+    return JudgingRules(
         fields=domain.fields,
         scoring=scoring,
         sop=domain.sop,
@@ -180,7 +180,7 @@ def _header(
     # Variants are not judged again, and what they came to before says nothing by other rules.
     kept = {name: one for name, one in saved.header.options.items() if name != VARIANTS}
     options = {**kept, **relied_on, "scoring": scoring.value, "rescored": before}
-    judging = judging_hash({name: one.after for name, one in judges.items()})
+    judging = rules_fingerprint({name: one.after for name, one in judges.items()})
     return replace(
         made_of(saved.header, saved.header.identity, "rescored", judging),
         options=options,
@@ -188,7 +188,7 @@ def _header(
         domains={
             name: replace(
                 one,
-                judging=judging_hash({name: judges[name].after}),
+                judging=rules_fingerprint({name: judges[name].after}),
                 comparers=judges[name].after.comparers,
             )
             for name, one in saved.header.domains.items()

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from pytest_sopbench._core.comparing.comparers import unlike_comparers
 from pytest_sopbench._core.comparing.setups import setup_changes
-from pytest_sopbench._core.domain import Rules
-from pytest_sopbench._core.judging.fingerprint import judging_hash
+from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -21,7 +21,7 @@ from pytest_sopbench._sessions.file.setups import setups_of
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import write_lines
 from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
-from pytest_sopbench._sessions.journal.leftovers import leftovers_of
+from pytest_sopbench._sessions.journal.leftovers import unmerged_journal
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
 from pytest_sopbench._sessions.lines.damage import damage_lines
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
@@ -57,7 +57,7 @@ def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
         SessionFileError: the file or a journal cannot be read, its header is damaged, or it holds
             a slim baseline; or the disk did not take the file with its journals in it.
     """
-    lost = bring_in_leftovers(path)
+    lost = merge_journal_into_session(path)
     saved = read_session(path)
     if saved.slim:
         msg = f"{path}: a slim baseline holds outcomes alone, and no runs to take over"
@@ -74,7 +74,7 @@ def read_resumable(path: Path, again: Collection[Outcome]) -> Resumable:
     )
 
 
-def bring_in_leftovers(path: Path) -> Sequence[str]:
+def merge_journal_into_session(path: Path) -> Sequence[str]:
     """Write into a session's file what stands in its journals alone, and remove them.
 
     Wherever this is cut short, the session reads as before.
@@ -88,7 +88,7 @@ def bring_in_leftovers(path: Path) -> Sequence[str]:
     if not path.exists() or not journals_folder(path).is_dir():
         return ()
     saved = read_session(path)
-    left = leftovers_of(path, saved.header)
+    left = unmerged_journal(path, saved.header)
     if saved.finished or not (left.finished or left.unfinished):
         return left.problems
     _add_logs(path, left)
@@ -149,7 +149,7 @@ def git_differences(then: GitState | None, now: GitState | None) -> Iterator[str
 
 
 def domain_differences(
-    name: str, then: DomainHeader, now: Mapping[str, str], rules: Rules
+    name: str, then: DomainHeader, now: Mapping[str, str], rules: JudgingRules
 ) -> Iterator[str]:
     """Say in what a domain differs that its runs are judged by, or that agents were given.
 
@@ -162,7 +162,7 @@ def domain_differences(
     for part, said in _CONTENT.items():
         if getattr(then, part) != now.get(part):
             yield f"domain {name}: its {said} changed since"
-    if then.judging != judging_hash({name: rules}):
+    if then.judging != rules_fingerprint({name: rules}):
         unlike = "; ".join(unlike_comparers(name, then.comparers, rules.comparers))
         what = unlike or "types, scoring, contract"
         yield f"domain {name}: answers were judged by other rules there ({what})"

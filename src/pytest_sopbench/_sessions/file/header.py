@@ -57,11 +57,12 @@ class PlannedTasks:
 class DomainHeader(PlannedTasks):
     """One domain of a session: hashes of its content, and the planned tasks of all its agents.
 
-    `judging` is the `judging_hash` of this domain alone, which tells whether sessions of different
-    domains agree on the one they share; empty where it was not recorded. `agents` are the planned
-    tasks of each agent by its name; empty where all are of the session's one agent, or where it was
-    not recorded. `share` is what a shard has of the domain, `None` where the session is none.
-    `comparers` say by field what compared it, down to its version, where the judge did not.
+    `judging` is the `rules_fingerprint` of this domain alone, which tells whether sessions of
+    different domains agree on the one they share; empty where it was not recorded. `agents` are the
+    planned tasks of each agent by its name; empty where all are of the session's one agent, or
+    where it was not recorded. `share` is what a shard has of the domain, `None` where the
+    session is none. `comparers` say by field what compared it, down to its version, where the judge
+    did not.
     """
 
     sop: str = ""
@@ -95,8 +96,8 @@ class SessionHeader:
 
     `started` is an ISO instant with its zone. `options` are those that say which runs were made
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
-    `judging_hash` of the rules. `git` is `None` outside a repository. `identity` is of this one
-    session: it tells which journals are its own, and the checksums of its lines begin with it.
+    `rules_fingerprint` of the rules. `git` is `None` outside a repository. `identity` is of this
+    one session: it tells which journals are its own, and the checksums of its lines begin with it.
     """
 
     plugin: str

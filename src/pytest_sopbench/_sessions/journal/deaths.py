@@ -22,7 +22,7 @@ SUFFIX = ".dead"
 _dumps, _loads = json.dumps, json.loads
 
 
-def mark_dead(folder: Path, worker: str, condemned: RunKey | None) -> None:
+def record_worker_death(folder: Path, worker: str, condemned: RunKey | None) -> None:
     """Tell that a worker died; `condemned` is the run that ended it, where only one can have.
 
     Raises:
@@ -33,7 +33,7 @@ def mark_dead(folder: Path, worker: str, condemned: RunKey | None) -> None:
         file.write(_dumps(condemned).encode("ascii"))
 
 
-class Estate:
+class DeadWorkerRuns:
     """What dead workers have left, as one of the others sees it.
 
     `finished` are runs that they ended and never reported, `suspects` such as they had begun: one

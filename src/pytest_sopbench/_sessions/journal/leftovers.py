@@ -19,7 +19,7 @@ MARK: Final = "session"
 """The file in a folder of journals that holds the identity of their session."""
 
 
-def mark_journals(folder: Path, identity: str) -> None:
+def claim_journals(folder: Path, identity: str) -> None:
     """Say whose journals are going to lie in a folder.
 
     A disk that refuses takes no journal either, so whoever opens one is told.
@@ -29,7 +29,7 @@ def mark_journals(folder: Path, identity: str) -> None:
         file.write(identity.encode("ascii"))
 
 
-def leftovers_of(session: Path, header: SessionHeader) -> ReadJournal:
+def unmerged_journal(session: Path, header: SessionHeader) -> ReadJournal:
     """Return what the journals of a session hold, which is nothing where none are its own.
 
     Args:

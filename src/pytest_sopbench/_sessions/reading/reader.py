@@ -15,7 +15,7 @@ from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHead
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.folder.elsewhere import newest_with
 from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.journal.leftovers import leftovers_of
+from pytest_sopbench._sessions.journal.leftovers import unmerged_journal
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
 from pytest_sopbench._sessions.lines.damage import DamagedLine, damage_lines, run_name, some_runs
 from pytest_sopbench._sessions.lines.parsing import read_json
@@ -232,7 +232,7 @@ def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
 def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
-        left = leftovers_of(path, header)
+        left = unmerged_journal(path, header)
     except SessionFileError as fault:
         return [str(fault)]
     for key, run in left.finished.items():

@@ -14,7 +14,7 @@ from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
 from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench.errors import SnapshotFileError
 
-from .folder import Approval, SnapshotFolder, text_hash
+from .folder import ApprovalEntry, SnapshotFolder, text_hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +141,8 @@ class Approver:
         return snapshot_text(Snapshot(task=record.task, approved=(*others, made)))
 
 
-def _approval(record: RunRecord, header: SessionHeader, reason: Reason, text: str) -> Approval:
-    return Approval(
+def _approval(record: RunRecord, header: SessionHeader, reason: Reason, text: str) -> ApprovalEntry:
+    return ApprovalEntry(
         task=record.task,
         date=reason.date,
         reason=reason.text,

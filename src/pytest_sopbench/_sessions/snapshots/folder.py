@@ -27,7 +27,7 @@ HINT = "mend it, or approve the task again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
+class ApprovalEntry:
     """One line of the side record: which snapshot, why, when, and of which run.
 
     `date` is an ISO date; `snapshot` is the hash of the file's text, so that a later change by
@@ -91,7 +91,7 @@ class SnapshotFolder:
         known = {snapshot_file(domain, task).rpartition("/")[2] for task in tasks}
         return tuple(sorted(one for one in there if one.name not in known))
 
-    def record(self, domain: str, approval: Approval) -> None:
+    def record(self, domain: str, approval: ApprovalEntry) -> None:
         """Add a line to the side record of a domain.
 
         Raises:
@@ -105,7 +105,7 @@ class SnapshotFolder:
             msg = f"{path}: cannot be written: {fault.strerror or fault}"
             raise SnapshotFileError(msg) from fault
 
-    def approvals(self, domain: str) -> tuple[Approval, ...]:
+    def approvals(self, domain: str) -> tuple[ApprovalEntry, ...]:
         """Return the side record of a domain, in the order of time.
 
         Raises:
@@ -113,7 +113,7 @@ class SnapshotFolder:
         """
         return tuple(self._read_approvals(self._approvals(domain)))
 
-    def _read_approvals(self, path: Path) -> Iterator[Approval]:
+    def _read_approvals(self, path: Path) -> Iterator[ApprovalEntry]:
         try:
             # Only a line feed ends a line of JSON; texts may have any other sign in them.
             lines = path.read_bytes().decode("utf-8").split("\n")
@@ -127,7 +127,7 @@ class SnapshotFolder:
                 continue
             try:
                 data: dict[str, Any] = json.loads(line)
-                yield Approval(**data)
+                yield ApprovalEntry(**data)
             except (ValueError, TypeError) as fault:
                 msg = f"{path}, line {number}: no approval: {fault}"
                 raise SnapshotFileError(msg, hint="mend or remove the line") from None

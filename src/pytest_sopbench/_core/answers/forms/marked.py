@@ -8,7 +8,7 @@ from typing import Final
 from pytest_sopbench._core.answers.text.echoes import count_words
 from pytest_sopbench._core.answers.text.escaped_tags import ANSWERS, DECISIONS, WRAPPERS
 from pytest_sopbench._core.answers.text.markup import Element
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.answers.text.wrapping import bare_value, decoded
 from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import OutputField
@@ -21,18 +21,18 @@ _FINAL_OUTPUT, _FINAL_DECISION = DECISIONS
 _FORMS: Final = {_FINAL_OUTPUT: AnswerForm.FINAL_OUTPUT}
 
 
-def in_final_output(search: Search) -> Iterator[Candidate]:
+def in_final_output(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the last whole answer in a final output, and the last part of one."""
     return last_ones(search, _in_elements(search, (_FINAL_OUTPUT,)))
 
 
-def in_final_decision(search: Search) -> Iterator[Candidate]:
+def in_final_decision(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the last whole answer in a final decision, and then in what is called an answer."""
     yield from last_ones(search, _in_elements(search, (_FINAL_DECISION,)))
     yield from last_ones(search, _in_elements(search, (*ANSWERS, *WRAPPERS)))
 
 
-def _in_elements(search: Search, names: Sequence[str]) -> Iterator[Candidate]:
+def _in_elements(search: Search, names: Sequence[str]) -> Iterator[AnswerCandidate]:
     for name in names:
         # A field of that name has its own form, but a final decision is one.
         if name in search.names.folded:
@@ -43,7 +43,7 @@ def _in_elements(search: Search, names: Sequence[str]) -> Iterator[Candidate]:
                 yield found
 
 
-def _in_element(search: Search, element: Element) -> Candidate | None:
+def _in_element(search: Search, element: Element) -> AnswerCandidate | None:
     inside = element.inside(search.text)
     explicit = element.name in DECISIONS
     read = object_inside(search, inside) if explicit and "{" in inside else None
@@ -52,7 +52,7 @@ def _in_element(search: Search, element: Element) -> Candidate | None:
         if value is None or search.single is None:
             return None
         read = AnswerObject(element.start, element.end, {search.single.name: value}, {})
-    return Candidate(
+    return AnswerCandidate(
         form=_FORMS.get(element.name, AnswerForm.FINAL_DECISION),
         values=read.values,
         start=element.start,
@@ -75,7 +75,7 @@ def _only_value(search: Search, element: Element, inside: str) -> str | None:
     return read.value if read.reading is Reading.EXACT else None
 
 
-def in_field_tags(search: Search) -> Iterator[Candidate]:
+def in_field_tags(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the last element of each field together, and then each of them alone."""
     fields = {field.name: field for field in search.required}
     named = {
@@ -107,12 +107,12 @@ def _is_cut_off_value(search: Search, field: OutputField | None, element: Elemen
     return plain_value(field, decoded(inside)).reading is not Reading.NONE
 
 
-def _together(search: Search, hits: dict[str, Element]) -> Candidate:
+def _together(search: Search, hits: dict[str, Element]) -> AnswerCandidate:
     values = {name: _tag_value(search, name, hit) for name, hit in hits.items()}
     start = min(hit.start for hit in hits.values())
     last = max(hits.values(), key=lambda hit: hit.end)
     outer = [element for name in DECISIONS for element in search.elements(name)[-1:]]
-    return Candidate(
+    return AnswerCandidate(
         form=AnswerForm.FIELD_TAGS,
         values=values,
         start=start,

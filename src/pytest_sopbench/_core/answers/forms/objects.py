@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.answers.text.markup import elements, tags
-from pytest_sopbench._core.answers.text.search import Candidate, Search, pattern_of
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search, pattern_of
 from pytest_sopbench._core.answers.text.wrapping import bare_value, decoded
 from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.values.grammars import Dialect
@@ -36,17 +36,17 @@ class AnswerObject:
     beside: Mapping[str, JsonValue]
 
 
-def in_json(search: Search) -> Iterator[Candidate]:
+def in_json(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the last whole answer among the JSON objects, and the last part of one."""
     return _of_form(search, AnswerForm.JSON)
 
 
-def in_python(search: Search) -> Iterator[Candidate]:
+def in_python(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the same of Python dicts, and then of dicts with bare words."""
     return _of_form(search, AnswerForm.PYTHON)
 
 
-def _of_form(search: Search, form: AnswerForm) -> Iterator[Candidate]:
+def _of_form(search: Search, form: AnswerForm) -> Iterator[AnswerCandidate]:
     for own, read in _READERS:
         if own is form:
             found = (_candidate(form, one) for one in read(search, search.text))
@@ -64,10 +64,10 @@ def object_inside(search: Search, text: str) -> AnswerObject | None:
     return None if generic is None else AnswerObject(0, len(text), generic, {})
 
 
-def last_ones(search: Search, found: Iterable[Candidate]) -> Iterator[Candidate]:
+def last_ones(search: Search, found: Iterable[AnswerCandidate]) -> Iterator[AnswerCandidate]:
     """Yield the last candidate that is whole, and the last one that is not; no echo is one."""
-    whole: Candidate | None = None
-    part: Candidate | None = None
+    whole: AnswerCandidate | None = None
+    part: AnswerCandidate | None = None
     for one in found:
         is_part = bool(search.missing(one.values))
         best = part if is_part else whole
@@ -76,8 +76,8 @@ def last_ones(search: Search, found: Iterable[Candidate]) -> Iterator[Candidate]
     yield from (one for one in (whole, part) if one is not None)
 
 
-def _candidate(form: AnswerForm, found: AnswerObject) -> Candidate:
-    return Candidate(
+def _candidate(form: AnswerForm, found: AnswerObject) -> AnswerCandidate:
+    return AnswerCandidate(
         form=form,
         values=found.values,
         start=found.start,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.model.answer import AnswerForm
 
 from .marked import in_field_tags, in_final_decision, in_final_output
@@ -29,7 +29,7 @@ class AnswerFormSpec:
     id: str
     words: str
     heading: str
-    find: Callable[[Search], Iterator[Candidate]] | None = None
+    find: Callable[[Search], Iterator[AnswerCandidate]] | None = None
     marked: bool = True
 
 
@@ -101,7 +101,7 @@ FORMS: Final[dict[str, AnswerFormSpec]] = {str(form.id): form for form in _IN_OR
 """Every form by its id; of those that are marked, and of the others, the first is trusted most."""
 
 
-def candidates(search: Search, *, marked: bool) -> list[Candidate]:
+def candidates(search: Search, *, marked: bool) -> list[AnswerCandidate]:
     """Return what the forms find in a text, in order of trust."""
     finders = [form.find for form in FORMS.values() if form.marked is marked]
     return [found for find in finders if find is not None for found in find(search)]

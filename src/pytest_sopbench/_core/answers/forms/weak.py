@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.answers.text.search import Candidate, Search
+from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.answers.text.wrapping import bare_value
 from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import FieldType, OutputField
@@ -53,7 +53,7 @@ class _Said:
     loose: bool = False
 
 
-def in_lines(search: Search) -> Iterator[Candidate]:
+def in_lines(search: Search) -> Iterator[AnswerCandidate]:
     """Yield what lines and boxes say together."""
     said = sorted((*_lines(search), *_boxes(search)), key=lambda one: one.start)
     found = _last_of_each(search, said) if said else None
@@ -61,14 +61,14 @@ def in_lines(search: Search) -> Iterator[Candidate]:
         yield found
 
 
-def in_whole_text(search: Search) -> Iterator[Candidate]:
+def in_whole_text(search: Search) -> Iterator[AnswerCandidate]:
     """Yield the whole text, where it is just a value."""
     whole = _whole_text(search)
     if whole is not None:
         yield whole
 
 
-def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
+def _last_of_each(search: Search, said: list[_Said]) -> AnswerCandidate | None:
     """Take the last plain value of each field; later words may take it back."""
     last: dict[str, tuple[_Said, str, bool]] = {}
     for one in said:
@@ -85,7 +85,7 @@ def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
         return None
     # Of one field a box or a line; of several only lines.
     lines = [one for one, _, _ in last.values()]
-    return Candidate(
+    return AnswerCandidate(
         form=max(lines, key=lambda one: one.start).form,
         values={name: value for name, (_, value, _) in last.items()},
         start=min(one.start for one in lines),
@@ -94,9 +94,9 @@ def _last_of_each(search: Search, said: list[_Said]) -> Candidate | None:
     )
 
 
-def _alone(said: _Said, value: str) -> Candidate:
+def _alone(said: _Said, value: str) -> AnswerCandidate:
     values = {said.field.name: value}
-    return Candidate(form=said.form, values=values, start=said.start, end=said.end)
+    return AnswerCandidate(form=said.form, values=values, start=said.start, end=said.end)
 
 
 def _lines(search: Search) -> Iterator[_Said]:
@@ -158,7 +158,7 @@ def _boxes(search: Search) -> Iterator[_Said]:
         yield _Said(single, words, AnswerForm.BOXED, match.start(), match.end())
 
 
-def _whole_text(search: Search) -> Candidate | None:
+def _whole_text(search: Search) -> AnswerCandidate | None:
     field = search.single
     value = bare_value(search.text) if field is not None else ""
     if field is None or not value:
@@ -168,7 +168,7 @@ def _whole_text(search: Search) -> Candidate | None:
     if read.reading is not Reading.EXACT or is_empty(read.value):
         return None
     start = search.text.find(read.value)
-    return Candidate(
+    return AnswerCandidate(
         form=AnswerForm.WHOLE_TEXT,
         values={field.name: read.value},
         start=start,

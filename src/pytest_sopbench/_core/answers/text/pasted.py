@@ -12,7 +12,7 @@ from pytest_sopbench._core.model.trace import Returned
 _MARK: Final = "[the SOP]"
 
 
-def without_sop(returned: Returned, sop: str) -> Returned:
+def without_quoted_sop(returned: Returned, sop: str) -> Returned:
     """Blank out every whole copy of the SOP, so that every offset stays what it was.
 
     Only a whole copy: a line of it may well be what the SOP asks the agent to say.

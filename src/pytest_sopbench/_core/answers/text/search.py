@@ -21,7 +21,7 @@ _BLANK: Final = re.compile(r"\.{3}|\u2026")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class AnswerCandidate:
     """What one form yields, perhaps not for every field, and where it stands.
 
     `beside` is what an object says of other names. `tag_words` are the words that tags take up
@@ -74,7 +74,7 @@ class Search:
         place = bisect_left(starts, start)
         return place < len(starts) and starts[place] < end
 
-    def echo(self, found: Candidate) -> Passage | None:
+    def echo(self, found: AnswerCandidate) -> Passage | None:
         """Return the passage of the SOP that a candidate merely stands in, if any."""
         around = self._echoes.around(found.start, found.end)
         if not around:
@@ -83,7 +83,7 @@ class Search:
         own = found.tag_words + count_words(found.values)
         return next((passage for passage in around if passage.words - own >= MORE), None)
 
-    def is_echo(self, found: Candidate) -> bool:
+    def is_echo(self, found: AnswerCandidate) -> bool:
         """Whether a candidate says nothing: a passage, an example, or a form to be filled in."""
         return (
             self.echo(found) is not None

@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import Comparison, SessionComparison, Tier
-from pytest_sopbench._core.comparing.pairs import Aside
+from pytest_sopbench._core.comparing.compare import (
+    ComparisonResult,
+    GroupComparison,
+    SessionComparison,
+)
+from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.metrics.summary import Summary
@@ -130,7 +134,7 @@ def domains_of(page: SessionPage) -> Sequence[str]:
     return [*dict.fromkeys(map(domain_of, page.summaries))]
 
 
-def rates(summary: Summary, compared: Comparison | None = None) -> Sequence[Rate]:
+def rates(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Rate]:
     """Return TSR, ECR and C-TSR, with what they were over the paired tasks."""
     # Trials of a task are not independent, and only TSR has an interval that knows it.
     once = not summary.trials_by
@@ -149,7 +153,7 @@ def rates(summary: Summary, compared: Comparison | None = None) -> Sequence[Rate
     return [_with_before(replace(one, note=counts[one.name]), compared) for one in found]
 
 
-def facts_of(summary: Summary, compared: Comparison | None = None) -> Sequence[Fact]:
+def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Fact]:
     """Return what a run took: tokens, cost, time and calls."""
     was = compared.baseline if compared is not None and compared.paired else None
     cost = summary.usage.get("cost_usd")
@@ -217,7 +221,7 @@ def aside_lines(compared: SessionComparison | None) -> Iterator[str]:
     if compared is None:
         return
     pooled = compared.pooled
-    for reason in Aside:
+    for reason in NotCompared:
         number = sum(why is reason for why in pooled.aside.values())
         if number:
             yield f"not compared, {reason}: {counted(number, 'task')}"
@@ -239,16 +243,22 @@ def run_facts(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
 
 
-def _compared(title: str, one: Comparison) -> Compared:
-    state = {Tier.REGRESSION: FAILS, Tier.IMPROVEMENT: HOLDS}.get(one.tier, OPEN)
-    if one.tier is Tier.NOT_COMPARABLE:
+def _compared(title: str, one: GroupComparison) -> Compared:
+    state = {ComparisonResult.REGRESSION: FAILS, ComparisonResult.IMPROVEMENT: HOLDS}.get(
+        one.tier, OPEN
+    )
+    if one.tier is ComparisonResult.NOT_COMPARABLE:
         words = one.why
     elif not one.paired:
         words = "no task can be compared"
     else:
-        needed = f"; p < 0.05 takes at least {one.needed}" if one.tier is Tier.NOT_ENOUGH else ""
+        needed = (
+            f"; p < 0.05 takes at least {one.needed}"
+            if one.tier is ComparisonResult.NOT_ENOUGH
+            else ""
+        )
         words = f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
-    told = one.tier is not Tier.NOT_COMPARABLE and one.paired
+    told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired
     return Compared(
         title=title,
         state=state,
@@ -260,7 +270,7 @@ def _compared(title: str, one: Comparison) -> Compared:
     )
 
 
-def _with_before(rate: Rate, compared: Comparison | None) -> Rate:
+def _with_before(rate: Rate, compared: GroupComparison | None) -> Rate:
     change = compared.changes.get(rate.name) if compared is not None else None
     if change is None or change.before is None or change_text(change) == NOT_AVAILABLE:
         return rate
