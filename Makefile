@@ -10,6 +10,8 @@ SITE ?= site
 BIN = $(VENV)/bin
 # Found from the demo's folder as well.
 ABS_BIN = $(abspath $(BIN))
+# The sessions that tests start would compile this package anew, each for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test coverage browser check format bench campaign frameworks docs clean
 
