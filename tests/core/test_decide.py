@@ -52,6 +52,7 @@ SAME = ComparedSession(
 LOST = ComparedSession(
     name="now", records=[RunRecord(domain="lab", task="T1", outcome=Outcome.WRONG)]
 )
+OF_LAB = [GateSpec(name="tsr", value=0.5, domain="lab")]
 NONE_LOST = [*RIGHT.gates, GateSpec(name="lost", value=0)]
 
 
@@ -78,6 +79,21 @@ def test_a_gate_that_holds_and_nothing_else_passes() -> None:
         ),
         pytest.param({"gates": NONE_LOST}, UNKNOWN, id="no baseline"),
         pytest.param({"gates": NONE_LOST, "is_baseline": True}, HOLDS, id="it is the baseline"),
+        pytest.param(
+            {"gates": NONE_LOST[-1:], "is_baseline": True},
+            FAILS,
+            id="it is the baseline, and no gate bounds its misses",
+        ),
+        pytest.param(
+            {"summaries": {"lab": runs(9, 1), "clinic": runs(0, 9)}, "gates": OF_LAB},
+            FAILS,
+            id="misses of a domain that no gate asks",
+        ),
+        pytest.param(
+            {"summaries": {"lab": runs(9, 1), "clinic": runs(9, 0)}, "gates": OF_LAB},
+            HOLDS,
+            id="no misses in a domain that no gate asks",
+        ),
         pytest.param(
             {"gates": NONE_LOST, "comparison": compare(SAME, LOST)}, FAILS, id="a task was lost"
         ),
@@ -115,6 +131,7 @@ def test_what_decides(change: dict[str, Any], expected: GateState) -> None:
     ("change", "refused"),
     [
         pytest.param({"gates": NONE_LOST}, "", id="there is nothing yet to be compared with"),
+        pytest.param({"gates": NONE_LOST[-1:]}, "", id="no gate bounds its misses"),
         pytest.param({"gates": []}, "", id="nothing was asked"),
         pytest.param(
             {"summaries": {"lab": runs(1, 9)}}, "a gate does not hold", id="too few are right"

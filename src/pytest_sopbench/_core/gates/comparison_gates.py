@@ -153,6 +153,8 @@ def _doubt(comparison: GroupComparison, spec: GateSpec) -> str:
     paired, tasks = comparison.paired, comparison.tasks
     if not paired or paired + 1e-9 < PAIRED_SHARE * tasks:
         return f"only {paired} of {tasks} tasks can be compared"
+    if not comparison.changes["tsr"].before:
+        return "no task is right in the baseline, so that none can be lost: keep a better session"
     return _too_few(comparison, spec.value) if spec.name == P else ""
 
 

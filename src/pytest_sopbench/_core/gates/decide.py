@@ -15,7 +15,8 @@ from .comparison_gates import COMPARISON_GATES, evaluate_comparison
 from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
 from .places import Agents
 from .quarantine import PolicyReport
-from .summary_gates import GateSpec, GateState, GateVerdict, blockers_of, evaluate
+from .summary_gates import GateSpec, GateState, GateVerdict, blockers_of, evaluate, has_gate
+from .unasked import unasked_verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +96,31 @@ def decide(facts: SessionFacts) -> Decision:
 def refused_as_baseline(facts: SessionFacts) -> str:
     """Say why a session may not become the baseline that is missing, or nothing.
 
-    Gates on a comparison are not asked: there is nothing yet to compare with.
+    Gates on a comparison are not asked: there is nothing yet to compare with. Misses that no gate
+    bounds fail the session, and yet it may be the baseline, as where there is no gate at all.
     """
-    asked = _gate_verdicts(replace(facts, is_baseline=True))
+    asked = _asked_verdicts(replace(facts, is_baseline=True))
     if any(verdict.state is not GateState.HOLDS for verdict in asked):
         return "a gate does not hold"
     return "the tasks file fails the session" if facts.entries.fails else ""
 
 
 def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
+    if not has_gate(facts.gates):
+        return _asked_verdicts(facts)
+    return (
+        *_asked_verdicts(facts),
+        *unasked_verdicts(_asked(facts), facts.summaries, facts.agents),
+    )
+
+
+def _asked(facts: SessionFacts) -> Sequence[GateSpec]:
+    """Return the gates that are asked; those on a comparison need something to compare with."""
+    left_out = COMPARISON_GATES if facts.is_baseline else ()
+    return [gate for gate in facts.gates if gate.name not in left_out]
+
+
+def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
     doubts = blockers_of(facts.gates, facts.summaries, facts.whole, facts.agents)
@@ -117,8 +134,8 @@ def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     ]
     of_comparison = [
         _doubted(facts, gate, one)
-        for gate in facts.gates
-        if gate.name in COMPARISON_GATES and not facts.is_baseline
+        for gate in _asked(facts)
+        if gate.name in COMPARISON_GATES
         for one in evaluate_comparison([gate], facts.comparison, doubts, facts.agents)
     ]
     # A rule that a run broke stays broken, whatever else of the file is in doubt.

@@ -186,11 +186,11 @@ def evaluate(
         _verdict(one, sum((summaries[each] for each in groups), EMPTY), where=where, doubts=found)
         for spec in specs
         for where, groups in places_of(spec, summaries, agents)
-        for one in _single(spec, groups, summaries)
+        for one in gates_at(spec, groups, summaries)
     )
 
 
-def _single(
+def gates_at(
     spec: GateSpec, groups: Sequence[str], summaries: Mapping[str, Summary]
 ) -> Sequence[GateSpec]:
     """Return what a gate asks in one place: itself, or one gate for each field that it means."""

@@ -26,6 +26,7 @@ from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import judging_of
 from pytest_sopbench._hooks.session.partial import deselection_reason, missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
 from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
@@ -135,7 +136,12 @@ class Gate:
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
         unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
-        return (*self.baseline.remarks, *unsaid, *self._sop.broken)
+        return (
+            *self.baseline.remarks,
+            *unsaid,
+            *replaced_gates(self._sop.config),
+            *self._sop.broken,
+        )
 
     @property
     def is_mute(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -255,6 +255,14 @@ def _gates(config: pytest.Config) -> tuple[GateSpec, ...]:
     source, texts = _set_by(config, "sop_gate")
     with refusing(source):
         return (*bound, *map(readers.read_gate, texts))
+
+
+def replaced_gates(config: pytest.Config) -> Iterator[str]:
+    """Say which gates of the configuration are not asked, since others were typed."""
+    typed = config.getoption("sop_gate") or ()
+    left_out = [gate for gate in ini_values(config, "sop_gate") if gate not in typed]
+    if typed and left_out:
+        yield f"of the configuration, not asked: {' '.join(left_out)} (--sop-gate replaces them)"
 
 
 def _prices(config: pytest.Config) -> Path | str:
