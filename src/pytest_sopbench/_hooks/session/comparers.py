@@ -8,9 +8,10 @@ import pluggy
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import Compare
+from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._running.comparing.compare import SOURCES, Comparers, find_comparers
+from pytest_sopbench._running.comparing.comparer import Comparer
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
 
@@ -26,6 +27,11 @@ def comparers_of(
         ComparerError: one cannot be found or used.
         JudgeError: a field has a judge, and none is set or can be used.
     """
+
+    def judged(output: OutputField, place: Place) -> Comparer:
+        # Asked only where a field has a judge, whose room no other session loads.
+        return judging_of(config, options).comparer(output, place)
+
     place = Place(
         domain=domain.name,
         folder=domain.folder,
@@ -38,7 +44,7 @@ def comparers_of(
         options.scoring,
         place,
         seconds=options.comparer_timeout,
-        sources={**SOURCES, Compare.JUDGE: judging_of(config, options).comparer},
+        sources={**SOURCES, Compare.JUDGE: judged},
     )
 
 

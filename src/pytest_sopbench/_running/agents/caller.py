@@ -83,6 +83,9 @@ class AgentCaller:
         self._target = _target(agent, tuple(self._arguments))
         self._check_taken()
         self._late_values()
+        if self.is_async:
+            # Before the first run, which may break what an import needs.
+            pass
 
     def asking(self, approver: Approver) -> AgentCaller:
         """Return the same caller, whose runs ask this approver."""
