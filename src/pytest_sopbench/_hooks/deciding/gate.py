@@ -83,7 +83,7 @@ class Gate:
         load_ahead(
             self._sop.options,
             reads_back=self._looks_back,
-            verbosity=self._sop.config.option.verbose,
+            verbosity=self._sop.config.getoption("verbose", 0),
         )
 
     @pytest.hookimpl(tryfirst=True)

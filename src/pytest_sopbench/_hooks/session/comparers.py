@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 import pluggy
 import pytest
@@ -32,6 +33,7 @@ def comparers_of(
         # Asked only where a field has a judge, whose room no other session loads.
         return judging_of(config, options).comparer(output, place)
 
+    _load_what_judges(domain)
     place = Place(
         domain=domain.name,
         folder=domain.folder,
@@ -46,6 +48,23 @@ def comparers_of(
         seconds=options.comparer_timeout,
         sources={**SOURCES, Compare.JUDGE: judged},
     )
+
+
+def _load_what_judges(domain: Domain) -> None:
+    """Load what runs of a domain are held against before the first of them: it may break imports.
+
+    What a contract needs is loaded with its rules.
+    """
+    documents = "pytest_sopbench._core.documents"
+    needed = {
+        "pytest_sopbench._core.trajectory.match": bool(domain.expected_calls),
+        "pytest_sopbench._core.judging.documents": domain.document is not None,
+        "pytest_sopbench._core.records.document": domain.document is not None,
+        f"{documents}.comparing": any(one.compare is Compare.JSON for one in domain.fields),
+        f"{documents}.wording.symptoms": any(one.compare is Compare.JSON for one in domain.fields),
+    }
+    for name in (name for name, is_needed in needed.items() if is_needed):
+        import_module(name)
 
 
 def _registered(config: pytest.Config) -> Mapping[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -31,9 +32,10 @@ def log_name_of(config: pytest.Config) -> str:
 def judging_of(config: pytest.Config, options: Options) -> Judging:
     """Return the judging of a session, the same for all that ask."""
     if _JUDGING not in config.stash:
-        # The report is needed after the runs, which may break imports.
         from pytest_sopbench._judge.judging import Judging  # noqa: PLC0415 - few sessions judge
 
+        # The report is needed after the runs, which may break imports.
+        import_module("pytest_sopbench._judge.calibrating.report")
         config.stash[_JUDGING] = Judging(
             words=options.judge,
             folder=options.judgements_dir,

@@ -51,7 +51,6 @@ def domain_expected_calls(
     path = described.path.parent / EXPECTED_CALLS
     if not is_a_file(path):
         return {}
-    # What runs are held against them with is loaded before a run, which may break imports.
     from pytest_sopbench._loading.domain.expected_calls import read_expected_calls  # noqa: PLC0415 - only where calls are compared
 
     return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])

@@ -7,9 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-# What judges and keeps such an answer is loaded before a run, which may break imports.
-import pytest_sopbench._core.judging.documents
-import pytest_sopbench._core.records.document  # noqa: F401 - see above
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.documents.schema import BadSchemaError, Violation
 from pytest_sopbench._core.domain import Domain

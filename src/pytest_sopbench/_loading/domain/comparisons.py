@@ -33,10 +33,6 @@ def check_comparison(described: Described, field: OutputField) -> None:
     Raises:
         LoadingError: with the key.
     """
-    if field.compare is Compare.JSON:
-        # Loaded before a run, which may break imports.
-        import pytest_sopbench._core.documents.comparing  # noqa: PLC0415 - only where a field is a document
-        import pytest_sopbench._core.documents.wording.symptoms  # noqa: F401, PLC0415 - as above
     for key, problem, hint in (*_of_others(field), *_spelling(field), *_document(field)):
         said = f"key 'outputs.{field.name}.{key}': {problem}"
         raise LoadingError(described.path, said, hint=hint)
