@@ -116,6 +116,14 @@ class Shape:
         msg = f"{type(self).__name__} is frozen: {name} cannot be set"
         raise AttributeError(msg)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Shape) or type(other) is not type(self):
+            return NotImplemented
+        return (self.__dict__, self.model_extra) == (other.__dict__, other.model_extra)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.__dict__!r})"
 
