@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.comparison_gates import LOST, P
+from pytest_sopbench._core.gates.comparison_names import LOST, P
 from pytest_sopbench._core.gates.spec import gate_text, names, read_fail_under, read_gate
 from pytest_sopbench._core.gates.summary_gates import GateSpec
 

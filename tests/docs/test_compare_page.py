@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.comparing.compare import ComparisonResult
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.summary_gates import gate_names
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.comparison_gates import LOST
+from pytest_sopbench._core.gates.comparison_names import LOST
 from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import RunKey

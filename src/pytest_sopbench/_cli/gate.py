@@ -80,7 +80,7 @@ def _comparison(
     saved: SavedSession, gates: Sequence[GateSpec], baseline: str | None
 ) -> SessionComparison | None:
     """Compare with the baseline that is named, else with that of the session, if a gate asks."""
-    from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+    from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
     from pytest_sopbench._sessions.commands.compare import compare_saved
 
     name = baseline or saved.header.asked.compare

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from pytest_sopbench._core.model.protocols import Policy
 
 from .domain import Domain
+
+MODEL_AGENT_KINDS: Final = ("function-calling", "react", "stepwise")
+"""The kinds of the reference agents, which give a domain to a model: `KIND:PROVIDER/MODEL`."""
+
+
+def names_model_agent(spec: str) -> bool:
+    """Whether an agent is one of the reference agents; none of them is loaded for that."""
+    return spec.partition(":")[0] in MODEL_AGENT_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.model.task import LookupTool, OutputField, Scoring, Task, ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.steps.procedure import Procedure
-from pytest_sopbench._core.steps.split import split_sop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,4 +97,6 @@ class Domain:
     @property
     def procedure(self) -> Procedure:
         """The SOP as steps: those of `steps.json`, else those that its text shows."""
+        from pytest_sopbench._core.steps.split import split_sop  # noqa: PLC0415 - only where the steps of an SOP are asked for
+
         return self.own_steps or split_sop(self.sop)

@@ -6,22 +6,17 @@ controller first, since only there a usage error ends the session with status 4.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
-from pytest_sopbench._hooks.books.budget import (
-    BudgetStop,
-    BudgetTracker,
-    WorkerBudget,
-    check_budget,
-)
 from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
-from pytest_sopbench._hooks.books.variant_books import VariantBooks
 from pytest_sopbench._hooks.deciding.earned import NAME as EARNED
 from pytest_sopbench._hooks.deciding.earned import Earned
 from pytest_sopbench._hooks.deciding.ending import Ending
@@ -29,7 +24,6 @@ from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.fast_setup import FixtureFastPath
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
-from pytest_sopbench._hooks.items.variants import VariantItems
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
@@ -37,7 +31,6 @@ from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import breakage_of
 from pytest_sopbench._hooks.process.outgoing import Outgoing
-from pytest_sopbench._hooks.replaying.totals import ReplayTotals
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.partial import is_due
@@ -47,11 +40,13 @@ from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
-from pytest_sopbench._hooks.snapshots.fixture import PLUGIN as SYRUPY
-from pytest_sopbench._hooks.snapshots.report import SnapshotCollector, SnapshotSummary
+from pytest_sopbench._hooks.snapshots import PLUGIN as SYRUPY
 from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
 from pytest_sopbench._sessions.file.event_logs import traces_folder
 from pytest_sopbench.errors import SessionFileError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._hooks.replaying.totals import ReplayTotals
 
 LEDGER = "sop-ledger"
 ENDING = "sop-ending"
@@ -83,6 +78,8 @@ def activate(config: pytest.Config) -> SopSession:
     if is_worker:
         register(ReportSanitizer(), "sop-scrubber")
         if sop.options.budget:
+            from pytest_sopbench._hooks.books.budget import BudgetStop, WorkerBudget
+
             register(BudgetStop(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
     else:
         # The end of a worker is seen by its controller.
@@ -90,6 +87,8 @@ def activate(config: pytest.Config) -> SopSession:
         gate.prepare()
         check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
+        from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
+
         register(SnapshotCollector(sop), "sop-snapshot-watch")
     # Last, so that it sees what every other wrapper of ours has made of a report.
     outgoing = Outgoing(config, sop.options.redaction)
@@ -107,6 +106,8 @@ def _register_items(sop: SopSession, runs: RunCache) -> None:
     register(ReportHooks(sop, runs), "sop-transport")
     register(FixtureFastPath(), "sop-giving")
     if sop.options.variants:
+        from pytest_sopbench._hooks.items.variants import VariantItems
+
         register(VariantItems(), "sop-variant-items")
 
 
@@ -151,11 +152,15 @@ def _register_books(
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
+        from pytest_sopbench._hooks.snapshots.report import SnapshotSummary
+
         register(SnapshotSummary(sop), "sop-snapshot-books")
     register(JunitFile(config, gate, misses=sop.options.junit_misses), "sop-junit")
     register(PriceBooks(sop), "sop-prices")
     register(JudgeBooks(sop), "sop-judge-books")
     if sop.options.variants:
+        from pytest_sopbench._hooks.books.variant_books import VariantBooks
+
         register(VariantBooks(sop), "sop-variant-books")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
@@ -171,6 +176,8 @@ def _register_books(
 def _register_replay(sop: SopSession) -> ReplayTotals | None:
     if not sop.options.replay.is_on:
         return None
+    from pytest_sopbench._hooks.replaying.totals import ReplayTotals
+
     totals = ReplayTotals(sop)
     sop.config.pluginmanager.register(totals, REPLAY)
     return totals
@@ -179,10 +186,14 @@ def _register_replay(sop: SopSession) -> ReplayTotals | None:
 def _register_budget(
     sop: SopSession, runs: RunCache, ledger: SessionRecorder, *, is_controller: bool
 ) -> None:
+    from pytest_sopbench._hooks.books.budget import BudgetTracker
+
     register = sop.config.pluginmanager.register
     books = BudgetTracker(sop, ledger, has_workers=is_controller)
     register(books, "sop-budget")
     if not is_controller:
+        from pytest_sopbench._hooks.books.budget import BudgetStop
+
         books.follow(runs.flights)
         register(BudgetStop(runs.flights, lambda: books.is_spent), "sop-brake")
 
@@ -192,7 +203,10 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
     check_distribution(sop.config)
     _check_kept(sop)
     check_shares(sop)
-    check_budget(sop)
+    if sop.options.budget:
+        from pytest_sopbench._hooks.books.budget import check_budget
+
+        check_budget(sop)
     variants_in(sop).check()
     # Read here, so that a price that is none is said before anything is paid for.
     _ = sop.prices

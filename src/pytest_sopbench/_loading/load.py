@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
-from pytest_sopbench._loading.documents.load import load_document_domain
 from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
@@ -20,7 +20,6 @@ from pytest_sopbench._loading.domain.output_fields import (
     label_warnings,
     output_fields,
 )
-from pytest_sopbench._loading.domain.record_tables import RecordTable, record_tables
 from pytest_sopbench._loading.domain.records import Records
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.task_ids import task_ids
@@ -37,6 +36,9 @@ from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBL
 from pytest_sopbench._loading.metadata.read import Described, read_metadata
 from pytest_sopbench._loading.metadata.schema import DocumentMetadata
 from pytest_sopbench.errors import LoadingError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._loading.domain.record_tables import RecordTable
 
 SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
@@ -63,6 +65,8 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
     sop = _sop(folder)
     if isinstance(metadata, DocumentMetadata):
+        from pytest_sopbench._loading.documents.load import load_document_domain  # noqa: PLC0415 - only where an answer is a document
+
         policy = _optional(folder / POLICY_FILE)
         return load_document_domain(described, metadata, name=domain, sop=sop, policy=policy)
     steps = own_steps(folder, sop)
@@ -70,7 +74,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     data_file, data_warnings = _data_file(folder)
     table = rename(read_table(data_file), metadata.columns, source=described.path)
     layout = lay_out(described, table, specs)
-    tables = record_tables(described, table, layout)
+    tables = _tables(described, table, layout)
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
@@ -186,6 +190,14 @@ def _check_distractors(described: Described, specs: Sequence[ToolSpec]) -> None:
         if name not in names:
             problem = f"key 'distractors': no tool spec has the name {name!r}"
             raise LoadingError(described.path, problem, hint=did_you_mean(name, names))
+
+
+def _tables(described: Described, table: Table, layout: Layout) -> tuple[RecordTable, ...]:
+    if not described.metadata.tables:
+        return ()
+    from pytest_sopbench._loading.domain.record_tables import record_tables  # noqa: PLC0415 - only where a domain asks for it
+
+    return record_tables(described, table, layout)
 
 
 def _types(described: Described, table: Table, layout: Layout) -> Mapping[str, ColumnType]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard
 
-from pytest_sopbench._core.agent_source import AgentContext, AgentSource
+from pytest_sopbench._core.agent_source import MODEL_AGENT_KINDS, AgentContext
 from pytest_sopbench.errors import AgentSpecError
 
 from .function_calling import FunctionCalling
@@ -17,43 +17,37 @@ from .react import ReAct
 from .stepwise import Stepwise
 from .stepwise.plan import check_plan
 
-KINDS: Final[Mapping[str, type[ModelAgent]]] = {
-    "function-calling": FunctionCalling,
-    "react": ReAct,
-    "stepwise": Stepwise,
-}
+KINDS: Final[Mapping[str, type[ModelAgent]]] = dict(
+    zip(MODEL_AGENT_KINDS, (FunctionCalling, ReAct, Stepwise), strict=True)
+)
 _LATE: Final = "env:"
 
 
-class ModelAgentSource:
-    """Specs of the form `KIND:PROVIDER/MODEL`."""
+def resolve(spec: str, context: AgentContext) -> object:
+    """Return the class that `KIND:PROVIDER/MODEL` names; it is made once for each run.
 
-    form = " or ".join(f"{kind}:PROVIDER/MODEL" for kind in KINDS)
-
-    def claims(self, spec: str) -> bool:
-        return spec.partition(":")[0] in KINDS
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        """Return a class that is made once for each run, as one of a user's would be."""
-        kind, _, model = spec.partition(":")
-        arguments = context.options.arguments
-        known = settings_of(KINDS[kind])
-        for name in arguments:
-            if name not in known:
-                raise _unknown(spec, name, known)
-        made = _configured(KINDS[kind], model, context)
-        try:
-            if issubclass(made, Stepwise):
-                for domain in context.domains.values():
-                    names = [one.name for one in domain.tool_specs]
-                    check_plan(domain.procedure, names, domain=domain.name, model=model)
-            # Whatever is wrong with the settings is wrong with every run.
-            example = made(**_known_values(arguments))
-        except AgentSpecError as error:
-            msg = f"agent {spec!r}: {error.message}"
-            raise AgentSpecError(msg, hint=error.hint) from None
-        made.prompt_hash, made.setup = example.prompt_hash, example.setup
-        return made
+    Raises:
+        AgentSpecError: it has no such argument, or cannot be used with a domain.
+    """
+    kind, _, model = spec.partition(":")
+    arguments = context.options.arguments
+    known = settings_of(KINDS[kind])
+    for name in arguments:
+        if name not in known:
+            raise _unknown(spec, name, known)
+    made = _configured(KINDS[kind], model, context)
+    try:
+        if issubclass(made, Stepwise):
+            for domain in context.domains.values():
+                names = [one.name for one in domain.tool_specs]
+                check_plan(domain.procedure, names, domain=domain.name, model=model)
+        # Whatever is wrong with the settings is wrong with every run.
+        example = made(**_known_values(arguments))
+    except AgentSpecError as error:
+        msg = f"agent {spec!r}: {error.message}"
+        raise AgentSpecError(msg, hint=error.hint) from None
+    made.prompt_hash, made.setup = example.prompt_hash, example.setup
+    return made
 
 
 def prompt_hash_of(agent: object) -> str:
@@ -100,7 +94,3 @@ def _unknown(spec: str, name: str, known: tuple[str, ...]) -> AgentSpecError:
     told = f"did you mean {near[0]}? " if near else ""
     msg = f"agent {spec!r}: it has no argument {name!r}"
     return AgentSpecError(msg, hint=f"{told}it takes {', '.join(known)}")
-
-
-SOURCES: Final[tuple[AgentSource, ...]] = (ModelAgentSource(),)
-"""The kinds of agent spec that this room knows."""

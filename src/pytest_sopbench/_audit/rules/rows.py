@@ -20,9 +20,9 @@ from pytest_sopbench._loading.metadata.schema import (
     LookupShape,
     Metadata,
     OutputShape,
-    Shape,
     TableShape,
 )
+from pytest_sopbench._loading.metadata.shape import Shape
 
 SHOWN: Final = 5
 """Rows that a finding names."""

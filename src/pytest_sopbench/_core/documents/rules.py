@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
 from .declared import Declared, declared
 from .paths import PathPatterns
-from .schema import Schema, compiled
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 
 class Role(StrEnum):
@@ -56,6 +58,8 @@ class DocumentRules:
 
     def __post_init__(self) -> None:
         # Made once for all runs of a session.
+        from .schema import compiled  # noqa: PLC0415 - only where an answer is a document
+
         put = object.__setattr__
         put(self, "ignored_patterns", PathPatterns(self.ignored))
         put(self, "ordered_patterns", PathPatterns(self.ordered))

@@ -17,6 +17,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.statistics.paired_tests import needed_for
 
+from .comparison_names import DROP, LOST, P
 from .places import NO_AGENTS, Agents, places_of
 from .summary_gates import (
     GateBlockers,
@@ -27,12 +28,6 @@ from .summary_gates import (
     no_runs,
     percent,
 )
-
-LOST: Final = "lost"
-DROP: Final = "drop"
-P: Final = "p"
-COMPARISON_GATES: Final = (LOST, DROP, P)
-"""The gates that need a baseline; the bound of `lost` is a number of tasks."""
 
 RESCORE: Final = "the baseline was judged by other rules (sopbench rescore)"
 

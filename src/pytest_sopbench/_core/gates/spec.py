@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .comparison_gates import COMPARISON_GATES, LOST, P
+from .comparison_names import COMPARISON_GATES, LOST, P
 from .field_gates import FIELD, is_field_gate, split_field
 from .summary_gates import TSR, GateSpec, gate_names
 

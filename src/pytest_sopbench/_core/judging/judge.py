@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from pytest_sopbench._core.answers.published_answer import UNKNOWN
-from pytest_sopbench._core.answers.published_finding import NOT_FOUND, published
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.answer import Answer, Mismatch
@@ -21,7 +19,6 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.quantities import as_seconds
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .documents import judged_document
 from .one_line import one_line
 from .procedure import with_procedure
 from .questions import answer_of, declared_failure, place_of, unanswered
@@ -60,11 +57,15 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
         reason = one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
     if rules.document is not None:
+        from .documents import judged_document  # noqa: PLC0415 - only where an answer is a document
+
         return judged_document(rules.document, task, returned, rules.scoring)
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, {(one.field, one.place): one for one in trace.compared})
     if rules.scoring is Scoring.EXACT:
         return exact
+    from pytest_sopbench._core.answers.published_finding import published  # noqa: PLC0415 - only for published scoring
+
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
@@ -84,6 +85,8 @@ def _judged_as_published(
     rules: JudgingRules, task: Task, answer: Answer, exact: Verdict
 ) -> Verdict:
     """Judge a run that returned, which by these rules always gave an answer."""
+    from pytest_sopbench._core.answers.published_answer import UNKNOWN  # noqa: PLC0415 - only for published scoring
+
     one = len(rules.fields) == 1
     found = {
         field.name: answer.values.get(field.name, UNKNOWN if one else None)
@@ -100,6 +103,8 @@ def _judged_as_published(
 def _lacking(
     rules: JudgingRules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
 ) -> tuple[Mismatch, ...]:
+    from pytest_sopbench._core.answers.published_finding import NOT_FOUND  # noqa: PLC0415 - only for published scoring
+
     told = {mismatch.field for mismatch in mismatches}
     missing = (
         Mismatch(

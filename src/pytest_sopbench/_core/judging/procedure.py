@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_sopbench._core.contract.demands import DemandKind
-from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import (
     RuleResult,
     Severity,
@@ -22,7 +20,6 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
-from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 CUT_OFF = frozenset(
@@ -49,6 +46,8 @@ def with_procedure(
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
     if rules.contract is not None:
+        from pytest_sopbench._core.contract.equal_values import Known  # noqa: PLC0415 - only where there is a contract
+
         fields = {field.name: field for field in rules.fields}
         known = Known(task=task, answer=verdict.answer, fields=fields)
         results = check_contract(rules.contract, seen, known)
@@ -64,6 +63,8 @@ def with_procedure(
     expected = rules.expected_calls.get(task.id)
     if expected is None or lost:
         return verdict
+    from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
+
     made = trajectory_of(seen)
     found = match_trajectory(made, expected).departure
     return replace(
@@ -87,6 +88,10 @@ def breaches(
     something stopped it first, is counted as a broken rule and fails nothing: the run is a failure
     already, and of another kind.
     """
+    if not results:
+        return ()
+    from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
+
     cut_off = outcome in CUT_OFF
     return tuple(
         one

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_sopbench._core.documents.leaves import wrong_paths
-from pytest_sopbench._core.records.document import DocumentRecord
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import added, ratio
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.records.document import DocumentRecord
 
 FIFTHS: Final = 5
 """Parts of a run that the tier score counts: a match has five, a mismatch one, the others none."""
@@ -125,6 +126,8 @@ class DocumentTally:
 
 def wrong_of(document: DocumentRecord, record: RunRecord) -> frozenset[str]:
     """Return the paths that are wrong in a run that gave a document."""
+    from pytest_sopbench._core.documents.leaves import wrong_paths  # noqa: PLC0415 - only where an answer is a document
+
     return wrong_paths(document.paths, [one.field for one in record.mismatches])
 
 

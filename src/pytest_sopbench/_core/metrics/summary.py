@@ -11,12 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-from .confusion import LABELS_LIMIT, Collapse, Confusion
 from .counts import (
     NOTHING_DISPUTED,
     NOTHING_EXPECTED,
@@ -36,6 +35,9 @@ from .document_counts import NO_DOCUMENTS, DocumentCounts
 from .field_counts import FieldCounts
 from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
 from .trials import TrialCounts
+
+if TYPE_CHECKING:
+    from .confusion import Collapse, Confusion
 
 USAGE_NAMES = COUNTS
 """What a run may have consumed: the fields of `Usage` that add up."""
@@ -205,6 +207,8 @@ class Summary:
     @property
     def confusions(self) -> tuple[Confusion, ...]:
         """One table for each field of few values."""
+        from .confusion import LABELS_LIMIT, Confusion  # noqa: PLC0415 - only where confusions are shown
+
         tables = (Confusion(field=name, pairs=pairs) for name, pairs in self.answers.items())
         return tuple(table for table in tables if 1 < len(table.expected) <= LABELS_LIMIT)
 

@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.statistics.bootstrap import Bounds
 
 NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
 """Outcomes that say nothing of the agent: it was not asked, or its provider was away."""
@@ -116,6 +119,8 @@ class TrialCounts:
         Where all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
         interval over the tasks stands in for it.
         """
+        from pytest_sopbench._core.statistics.bootstrap import bootstrap  # noqa: PLC0415 - only where sessions are compared
+
         found = bootstrap(self.tasks_by, _rates, seed=seed)
         if not found:
             return TrialBounds(tsr=None, pass_any=None, pass_all=None)

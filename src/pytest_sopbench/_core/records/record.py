@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
@@ -34,14 +34,10 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .cutting import cut
-from .document import (
-    DOCUMENT_LIMIT,
-    DocumentRecord,
-    document_from_json,
-    document_record,
-    is_short,
-)
 from .rule_line import kept_rule, rule_from_json, rule_to_json
+
+if TYPE_CHECKING:
+    from .document import DocumentRecord
 
 _OFTEN_EMPTY = ("document", "compared", "ignored")
 """Left out of a line where there are none, so that other lines stay what every version reads."""
@@ -183,7 +179,7 @@ def record_of(
         trajectory=_held(verdict.departure),
         unneeded=verdict.unneeded,
         notes=(*(trace.notes if trace else ()), *verdict.notes),
-        document=document_record(document, task.expected) if document else None,
+        document=_document(document, task),
         compared=trace.compared if trace else (),
         ignored=tuple(one.name for one in rules.fields if one.compare is Compare.IGNORE),
     )
@@ -251,6 +247,8 @@ def record_from_json(data: dict[str, Any]) -> RunRecord:
         data["trajectory"] = TrajectoryCheck(**data["trajectory"]) if data["trajectory"] else None
         data["notes"] = tuple(data["notes"])
         if "document" in data:
+            from .document import document_from_json  # noqa: PLC0415 - only where an answer is a document
+
             data["document"] = document_from_json(data["document"])
         data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
         data["ignored"] = tuple(data.get("ignored", ()))
@@ -276,13 +274,24 @@ def _duration(trace: Trace | None) -> float | None:
     return round(trace.duration, 6)
 
 
+def _document(rules: DocumentRules | None, task: Task) -> DocumentRecord | None:
+    if not rules:
+        return None
+    from .document import document_record  # noqa: PLC0415 - only where an answer is a document
+
+    return document_record(rules, task.expected)
+
+
 def _answer(
     answer: Answer | None, private: set[str], *, whole: bool
 ) -> Mapping[str, JsonValue] | None:
     if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
-    if whole and is_short(answer.values):
-        return answer.values
+    if whole:
+        from .document import is_short  # noqa: PLC0415 - only where an answer is a document
+
+        if is_short(answer.values):
+            return answer.values
     return {name: cut(value) for name, value in _masked(answer.values, private).items()}
 
 
@@ -297,7 +306,11 @@ def _masked(values: Mapping[str, JsonValue], private: set[str]) -> Mapping[str, 
 
 
 def _text_limit(document: DocumentRules | None) -> int:
-    return TEXT_LIMIT if document is None else DOCUMENT_LIMIT
+    if document is None:
+        return TEXT_LIMIT
+    from .document import DOCUMENT_LIMIT  # noqa: PLC0415 - only where an answer is a document
+
+    return DOCUMENT_LIMIT
 
 
 def _text(returned: Returned | None, limit: int) -> str:

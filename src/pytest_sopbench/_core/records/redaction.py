@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
@@ -21,10 +22,12 @@ from pytest_sopbench._core.model.trace import (
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.patterns import Pattern
 from pytest_sopbench._core.verdict import Verdict
 
 from .record import CallRecord, RunRecord
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.values.patterns import Pattern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_sopbench._core.contract.demands import DEMANDS
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 
@@ -39,6 +38,8 @@ def rule_from_json(data: Mapping[str, Any]) -> RuleResult:
         KeyError: a key is missing.
         ValueError: a key holds a word that it does not know.
     """
+    from pytest_sopbench._core.contract.demands import DEMANDS  # noqa: PLC0415 - only where there is a contract
+
     if data["kind"] not in DEMANDS:
         msg = f"{data['kind']!r} is no demand of a rule"
         raise ValueError(msg)

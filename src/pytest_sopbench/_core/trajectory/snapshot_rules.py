@@ -16,7 +16,6 @@ from pytest_sopbench._core.model.trajectory import Call, Trajectory
 from pytest_sopbench._core.values.json import JsonValue
 
 from .arguments import ArgumentMode
-from .overlap import canonical, is_sequence
 
 DIGITS: Final = 9
 """Significant digits of a float that count, unless a rule says otherwise."""
@@ -67,6 +66,8 @@ class SnapshotRules:
 
         Of calls that overlap, it changes which began first.
         """
+        from .overlap import canonical, is_sequence  # noqa: PLC0415 - only where calls are compared
+
         calls = tuple(self._call(call) for call in trajectory)
         if is_sequence(calls):
             return Trajectory(calls=calls)

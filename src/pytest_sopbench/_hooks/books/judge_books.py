@@ -9,18 +9,18 @@ import pytest
 
 from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_json
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._hooks.session.judging import LOG, judging_of
+from pytest_sopbench._hooks.session.judging import LOG, judged_in, log_name_of
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._judge.calibrating.report import summary_lines
-from pytest_sopbench._judge.keeping.consumption import consumption_to_json, read_log
 from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
 
 
 def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:
     """Return what the saved session says of its judge: what it consumed, and where not to rely."""
-    judging = judging_of(sop.config, sop.options)
-    if not judging.calibrations:
+    judging = judged_in(sop.config)
+    if judging is None or not judging.calibrations:
         return {}
+    from pytest_sopbench._judge.keeping.consumption import consumption_to_json, read_log  # noqa: PLC0415 - only where a model judges
+
     return {
         JUDGE: {
             **consumption_to_json(read_log(judging.log, sop.prices)),
@@ -35,17 +35,19 @@ class JudgeBooks:
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._judging = judging_of(sop.config, sop.options)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        node.workerinput[LOG] = self._judging.log_name
+        node.workerinput[LOG] = log_name_of(self._sop.config)
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
-        judging = self._judging
-        if not judging.calibrations:
+        judging = judged_in(self._sop.config)
+        if judging is None or not judging.calibrations:
             return []
+        from pytest_sopbench._judge.calibrating.report import summary_lines  # noqa: PLC0415 - only where a model judges
+        from pytest_sopbench._judge.keeping.consumption import read_log  # noqa: PLC0415 - only where a model judges
+
         consumption = read_log(judging.log, self._sop.prices)
         judges = {
             f"{domain}, {field}": one for (domain, field), one in judging.calibrations.items()

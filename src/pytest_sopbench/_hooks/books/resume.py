@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
@@ -15,14 +15,6 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._reports.text.numbers import counted
-from pytest_sopbench._sessions.commands.resume import (
-    Resumable,
-    domain_differences,
-    git_differences,
-    header_differences,
-    read_resumable,
-    some_names,
-)
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
 from pytest_sopbench._sessions.file.git import git_state
 from pytest_sopbench._sessions.file.header import SessionHeader
@@ -30,7 +22,11 @@ from pytest_sopbench._sessions.file.options import ANYWAY, RECORDED
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents
-from .resumed_session import ResumedSession
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.commands.resume import Resumable
+
+    from .resumed_session import ResumedSession
 
 START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
 SAY_ANYWAY: Final = "with --sop-resume-anyway it is taken over all the same, and recorded"
@@ -62,6 +58,13 @@ class Resumption:
         options = self._sop.options.resume
         if options is None:
             return
+        from pytest_sopbench._sessions.commands.resume import (  # noqa: PLC0415 - only where a session is resumed
+            git_differences,
+            read_resumable,
+        )
+
+        from .resumed_session import ResumedSession  # noqa: PLC0415 - only where a session is resumed
+
         try:
             self._resumed = ResumedSession(self._sop, options.session)
             self._left = read_resumable(self._resumed.path, options.retry)
@@ -106,6 +109,8 @@ class Resumption:
             self._check_domain(self._sop.find_active(name))
         unplanned = [key for key in self._left.finished if key not in planned]
         if unplanned and self._is_last:
+            from pytest_sopbench._sessions.commands.resume import some_names  # noqa: PLC0415 - only where a session is resumed
+
             runs = counted(len(unplanned), "finished run")
             self._refuse(
                 f"it has {runs} that this session does not plan ({some_names(unplanned)}), and "
@@ -208,6 +213,8 @@ class Resumption:
         return [*keys, *(key for key in lines if key not in planned)] if self._is_last else keys
 
     def _compare_headers(self, then: SessionHeader) -> None:
+        from pytest_sopbench._sessions.commands.resume import header_differences  # noqa: PLC0415 - only where a session is resumed
+
         options, agent = self._sop.options, self._sop.agent_shown
         is_fixture = then.agent.startswith("fixture ") and not self._sop.plan.fixture
         if is_fixture or then.agent == self._sop.agent_label:
@@ -229,6 +236,8 @@ class Resumption:
             self._refuse(difference, f"give what the session was given, or {START_ANEW}")
 
     def _check_domain(self, active: ActiveDomain) -> None:
+        from pytest_sopbench._sessions.commands.resume import domain_differences  # noqa: PLC0415 - only where a session is resumed
+
         name = active.domain.name
         then = self._left.saved.header.domains.get(name) if self._left is not None else None
         if then is None or name in self._checked:
@@ -238,6 +247,8 @@ class Resumption:
             self._refuse(difference, START_ANEW)
         changed = list(self._changed_tasks(active))
         if changed:
+            from pytest_sopbench._sessions.commands.resume import some_names  # noqa: PLC0415 - only where a session is resumed
+
             said = f"the rows of {some_names(changed)} have changed"
             self._accept([said], "with --sop-resume-anyway these tasks are run anew")
             self._changed.update(changed)

@@ -20,15 +20,13 @@ from pytest_sopbench._core.model.approving import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
 from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
-from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
-from pytest_sopbench.agents.sources import prompt_hash_of, setup_of
 from pytest_sopbench.errors import SopbenchError
 
 from .importing import bounded_import
+from .model_agents import MODEL_AGENTS, told_of
 from .trusted_code import policy
 
 NO_AGENT = (
@@ -105,7 +103,7 @@ class Agents:
                         domains=[active.domain for active in self._sop.actives],
                         policies=lambda name: policy(self._sop.find_active(name)),
                         options=self._options,
-                        sources=(*MODEL_AGENTS, *SOURCES),
+                        sources=(MODEL_AGENTS, *SOURCES),
                     )
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
@@ -125,6 +123,8 @@ class Agents:
         typed = self._sop.config.getoption("sop_approver") is not None
         folder = self._sop.config.invocation_params.dir if typed else self._sop.config.rootpath
         try:
+            from pytest_sopbench._loading.approval_script import read_script  # noqa: PLC0415 - only where approvals are scripted
+
             return read_script(folder / Path(path).expanduser())
         except SopbenchError as error:
             msg = f"--sop-approver: {error}"
@@ -180,8 +180,9 @@ class Agents:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
             # What a model is told is a part of what is tested, as the SOP is.
-            self._record(PROMPTS, name, prompt_hash_of(agent))
-            self._record(SETUPS, name, self._sop.options.redaction.value(setup_of(agent)))
+            prompt_hash, setup = told_of(agent)
+            self._record(PROMPTS, name, prompt_hash)
+            self._record(SETUPS, name, self._sop.options.redaction.value(dict(setup)))
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
         return self._callers[id(agent)][1]

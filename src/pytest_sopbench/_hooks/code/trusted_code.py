@@ -8,7 +8,6 @@ import pytest
 
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._hooks.session.session import ActiveDomain
-from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
 from pytest_sopbench._running.tools.manager import ManagerFactory
 from pytest_sopbench.errors import SopbenchError
 
@@ -24,6 +23,8 @@ def manager_factory(active: ActiveDomain) -> ManagerFactory | None:
         return None
     _check_trust(active, file)
     try:
+        from pytest_sopbench._running.tools.domain_code import load_manager_factory  # noqa: PLC0415 - only where a domain has code
+
         return load_manager_factory(active.domain)
     except SopbenchError as error:
         raise pytest.UsageError(str(error)) from None
@@ -44,6 +45,8 @@ def policy(active: ActiveDomain) -> Policy:
         raise pytest.UsageError(msg)
     _check_trust(active, file)
     try:
+        from pytest_sopbench._running.tools.domain_code import load_policy  # noqa: PLC0415 - only where a domain has code
+
         return load_policy(active.domain)
     except SopbenchError as error:
         raise pytest.UsageError(str(error)) from None

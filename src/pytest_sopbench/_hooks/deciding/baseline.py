@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.partial import deselection_reason
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved
 from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.reading.planned import planned_records, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.comparing.compare import SessionComparison
 
 
 class Baseline:
@@ -126,6 +128,8 @@ class Baseline:
             return None
         fields = {one.domain.name: one.domain.fields for one in self._sop.actives}
         try:
+            from pytest_sopbench._sessions.commands.compare import agents_left_out, compare_saved  # noqa: PLC0415 - only where sessions are compared
+
             self.remarks = tuple(
                 f"agent {one} is in the baseline and did not run here; it is left out"
                 for one in sorted(agents_left_out(self._saved, current))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
@@ -22,8 +22,9 @@ from pytest_sopbench._hooks.items.without_runs import (
     fails_without_runs,
     is_empty_shard,
 )
+from pytest_sopbench._hooks.process.ahead import load_ahead
 from pytest_sopbench._hooks.session.consistency import has_workers
-from pytest_sopbench._hooks.session.judging import judging_of
+from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.partial import deselection_reason, missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
@@ -33,6 +34,9 @@ from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
 from .quarantine import Quarantine
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.comparing.compare import SessionComparison
 
 CUT_SHORT = "the session was cut short"
 NOT_MADE = "not one test of a task was run, which fails the session"
@@ -77,6 +81,11 @@ class Gate:
         self._sop.recorded.update(self.entries.named())
         if self._looks_back:
             self._ledger.saving.keep_runs()
+        load_ahead(
+            self._sop.options,
+            reads_back=self._looks_back,
+            verbosity=self._sop.config.getoption("verbose", 0),
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -292,7 +301,7 @@ class Gate:
             comparison=self.comparison,
             entries=self.entries.report,
             failures=self._failed if self.is_set else 0,
-            doubtful=judging_of(self._sop.config, self._sop.options).doubtful,
+            doubtful=doubtful_in(self._sop.config),
         )
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))

@@ -16,9 +16,8 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.session.judging import judging_of
+from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import SopbenchError
 
 
@@ -60,6 +59,8 @@ class Quarantine:
         if not self.path.exists() and not self._sop.options.names_tasks_file:
             return
         try:
+            from pytest_sopbench._loading.quarantine_file import read_tasks_file  # noqa: PLC0415 - only where tasks are quarantined
+
             self._entries = read_tasks_file(self.path)
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
@@ -75,10 +76,14 @@ class Quarantine:
         if len(actives) == len(self._checked):
             # Domains are only added; this is asked at each report.
             return
+        if not self._entries.entries:
+            return
         fresh = [one for one in actives if one.domain.name not in self._checked]
         self._checked.update(one.domain.name for one in fresh)
         known = {one.domain.name: frozenset(one.domain.task_ids) for one in fresh}
         try:
+            from pytest_sopbench._loading.quarantine_file import check_tasks  # noqa: PLC0415 - only where tasks are quarantined
+
             check_tasks(self.path, self._entries, known)
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
@@ -89,7 +94,7 @@ class Quarantine:
 
     def hold_against(self, records: Sequence[RunRecord]) -> None:
         """Find out what the runs of a session show of the entries."""
-        doubtful = judging_of(self._sop.config, self._sop.options).doubtful
+        doubtful = doubtful_in(self._sop.config)
         self.report = report_entries(records, self._entries, self._today, doubtful)
 
     def named(self) -> dict[str, list[str]]:

@@ -40,9 +40,7 @@ from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._reports.text.layout import one_line
 
 from .failures import ContractBroken, TaskFailed
-from .packages import PackageAboveData, package_above_data
 from .preparation import prepare_session
-from .variants import variant_items
 
 
 def check_task(sop_run: Run) -> None:
@@ -68,6 +66,8 @@ class SopDomain(pytest.Module):
     obj = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def collect(self) -> Iterator[pytest.Item]:
+        from .variants import variant_items  # noqa: PLC0415 - only where there are variants
+
         self.collected = True
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
@@ -164,11 +164,17 @@ class Collection:
     ) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
         node = yield
         if type(node) is pytest.Package and path in self._above:
+            from .packages import package_above_data  # noqa: PLC0415 - only where a domain is in a package
+
             return package_above_data(path, parent)
         return node
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if not self._above:
+            return
+        from .packages import PackageAboveData  # noqa: PLC0415 - only where a domain is in a package
+
         for node in item.listchain():
             if isinstance(node, PackageAboveData):
                 node.enter(needed=not isinstance(item, SopItem))

@@ -7,28 +7,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.gates.page_sources import PageSources
-from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
-from pytest_sopbench._reports.html.needs import missing_for
-from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
-from pytest_sopbench._reports.pages.formats import rendered
-from pytest_sopbench._sessions.commands.page import session_page
-from pytest_sopbench._sessions.commands.page_sources import SavedSources
-from pytest_sopbench._sessions.commands.row_places import row_places
 from pytest_sopbench._sessions.file.atomic import try_writing
 from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import ReportTarget
 from pytest_sopbench.errors import SopbenchError
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.gates.page_sources import PageSources
+    from pytest_sopbench._core.gates.session_page import SessionPage
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -41,6 +37,8 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
             library is not installed.
     """
     for target in _pages(sop):
+        from pytest_sopbench._reports.html.needs import missing_for  # noqa: PLC0415 - only where a page is written
+
         if why := missing_for(target.format):
             msg = f"--sop-report={target}: {why}"
             raise pytest.UsageError(msg)
@@ -74,6 +72,9 @@ class Reported:
 
 def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
     """Write every page that was asked for, and make the annotations."""
+    from pytest_sopbench._reports.pages.formats import rendered  # noqa: PLC0415 - only where a page is written
+    from pytest_sopbench._sessions.commands.page import session_page  # noqa: PLC0415 - only where a page is written
+
     if not sop.options.reports:
         return Reported()
     page = session_page(
@@ -90,9 +91,14 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
 
 
 def _annotations(sop: SopSession, page: SessionPage) -> Iterator[str]:
+    from pytest_sopbench._reports.pages.annotations import annotation_line  # noqa: PLC0415 - only where a page is written
+    from pytest_sopbench._sessions.commands.row_places import row_places  # noqa: PLC0415 - only where a page is written
+
     if not any(target.is_annotations for target in sop.options.reports):
         return
     with masking(sop.options.redaction.text):
+        from pytest_sopbench._reports.pages.annotations import annotations_of  # noqa: PLC0415 - only where a page is written
+
         found = annotations_of(page)
     tasks = {one.task for one in found}
     domains: list[Domain] = []
@@ -110,6 +116,7 @@ def _pages(sop: SopSession) -> Iterator[ReportTarget]:
 
 def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
     """Return where a page finds what stands in no run: the session's own domains, event logs."""
+    from pytest_sopbench._sessions.commands.page_sources import SavedSources  # noqa: PLC0415 - only where a page is written
 
     def domains() -> Mapping[str, Domain]:
         found: dict[str, Domain] = {}

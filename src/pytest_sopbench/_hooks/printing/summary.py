@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._audit.saved import has_faults, saved_summary
-from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
+from pytest_sopbench._core.agent_source import names_model_agent
 from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
@@ -29,23 +28,19 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices.alarms import special_lines
-from pytest_sopbench._reports.terminal.comparison import (
-    aside_lines,
-    session_comparison_lines,
-    short_comparison_lines,
-)
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._reports.terminal.leaderboard import leaderboard_lines
 from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted
-from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 
-from .forecast import forecast_of_options, forecast_of_plan
 from .report_files import Reported, write_reports
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 
@@ -73,6 +68,8 @@ class SummaryHooks:
             return [NO_DOMAIN_GIVEN]
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
+        from .forecast import forecast_of_plan  # noqa: PLC0415 - only where a forecast is shown
+
         return list(forecast_of_plan(self._sop))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
@@ -144,6 +141,8 @@ class SummaryHooks:
         yield from self._totals(verbosity)
         board = self._leaderboard() if verbosity >= 0 else None
         if board is not None:
+            from pytest_sopbench._reports.terminal.leaderboard import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
+
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, {group.domain for group in groups})
@@ -164,6 +163,10 @@ class SummaryHooks:
                 yield from total_lines(self._shown(agent), total, verbosity=verbosity, named=named)
 
     def _leaderboard(self) -> Leaderboard | None:
+        if len({group.agent for group in self._ledger.groups}) < 2:  # noqa: PLR2004 - nobody to compare
+            return None
+        from pytest_sopbench._core.comparing.leaderboard import leaderboard_of  # noqa: PLC0415 - only where sessions are compared
+
         # How a run ended is all that is compared.
         records = (
             RunRecord(domain=k.domain, task=k.task, trial=k.trial, agent=k.agent, outcome=outcome)
@@ -202,9 +205,16 @@ class SummaryHooks:
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
+            from pytest_sopbench._reports.terminal.comparison import (  # noqa: PLC0415 - only where sessions are compared
+                aside_lines,
+                short_comparison_lines,
+            )
+
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
         else:
+            from pytest_sopbench._reports.terminal.comparison import session_comparison_lines  # noqa: PLC0415 - only where sessions are compared
+
             yield from session_comparison_lines(comparison)
 
     def _shown(self, agent: str) -> str:
@@ -260,7 +270,7 @@ def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
 
 def asks_a_model(sop: SopSession) -> bool:
     """Whether an agent of the session is one of ours that gives a domain to a model."""
-    return any(source.claims(one.spec) for source in MODEL_AGENTS for one in sop.options.agents)
+    return any(names_model_agent(one.spec) for one in sop.options.agents)
 
 
 def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
@@ -276,6 +286,8 @@ def header_lines(sop: SopSession) -> Iterator[str]:
     if not (sop.options.typed_domains or sop.options.named):
         return
     for active in sop.domains:
+        from pytest_sopbench._audit.saved import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
+
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
         # A fixture may stand for the agent, or nothing: that is known after collection.
@@ -296,4 +308,6 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         yield f"sop: prices {sop.prices.label}"
     if has_workers(sop.config) and sop.makes_runs:
         # The controller of xdist collects nothing.
+        from .forecast import forecast_of_options  # noqa: PLC0415 - only where a forecast is shown
+
         yield from forecast_of_options(sop)

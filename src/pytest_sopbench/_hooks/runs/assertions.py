@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, check_contract, contract_state
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.hiding.harmless import harmless
@@ -15,14 +15,16 @@ from pytest_sopbench._core.model.trace import ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import CallForms, expected_calls, trajectory_of
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.arguments import ArgumentMode
-from pytest_sopbench._core.trajectory.calls import CallDemand, Unmet, unmet_call, unwanted_call
-from pytest_sopbench._core.trajectory.departure import MatchMode
-from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench._reports.failure.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
 from pytest_sopbench._reports.failure.trajectory import departure_lines
 from pytest_sopbench._reports.text.layout import cut, one_line
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.contract.equal_values import Known
+    from pytest_sopbench._core.trajectory.calls import CallDemand, Unmet
+    from pytest_sopbench._core.trajectory.departure import MatchMode
 
 NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' in its metadata"
 NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
@@ -36,14 +38,17 @@ class Calls:
 
     def __init__(
         self,
-        known: Known,
+        known: Callable[[], Known],
         trace: Trace,
         outcome: Outcome,
         redaction: Redaction,
+        *,
+        domain: str,
         tools: Sequence[str] = (),
     ) -> None:
         self._outcome = outcome
         self._known = known
+        self._domain = domain
         self._tools = tools
         self._trace = trace
         self._redaction = redaction
@@ -57,6 +62,8 @@ class Calls:
     ) -> str:
         """Return why the trajectory does not match, or nothing."""
         with self._masking():
+            from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
+
             wanted = expected_calls(expected)
             found = match_trajectory(
                 trajectory_of(self._trace),
@@ -76,6 +83,8 @@ class Calls:
         __tracebackhide__ = True
         self._check_tools((demand.name, *demand.before, *demand.after))
         with self._masking():
+            from pytest_sopbench._core.trajectory.calls import unmet_call  # noqa: PLC0415 - only where calls are compared
+
             return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
 
     def not_called(self, name: str) -> str:
@@ -87,6 +96,8 @@ class Calls:
         __tracebackhide__ = True
         self._check_tools((name,))
         with self._masking():
+            from pytest_sopbench._core.trajectory.calls import unwanted_call  # noqa: PLC0415 - only where calls are compared
+
             return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
 
     def _check_tools(self, asked: Iterable[str]) -> None:
@@ -98,7 +109,7 @@ class Calls:
             near = did_you_mean(stranger, self._tools)
             raise ValueError(
                 NO_TOOL.format(
-                    domain=self._known.task.domain,
+                    domain=self._domain,
                     name=stranger,
                     hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
                 )
@@ -108,8 +119,8 @@ class Calls:
         """Return which rules are broken, or nothing where all that apply hold."""
         with self._masking():
             if contract is None:
-                return NO_CONTRACT.format(domain=self._known.task.domain)
-            results = check_contract(contract, self._trace, self._known)
+                return NO_CONTRACT.format(domain=self._domain)
+            results = check_contract(contract, self._trace, self._known())
             broken = [one for one in results if one.broken]
             if broken:
                 return self._text(contract_lines(broken, self._shown()))

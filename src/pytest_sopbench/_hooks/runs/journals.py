@@ -21,7 +21,6 @@ from pytest_sopbench._sessions.journal.journal import (
     journals_folder,
     read_journals,
 )
-from pytest_sopbench._sessions.journal.leftovers import claim_journals
 from pytest_sopbench.errors import SessionFileError
 
 JOURNALS: Final = "sop_journals"
@@ -48,6 +47,8 @@ class JournalFolder:
     def begin(self) -> Path:
         """Make the folder, once, and return it."""
         if not self.begun:
+            from pytest_sopbench._sessions.journal.leftovers import claim_journals  # noqa: PLC0415 - only where a session is read
+
             self.begun = True
             claim_journals(self.folder, self.identity)
         return self.folder

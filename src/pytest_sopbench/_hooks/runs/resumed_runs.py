@@ -12,8 +12,6 @@ import pytest
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.event_log_reading import trace_of_log
-from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord, from_line
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
@@ -62,6 +60,8 @@ class ResumedRuns:
             return None
         kept = ReportableRun(record=record, taken_over=True)
         if ref.key not in self._asked_by_tests:
+            from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of  # noqa: PLC0415 - only where a session is resumed
+
             return RunResult(ask, trace_of(record), verdict_of(record), kept, line)
         trace = self._logged(ref, record)
         verdict = judge(ref.domain.rules, task, trace)
@@ -91,6 +91,8 @@ class ResumedRuns:
             return None
         path = traces_folder(self.session) / trace_name(ref.key)
         try:
+            from pytest_sopbench._core.records.event_log_reading import trace_of_log  # noqa: PLC0415 - only where event logs are kept
+
             log = path.read_text("ascii")
             masked = MASK in log and self._sop.options.redaction.masks_texts
             return None if masked else trace_of_log(log)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
@@ -14,17 +14,17 @@ from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import CallForms, Trajectory, trajectory_of
-from pytest_sopbench._core.records.approvable import refusal
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.trajectory.arguments import ArgumentMode
-from pytest_sopbench._core.trajectory.calls import CallDemand
-from pytest_sopbench._core.trajectory.departure import MatchMode
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL
 
 from .assertions import Calls, names
-from .document_paths import wrong_at
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.contract.equal_values import Known
+    from pytest_sopbench._core.trajectory.departure import MatchMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,13 @@ class JudgedRun:
     fields: tuple[OutputField, ...] = ()
     document: DocumentRules | None = None
 
+    def known(self) -> Known:
+        """Return what else than the calls the rules of a contract may ask for."""
+        from pytest_sopbench._core.contract.equal_values import Known  # noqa: PLC0415 - only where there is a contract
+
+        fields = {field.name: field for field in self.fields}
+        return Known(task=self.task, answer=self.verdict.answer, fields=fields)
+
     @property
     def breaches(self) -> tuple[RuleResult, ...]:
         """The broken rules that fail the run, whatever its answer is."""
@@ -61,13 +68,13 @@ class Run:
 
     def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
         self._judged = judged
-        known = Known(
-            task=judged.task,
-            answer=judged.verdict.answer,
-            fields={field.name: field for field in judged.fields},
-        )
         self._calls = Calls(
-            known, judged.trace, judged.verdict.outcome, judged.redaction, judged.tools
+            judged.known,
+            judged.trace,
+            judged.verdict.outcome,
+            judged.redaction,
+            domain=judged.task.domain,
+            tools=judged.tools,
         )
         self._explain = explain
         self._looked_at = False
@@ -126,6 +133,8 @@ class Run:
     @property
     def refusal(self) -> str:
         """Why this run may not be approved as a snapshot, or nothing."""
+        from pytest_sopbench._core.records.approvable import refusal  # noqa: PLC0415 - only where it is asked for
+
         return refusal(self._judged.verdict.outcome, self._judged.verdict.rules)
 
     def assert_correct(self) -> None:
@@ -187,6 +196,8 @@ class Run:
             AssertionError: with the reason, and the calls that were made.
             ValueError: the domain has no tool of one of these names.
         """
+        from pytest_sopbench._core.trajectory.calls import CallDemand  # noqa: PLC0415 - only where calls are compared
+
         __tracebackhide__ = True
         demand = CallDemand(
             name=name,
@@ -223,6 +234,8 @@ class Run:
             AssertionError: with what stands there instead, or why there is no document.
             ValueError: the answers of the domain are no documents, or it is no path.
         """
+        from .document_paths import wrong_at  # noqa: PLC0415 - only where an answer is a document
+
         __tracebackhide__ = True
         self._looked_at = True
         _fail(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 import pluggy
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import Compare
+from pytest_sopbench._core.model.task import Compare, OutputField
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._running.comparing.compare import SOURCES, Comparers, find_comparers
+from pytest_sopbench._running.comparing.comparer import Comparer
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
 
@@ -26,6 +28,12 @@ def comparers_of(
         ComparerError: one cannot be found or used.
         JudgeError: a field has a judge, and none is set or can be used.
     """
+
+    def judged(output: OutputField, place: Place) -> Comparer:
+        # Asked only where a field has a judge, whose room no other session loads.
+        return judging_of(config, options).comparer(output, place)
+
+    _load_what_judges(domain)
     place = Place(
         domain=domain.name,
         folder=domain.folder,
@@ -38,8 +46,25 @@ def comparers_of(
         options.scoring,
         place,
         seconds=options.comparer_timeout,
-        sources={**SOURCES, Compare.JUDGE: judging_of(config, options).comparer},
+        sources={**SOURCES, Compare.JUDGE: judged},
     )
+
+
+def _load_what_judges(domain: Domain) -> None:
+    """Load what runs of a domain are held against before the first of them: it may break imports.
+
+    What a contract needs is loaded with its rules.
+    """
+    documents = "pytest_sopbench._core.documents"
+    needed = {
+        "pytest_sopbench._core.trajectory.match": bool(domain.expected_calls),
+        "pytest_sopbench._core.judging.documents": domain.document is not None,
+        "pytest_sopbench._core.records.document": domain.document is not None,
+        f"{documents}.comparing": any(one.compare is Compare.JSON for one in domain.fields),
+        f"{documents}.wording.symptoms": any(one.compare is Compare.JSON for one in domain.fields),
+    }
+    for name in (name for name, is_needed in needed.items() if is_needed):
+        import_module(name)
 
 
 def _registered(config: pytest.Config) -> Mapping[str, object]:

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.prices import Prices
-from pytest_sopbench._loading.prices.file import read_price_file
-from pytest_sopbench._loading.prices.library import NAME, LibraryPrices, has_library
 from pytest_sopbench.errors import LoadingError
 
 
@@ -18,8 +16,12 @@ def prices_of(asked: Path | str) -> Prices | None:
     Raises:
         pytest.UsageError: the file cannot be used, or the library is not installed.
     """
+    from pytest_sopbench._loading.prices.library import NAME, LibraryPrices, has_library  # noqa: PLC0415 - only where prices are asked for
+
     if isinstance(asked, Path):
         try:
+            from pytest_sopbench._loading.prices.file import read_price_file  # noqa: PLC0415 - only where prices are asked for
+
             return read_price_file(asked)
         except LoadingError as error:
             msg = f"sop_prices: {error}"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
@@ -18,7 +17,6 @@ from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._loading.documents.rows import DocumentRows
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._loading.load import load_domain
@@ -58,9 +56,13 @@ class TaskRef:
     @property
     def line(self) -> int:
         """The line of the data file on which the task's row starts, from 1."""
-        rows = self.domain.domain.tasks
         # Without building the task, where it is not built yet.
-        if isinstance(rows, TaskRows | DocumentRows):
+        rows = self.domain.domain.tasks
+        if isinstance(rows, TaskRows):
+            return rows.line_at(self.position)
+        from pytest_sopbench._loading.documents.rows import DocumentRows  # noqa: PLC0415 - only where an answer is a document
+
+        if isinstance(rows, DocumentRows):
             return rows.line_at(self.position)
         return rows[self.position].line
 
@@ -283,6 +285,8 @@ class SopSession:
 
     def _rules(self, domain: Domain, comparers: Comparers) -> JudgingRules:
         if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
+            from pytest_sopbench._core.documents.published import refuse_without_libraries  # noqa: PLC0415 - only where an answer is a document
+
             refuse_without_libraries(domain.name)
         return JudgingRules(
             fields=domain.fields,

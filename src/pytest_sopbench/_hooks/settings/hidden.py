@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from pytest_sopbench._core.hiding.secrets import SHORTEST, is_long_enough, secrets_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.values.patterns import Pattern, PatternError, linear_pattern
 
 from .ini import ini_values
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.values.patterns import Pattern
 
 ENV: Final = "env:"
 """Begins what names a variable of the environment."""
@@ -70,6 +72,8 @@ def hidden_of(
 
 def compiled(pattern: str) -> Pattern:
     """Compile one regular expression of `sop_redact`, which is matched in linear time."""
+    from pytest_sopbench._core.values.patterns import PatternError, linear_pattern  # noqa: PLC0415 - only where there is a pattern
+
     try:
         found = linear_pattern(pattern)
     except PatternError as fault:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from pytest_sopbench._replay.tape.paths import JsonPath, read_path
-from pytest_sopbench._replay.tape.run_tape import Mode
 from pytest_sopbench._settings import readers
 
 from .refusing import refusing
+
+if TYPE_CHECKING:
+    from pytest_sopbench._replay.tape.paths import JsonPath
+    from pytest_sopbench._replay.tape.run_tape import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ def replay_of(mode: str, folder: Path, ignored: tuple[str, ...], max_age: int | 
     """
     with refusing("sop_replay_ignore", ": "):
         read = readers.read_ignored(ignored)
-        paths = tuple(map(read_path, read.paths))
+        paths = _read_paths(read.paths)
     return Replay(
         mode=cast("Literal['off', 'record', 'only', 'auto']", mode),
         folder=folder,
@@ -57,3 +60,11 @@ def replay_of(mode: str, folder: Path, ignored: tuple[str, ...], max_age: int | 
         hosts=read.hosts,
         max_age=max_age,
     )
+
+
+def _read_paths(texts: Sequence[str]) -> tuple[JsonPath, ...]:
+    if not texts:
+        return ()
+    from pytest_sopbench._replay.tape.paths import read_path  # noqa: PLC0415 - only where traffic is replayed
+
+    return tuple(map(read_path, texts))

@@ -23,6 +23,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
+from pytest_sopbench._hooks.snapshots import PLUGIN
 from pytest_sopbench._reports.failure.snapshot_diff import (
     diff_lines,
     document_diff_lines,
@@ -43,7 +44,6 @@ FILE = pytest.StashKey[Path]()
 """Where the snapshot of an item lies, for syrupy, which asks many times."""
 COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
 """Where syrupy counts in this process."""
-PLUGIN = "syrupy"
 
 
 class SopSnapshot:

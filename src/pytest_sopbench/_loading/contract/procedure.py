@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from pytest_sopbench._core.contract.conditions import misread
 from pytest_sopbench._core.contract.rules import Contract, choosy_comparisons, unreadable_rules
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._loading.domain.expected_calls import FILE_NAME, read_expected_calls
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.files.document import is_a_file
 from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench.errors import RowError
 
-from .read import read_contract
+EXPECTED_CALLS: Final = "expected_calls.jsonl"
 
 
 def domain_contract(
@@ -29,6 +28,8 @@ def domain_contract(
     """
     if described.metadata.contract is None:
         return None
+    from .read import read_contract  # noqa: PLC0415 - only where there is a contract
+
     contract = read_contract(
         described.metadata.contract,
         path=described.path,
@@ -47,14 +48,18 @@ def domain_expected_calls(
     Raises:
         LoadingError: a line of it cannot be used.
     """
-    path = described.path.parent / FILE_NAME
+    path = described.path.parent / EXPECTED_CALLS
     if not is_a_file(path):
         return {}
+    from pytest_sopbench._loading.domain.expected_calls import read_expected_calls  # noqa: PLC0415 - only where calls are compared
+
     return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])
 
 
 def _check_rows(contract: Contract, tasks: TaskRows) -> None:
     """Refuse the first row that a condition cannot read; no other task is built."""
+    from pytest_sopbench._core.contract.conditions import misread  # noqa: PLC0415 - only where there is a contract
+
     doubtful = [
         position
         for comparison in choosy_comparisons(contract)

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.digest import canonical
 from pytest_sopbench._loading.files.suggestions import shown
 from pytest_sopbench.errors import RowError
 
-from .record_tables import Record, RecordTable
 from .task_rows import TaskRows
+
+if TYPE_CHECKING:
+    from .record_tables import Record, RecordTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

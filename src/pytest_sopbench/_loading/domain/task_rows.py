@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
@@ -16,8 +16,10 @@ from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench.errors import RowError
 
 from .layout import Layout
-from .record_tables import RecordTable
 from .row_labels import acceptable_answers, disagreement_reason, tags_of
+
+if TYPE_CHECKING:
+    from .record_tables import RecordTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

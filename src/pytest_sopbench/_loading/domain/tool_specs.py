@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import jsonschema_rs
-
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.document import read_json
@@ -136,6 +134,8 @@ def _schemas_under(key: str, inner: JsonValue) -> JsonValue:
 
 
 def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> None:
+    import jsonschema_rs  # noqa: PLC0415 - only where it is asked for
+
     try:
         jsonschema_rs.validator_for(dict(schema), retriever=_never_fetched)
     except jsonschema_rs.ValidationError as fault:

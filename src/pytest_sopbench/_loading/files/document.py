@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -144,6 +143,8 @@ def read_toml(path: Path) -> Mapping[str, object]:
         LoadingError: as `read_text`, or not TOML; the message has line and column.
     """
     try:
+        import tomllib  # noqa: PLC0415 - only where a file is TOML
+
         return tomllib.loads(read_text(path))
     except RecursionError as fault:
         raise LoadingError(path, _TOO_DEEP) from fault

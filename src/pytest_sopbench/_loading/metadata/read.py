@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, ValidationError
 
 from pytest_sopbench._loading.files.document import read_json, read_toml, unreadable
 from pytest_sopbench._loading.files.suggestions import nearest, shown

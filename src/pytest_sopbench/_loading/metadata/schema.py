@@ -1,94 +1,35 @@
-"""The shape of `metadata.json` and of `domain.toml`, as pydantic reads it."""
+"""The shape of `metadata.json` and of `domain.toml`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias, cast
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    StrictBool,
-)
-from pydantic_core import PydanticCustomError
+from typing import Any, ClassVar, Final
 
 from pytest_sopbench._core.documents.rules import Role
 from pytest_sopbench._core.model.task import Compare, FieldType
-from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+from pytest_sopbench._core.values.json import JsonValue
 
+from .shape import Shape, by_name
+from .words import (
+    WORDS,
+    AtLeastZero,
+    DecimalSign,
+    DeclaredType,
+    DomainName,
+    FileName,
+    Finite,
+    Flag,
+    Grouping,
+    Missing,
+    Names,
+    NotFound,
+    Pairs,
+    Share,
+    SomeNames,
+)
 
-def _names_a_domain(name: str) -> str:
-    if not is_domain_name(name):
-        kind = "domain_name"
-        raise PydanticCustomError(kind, NAME_RULE)
-    return name
-
-
-def _names_a_file(name: str) -> str:
-    if not name.strip() or name in {".", ".."} or any(mark in name for mark in "/\\\0"):
-        kind = "file_name"
-        raise PydanticCustomError(kind, "it is the name of a file in the domain's folder")
-    return name
-
-
-def _once_each(names: list[str]) -> list[str]:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            kind = "twice"
-            raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(name)})
-        seen.add(name)
-    return names
-
-
-def _some(names: list[str]) -> list[str]:
-    if not names:
-        kind = "none"
-        raise PydanticCustomError(kind, "it names no column")
-    return names
-
-
-def _pairs(value: object) -> object:
-    """A list of names as the object that pairs each with itself."""
-    if isinstance(value, Mapping):
-        return cast("object", value)
-    if not isinstance(value, list) or not all(
-        isinstance(name, str) for name in cast("list[object]", value)
-    ):
-        kind = "pairs"
-        raise PydanticCustomError(kind, "a list of names is needed, or an object of names")
-    return {name: name for name in _once_each(cast("list[str]", value))}
-
-
-def _finite(value: JsonValue) -> JsonValue:
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError as fault:
-        # TOML has words for what is not a finite number.
-        kind = "finite"
-        raise PydanticCustomError(kind, "nan and inf are no JSON values") from fault
-    return value
-
-
-Names: TypeAlias = Annotated[list[str], AfterValidator(_once_each)]
-"""Names of columns, each once."""
-
-Pairs: TypeAlias = Annotated[dict[str, str], BeforeValidator(_pairs)]
-"""Names with the name that each stands for; a list where the two are the same."""
-
-DeclaredType: TypeAlias = Literal["text", "number", "boolean", "list"]
-"""What `types` may say of a column; the words are those of `ColumnType`."""
-
-
-class Shape(BaseModel):
-    """A JSON object whose unknown keys are kept, so that they can be warned of."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
+NO_NAMES: Final[list[str]] = []
+NOTHING: Final[dict[str, Any]] = {}
 
 
 class OutputShape(Shape):
@@ -98,23 +39,26 @@ class OutputShape(Shape):
     """
 
     type: FieldType | None = None
-    values: Names = Field(default_factory=list[str])
-    aliases: dict[str, str] = Field(default_factory=dict[str, str])
-    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-    ordered: StrictBool = False
-    may_be_empty: StrictBool = False
+    values: Names = NO_NAMES
+    aliases: dict[str, str] = NOTHING
+    tolerance: AtLeastZero = 0.0
+    ordered: Flag = False
+    may_be_empty: Flag = False
     compare: Compare = Compare.EXACT
-    units: Names = Field(default_factory=list[str])
-    grouping: Literal["", ",", ".", " ", "'"] = ""
-    decimal: Literal[".", ","] | None = None
-    formats: Names = Field(default_factory=list[str])
+    units: Names = NO_NAMES
+    grouping: Grouping = ""
+    decimal: DecimalSign | None = None
+    formats: Names = NO_NAMES
     key: str = ""
-    ignored_paths: Names = Field(default_factory=list[str])
-    ordered_paths: Names = Field(default_factory=list[str])
+    ignored_paths: Names = NO_NAMES
+    ordered_paths: Names = NO_NAMES
     comparer: str = ""
     rubric: str = ""
     rubric_file: str | None = None
-    at_least: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = None
+    at_least: Share | None = None
+
+
+WORDS["dict[str, OutputShape]"] = by_name(OutputShape)
 
 
 class TableShape(Shape):
@@ -126,7 +70,10 @@ class TableShape(Shape):
 
     file: str
     match: Pairs
-    types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
+    types: dict[str, DeclaredType] = NOTHING
+
+
+WORDS["dict[str, TableShape]"] = by_name(TableShape)
 
 
 class LookupShape(Shape):
@@ -135,15 +82,18 @@ class LookupShape(Shape):
     With `table`, the columns are those of the task's records of that name.
     """
 
-    key: Pairs = Field(default_factory=dict[str, str])
-    check: Pairs = Field(default_factory=dict[str, str])
-    returns: Names = Field(default_factory=list[str])
+    key: Pairs = NOTHING
+    check: Pairs = NOTHING
+    returns: Names = NO_NAMES
     value: str | None = None
-    missing: Literal["error", "null"] = "error"
-    result: Annotated[JsonValue, AfterValidator(_finite)] = None
+    missing: Missing = "error"
+    result: Finite = None
     table: str | None = None
-    many: StrictBool = False
-    not_found: Literal["error", "empty"] = "error"
+    many: Flag = False
+    not_found: NotFound = "error"
+
+
+WORDS["dict[str, LookupShape]"] = by_name(LookupShape)
 
 
 class Metadata(Shape):
@@ -158,8 +108,8 @@ class Metadata(Shape):
     the audit reads it.
     """
 
-    name: Annotated[str, AfterValidator(_names_a_domain)]
-    output_columns: Annotated[Names, AfterValidator(_some)]
+    name: DomainName
+    output_columns: SomeNames
     title: str = ""
     description: str = ""
     industry: str = ""
@@ -167,17 +117,17 @@ class Metadata(Shape):
     version: str = ""
     id_column: str | None = None
     input_columns: Names | None = None
-    columns: dict[str, str] = Field(default_factory=dict[str, str])
-    private_columns: Names = Field(default_factory=list[str])
+    columns: dict[str, str] = NOTHING
+    private_columns: Names = NO_NAMES
     tags_column: str | None = None
     acceptable_column: str | None = None
     known_disagreement_column: str | None = None
-    outputs: dict[str, OutputShape] = Field(default_factory=dict[str, OutputShape])
-    tools: dict[str, LookupShape] = Field(default_factory=dict[str, LookupShape])
-    tables: dict[str, TableShape] = Field(default_factory=dict[str, TableShape])
-    types: dict[str, DeclaredType] = Field(default_factory=dict[str, DeclaredType])
-    distractors: Names = Field(default_factory=list[str])
-    reject_bad_arguments: StrictBool = False
+    outputs: dict[str, OutputShape] = NOTHING
+    tools: dict[str, LookupShape] = NOTHING
+    tables: dict[str, TableShape] = NOTHING
+    types: dict[str, DeclaredType] = NOTHING
+    distractors: Names = NO_NAMES
+    reject_bad_arguments: Flag = False
     contract: JsonValue = None
     audit: JsonValue = None
 
@@ -190,12 +140,14 @@ class DocumentMetadata(Metadata):
     dotted paths, which fit at any depth. Domains of the same `class` are summed.
     """
 
-    output_columns: Names = Field(default_factory=list[str])
-    output_schema: Annotated[str, AfterValidator(_names_a_file)]
-    ignored_paths: Names = Field(default_factory=list[str])
-    ordered_paths: Names = Field(default_factory=list[str])
-    roles: dict[str, Role] = Field(default_factory=dict[str, Role])
-    domain_class: Annotated[str, Field(alias="class")] = ""
+    spelled: ClassVar[Mapping[str, str]] = {"domain_class": "class"}
+
+    output_columns: Names = NO_NAMES
+    output_schema: FileName
+    ignored_paths: Names = NO_NAMES
+    ordered_paths: Names = NO_NAMES
+    roles: dict[str, Role] = NOTHING
+    domain_class: str = ""
 
 
 DOCUMENT_KEYS = frozenset({"output_schema", "ignored_paths", "ordered_paths", "roles", "class"})

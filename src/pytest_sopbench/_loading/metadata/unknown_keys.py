@@ -13,7 +13,8 @@ from pathlib import Path
 from pytest_sopbench._loading.files.suggestions import SHOWN, listed, nearest
 from pytest_sopbench.errors import LoadingError
 
-from .schema import Metadata, Shape
+from .schema import Metadata
+from .shape import Shape
 
 LIMIT = 500
 """Unknown keys from which on a file is something else than metadata."""

@@ -90,6 +90,12 @@ def _reads(domain: Domain, name: str) -> bool:
     return domain.tools_file is not None and name in read_text(domain.tools_file)
 
 
+_KEPT: Final = frozenset(
+    {"outputs", "private_columns", "types", "tags_column", "acceptable_column"}
+    | {"known_disagreement_column", "contract", "reject_bad_arguments"}
+)
+
+
 def _metadata(
     described: Described, domain: Domain, name: str, tools: Mapping[str, Proved]
 ) -> dict[str, Any]:
@@ -101,13 +107,7 @@ def _metadata(
         "input_columns": list(domain.input_columns),
         "output_columns": [one.name for one in domain.fields],
     }
-    made |= known.model_dump(
-        include={"outputs", "private_columns", "types", "tags_column", "acceptable_column"}
-        | {"known_disagreement_column", "contract", "reject_bad_arguments"},
-        exclude_defaults=True,
-        exclude_unset=True,
-        mode="json",
-    )
+    made |= {key: value for key, value in known.told().items() if key in _KEPT}
     entries: dict[str, JsonValue] = {
         tool: dict(one.entry) for tool, one in tools.items() if one.entry
     }

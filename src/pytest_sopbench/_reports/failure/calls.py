@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
-from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._reports.text.layout import (
     LABEL_WIDTH,
     columns,
@@ -65,6 +64,8 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
 
 def differences_of(calls: Sequence[CallRecord], expected: Sequence[ExpectedCall]) -> Differences:
     """Return what differs in the arguments of calls that were expected with others."""
+    from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
+
     if not expected:
         return {}
     made = tuple(

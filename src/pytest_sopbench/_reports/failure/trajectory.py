@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.metrics.rule_counts import RuleTally
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
-from pytest_sopbench._core.trajectory.departure import Departure
-from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 from pytest_sopbench._core.values.json import JsonValue
 
 from .trajectory_rows import Row, aligned_rows
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.trajectory.departure import Departure
+    from pytest_sopbench._core.trajectory.match import TrajectoryMatch
 
 ROWS = 5
 """Rows of the two trajectories that are shown around the departure."""

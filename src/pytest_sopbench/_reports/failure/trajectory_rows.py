@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
+from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.trajectory.match import ORDERED, MatchedPair, TrajectoryMatch, UnlikePair
+if TYPE_CHECKING:
+    from pytest_sopbench._core.trajectory.match import MatchedPair, TrajectoryMatch, UnlikePair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,8 @@ def aligned_rows(match: TrajectoryMatch) -> list[Row]:
     either side is laid side by side; calls that overlap stand in the order they were taken in.
     Else rows follow the run, and what is missing comes last.
     """
+    from pytest_sopbench._core.trajectory.match import ORDERED  # noqa: PLC0415 - only where calls are compared
+
     return list(_ordered(match) if match.match in ORDERED else _unordered(match))
 
 

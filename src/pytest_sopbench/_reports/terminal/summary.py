@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.metrics.confusion import Collapse
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total
@@ -23,6 +22,9 @@ from .rates import GAP, LABEL, completed_word, procedure_lines, rate_lines, sile
 from .rules import breach_lines, contract_lines
 from .tables import table_lines
 from .trials import disagreement_lines, trial_lines, tsr_bounds
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.metrics.confusion import Collapse
 
 _ALWAYS: Final = frozenset({"tsr", "ecr"})
 """Of all metrics, those that every reader is shown."""

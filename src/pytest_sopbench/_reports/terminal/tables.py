@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.metrics.confusion import Confusion
 from pytest_sopbench._core.metrics.counts import RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
 from pytest_sopbench._reports.text.mismatches import common_start
 from pytest_sopbench._reports.text.numbers import counted, percent
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.metrics.confusion import Confusion
 
 ROWS = 20
 """Rows of a table; the rest is counted."""

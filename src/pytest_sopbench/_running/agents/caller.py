@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from pytest_sopbench._core.domain import Domain
@@ -83,6 +84,9 @@ class AgentCaller:
         self._target = _target(agent, tuple(self._arguments))
         self._check_taken()
         self._late_values()
+        if self.is_async:
+            # Before the first run, which may break what an import needs.
+            import_module("pytest_sopbench._running.event_loop.loop_thread")
 
     def asking(self, approver: Approver) -> AgentCaller:
         """Return the same caller, whose runs ask this approver."""

@@ -16,7 +16,6 @@ from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, Agent
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._running.observing.problem import message_of, name_of
-from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
@@ -143,6 +142,8 @@ def resolve_agent(
     by_name = {domain.name: domain for domain in every}
 
     def load(name: str) -> Policy:
+        from pytest_sopbench._running.tools.domain_code import load_policy  # noqa: PLC0415 - only where a domain has code
+
         if name not in by_name:
             raise LoadingError(name, "the reference policy was not asked for this domain")
         return load_policy(by_name[name])

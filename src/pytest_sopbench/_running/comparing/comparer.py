@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -105,6 +104,8 @@ async def _awaited(value: Awaitable[object], seconds: float | None) -> object:
             return await value
         except (SystemExit, KeyboardInterrupt) as error:
             return _Left(error)
+
+    import asyncio  # noqa: PLC0415 - only where something is awaited
 
     work = asyncio.ensure_future(wait())
     done, _ = await asyncio.wait({work}, timeout=seconds)

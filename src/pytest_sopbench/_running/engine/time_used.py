@@ -8,12 +8,11 @@ the run is. A loop whose holder was ended is left: runs that it has not come to 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final, Generic
+from typing import TYPE_CHECKING, Final, Generic
 
 from pytest_sopbench._core.model.run_notes import HELD, STOOD_STILL
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.values.quantities import as_seconds
-from pytest_sopbench._running.event_loop.loop_thread import LoopThread
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
 from pytest_sopbench._running.queue.job import K
 from pytest_sopbench._running.queue.pending import PendingRun
@@ -22,6 +21,9 @@ from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
 
 from .attempt import run_trace
+
+if TYPE_CHECKING:
+    from pytest_sopbench._running.event_loop.loop_thread import LoopThread
 
 SILENT: Final = 0.5
 """Seconds without an answer after which a loop counts as blocked: any step takes some time."""

@@ -6,7 +6,6 @@ so one tool that hangs would keep the whole session.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
@@ -28,6 +27,8 @@ def run_blocking(value: object) -> object:
     """
     if not inspect.isawaitable(value):
         return value
+    import asyncio  # noqa: PLC0415 - only where something is awaited
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -55,6 +56,8 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 
 async def offloaded(work: Callable[[], T]) -> T:
     """Do `work` in a thread while the event loop goes on."""
+    import asyncio  # noqa: PLC0415 - only where something is awaited
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -65,6 +68,8 @@ async def offloaded(work: Callable[[], T]) -> T:
 
 async def others_first() -> None:
     """Let the event loop start what was made together with this, where there is one of asyncio."""
+    import asyncio  # noqa: PLC0415 - only where something is awaited
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -73,6 +78,8 @@ async def others_first() -> None:
 
 
 def _run(value: Awaitable[object]) -> object:
+    import asyncio  # noqa: PLC0415 - only where something is awaited
+
     async def wait() -> object:
         return await value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from asyncio import AbstractEventLoop, CancelledError, Task
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -11,13 +10,17 @@ from functools import partial
 from os import getpid
 from queue import SimpleQueue
 from threading import Lock
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pytest_sopbench._running.observing.forked import end_child_of
 
 from .blocking import close_coroutine
-from .loop_thread import OWNER, LoopThread
 from .shared_loop import SharedLoop
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Task
+
+    from .loop_thread import LoopThread
 
 _End: TypeAlias = "SimpleQueue[tuple[object, BaseException | None]]"
 """What a run's agent came to; the first entry counts.
@@ -68,6 +71,10 @@ class CancellableAwait:
         """Return `value`, or what it comes to where it is awaitable."""
         if not inspect.isawaitable(value):
             return value
+        from asyncio import CancelledError  # noqa: PLC0415 - only where an agent is async
+
+        from .loop_thread import OWNER  # noqa: PLC0415 - only where an agent is async
+
         context = copy_context()
         context.run(OWNER.set, self)
         end: _End = SimpleQueue()
@@ -111,6 +118,8 @@ class CancellableAwait:
             self._cancelled = True
         if self._home is None or self._end is None:
             return False
+        from asyncio import CancelledError  # noqa: PLC0415 - what is awaited here has loaded it
+
         self._end.put((None, CancelledError()))
         with suppress(RuntimeError):
             self._home.call(self._cancel)
@@ -171,4 +180,6 @@ def _result(end: _End) -> object:
 
 def _at_last(end: _End, _task: Task[None]) -> None:
     """Tell of a task that was ended before its first step, and so could not tell it itself."""
+    from asyncio import CancelledError  # noqa: PLC0415 - what is awaited here has loaded it
+
     end.put((None, CancelledError()))

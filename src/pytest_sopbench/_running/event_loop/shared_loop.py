@@ -7,8 +7,10 @@ client must share the loop. Where an agent blocks the loop for good, the next ru
 from __future__ import annotations
 
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from .loop_thread import LoopThread
+if TYPE_CHECKING:
+    from .loop_thread import LoopThread
 
 
 class SharedLoop:
@@ -27,6 +29,8 @@ class SharedLoop:
         """
         with self._lock:
             if self._current is None:
+                from .loop_thread import LoopThread  # noqa: PLC0415 - only where an agent is async
+
                 self._current = LoopThread()
             return self._current
 

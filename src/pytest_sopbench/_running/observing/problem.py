@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 import site
 import sysconfig
 import traceback
@@ -20,7 +20,8 @@ E = TypeVar("E", bound=BaseException)
 
 _OURS: Final = str(Path(errors.__file__).parent)
 _BUNDLED: Final = str(Path(_OURS, "bundled"))
-_ASYNCIO: Final = str(Path(asyncio.__file__).parent)
+# Not imported for its path: most sessions have no async agent.
+_ASYNCIO: Final = str(Path(os.__file__).with_name("asyncio"))
 
 TEXT_LIMIT: Final = 20_000
 """Characters of a message or of a traceback that are kept; what is cut is the middle."""

@@ -6,9 +6,7 @@ Validators are compiled once per domain, and are safe to use from many threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NoReturn, TypeAlias, cast
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import ready_to_cut
@@ -16,6 +14,9 @@ from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.model.trace import Finding, FindingKind
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ToolSpecError
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 Copied: TypeAlias = Callable[[JsonValue], bool]
 """Tells whether a value stands in the inputs or in an earlier result of the run."""
@@ -106,6 +107,8 @@ def compile_checks(domain: Domain) -> dict[str, ArgumentCheck]:
 
 def _validator(domain: Domain, spec: ToolSpec) -> jsonschema_rs.Validator:
     try:
+        import jsonschema_rs  # noqa: PLC0415 - only where it is asked for
+
         return jsonschema_rs.validator_for(
             cast("dict[str, Any]", spec.parameters), validate_formats=True, retriever=_refuse
         )

@@ -22,7 +22,6 @@ from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 
 from .call_log import OpenCall
-from .functions import typed_afunction, typed_function
 from .specs import bedrock_specs, openai_specs, plain_specs
 
 OnError: TypeAlias = Literal["return", "raise"]
@@ -154,6 +153,8 @@ class Tools:
         Returns:
             Functions with the name, description, parameters and types of the tool specs.
         """
+        from .functions import typed_function  # noqa: PLC0415 - only where a domain has code
+
         answer = {"return": _call_or_text, "raise": _call}[on_error]
         return [
             typed_function(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
@@ -165,6 +166,8 @@ class Tools:
         Args:
             on_error: as for `functions`.
         """
+        from .functions import typed_afunction  # noqa: PLC0415 - only where a domain has code
+
         answer = {"return": _acall_or_text, "raise": _acall}[on_error]
         return [
             typed_afunction(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
     PolicyReport,

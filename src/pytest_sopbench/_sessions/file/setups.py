@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.comparing.setups import Setup
 from pytest_sopbench._core.values.json import JsonValue
 
 from .header import SessionHeader
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.comparing.setups import Setup
 
 SETUPS: Final = "setups"
 """The option of the header that holds them, by the agents' names."""
@@ -25,6 +27,8 @@ LATE: Final = (SETUPS, PROMPTS, PRICES)
 
 def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
     """Return what each agent says of itself; of one that says nothing, what it was given."""
+    from pytest_sopbench._core.comparing.setups import Setup  # noqa: PLC0415 - only where sessions are compared
+
     told, hashes = _object(header.options, SETUPS), _object(header.options, PROMPTS)
     found = {name: _setup(told, hashes, name) for name in dict.fromkeys((*told, *hashes))}
     # What the session was given says nothing more of an agent that lists its own settings.
@@ -32,6 +36,8 @@ def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
 
 
 def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name: str) -> Setup:
+    from pytest_sopbench._core.comparing.setups import Setup  # noqa: PLC0415 - only where sessions are compared
+
     said = _object(told, name)
     settings = said.get("settings")
     return Setup(

@@ -23,9 +23,7 @@ from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import write_whole
 from pytest_sopbench._sessions.lines.checksum import bare, is_intact, is_sealed, sealed
-from pytest_sopbench._sessions.lines.damage import CHANGED, SHOWN, UNSEALED
 from pytest_sopbench._sessions.lines.parsing import read_json
-from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
@@ -156,10 +154,16 @@ class _Reading:
             ValueError: it is damaged.
         """
         # Else a line that was edited by hand would count, as long as its checksum was removed.
+        from pytest_sopbench._sessions.lines.shapes import check_shape  # noqa: PLC0415 - only where a session is read
+
         if not is_sealed(line) and not self._may_be_unsealed:
+            from pytest_sopbench._sessions.lines.damage import UNSEALED  # noqa: PLC0415 - only where a session is read
+
             raise ValueError(UNSEALED)
         if is_sealed(line):
             if not is_intact(line):
+                from pytest_sopbench._sessions.lines.damage import CHANGED  # noqa: PLC0415 - only where a session is read
+
                 raise ValueError(CHANGED)
             line = bare(line)
         data = cast("dict[str, Any]", read_json(line))
@@ -230,6 +234,8 @@ def _part(kind: str, key: RunKey, value: object) -> bytes:
 
 
 def _skipped(path: Path, damaged: Sequence[int]) -> str:
+    from pytest_sopbench._sessions.lines.damage import SHOWN  # noqa: PLC0415 - only where a session is read
+
     more = ", ..." if len(damaged) > SHOWN else ""
     lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
     return f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json
@@ -17,10 +17,10 @@ from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.slim import slim_from_json
 from pytest_sopbench._sessions.file.start import start_from_json
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seal_of
-from pytest_sopbench._sessions.lines.damage import CHANGED, UNSEALED, DamagedLine
 from pytest_sopbench._sessions.lines.parsing import read_json
-from pytest_sopbench._sessions.lines.shapes import check_shape
-from pytest_sopbench._sessions.lines.skimming import Skimmer
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.lines.damage import DamagedLine
 
 Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
 """Reads what stands in a run's line besides its type and its checksum."""
@@ -63,6 +63,8 @@ class Content:
         parse: Parse = parse_run,
         known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN,
     ) -> None:
+        from pytest_sopbench._sessions.lines.skimming import Skimmer  # noqa: PLC0415 - only where a session is read
+
         self._seed = seed
         self._parse = parse
         self._known = known
@@ -98,6 +100,8 @@ class Content:
         if not line.endswith(b"\n"):
             self.cut = number
         else:
+            from pytest_sopbench._sessions.lines.damage import DamagedLine  # noqa: PLC0415 - only where a session is read
+
             self.damaged.append(DamagedLine(number=number, why=fault, run=_run_in(bare)))
 
     def _known_run(self, line: bytes) -> RunRecord | None:
@@ -107,6 +111,8 @@ class Content:
         return known.record if known is not None and known.seal == seal_of(line) else None
 
     def _fault(self, line: bytes) -> str:
+        from pytest_sopbench._sessions.lines.damage import CHANGED, UNSEALED  # noqa: PLC0415 - only where a session is read
+
         if self._seed is None:
             # Written when lines had no checksums, and no line has one by chance.
             return "it is of another session" if is_sealed(line) else ""
@@ -115,6 +121,8 @@ class Content:
         return CHANGED if is_sealed(line) else UNSEALED
 
     def _add(self, data: object) -> None:
+        from pytest_sopbench._sessions.lines.shapes import check_shape  # noqa: PLC0415 - only where a session is read
+
         entry = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         kind = entry.pop("type", None)
         entry.pop("crc", None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
@@ -15,16 +15,15 @@ from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHead
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.folder.elsewhere import newest_with
 from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.journal.leftovers import unmerged_journal
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
-from pytest_sopbench._sessions.lines.damage import DamagedLine, damage_lines, run_name, some_runs
 from pytest_sopbench._sessions.lines.parsing import read_json
-from pytest_sopbench._sessions.lines.shapes import check_shape
 from pytest_sopbench.errors import SessionFileError
 
 from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run
-from .dataframe import frame_of
 from .planned import Signs, never_started, outcomes_of, signs_of, summaries_of, unplanned
+
+if TYPE_CHECKING:
+    from pytest_sopbench._sessions.lines.damage import DamagedLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +110,8 @@ class SavedSession:
         Raises:
             SessionFileError: pandas is not installed.
         """
+        from .dataframe import frame_of  # noqa: PLC0415 - only where a session is read
+
         return frame_of(self.records)
 
 
@@ -169,6 +170,8 @@ def _judged(
     path: Path, called: str, header: SessionHeader, content: Content, problems: list[str]
 ) -> SavedSession:
     """Return the session, with what is to be told of it."""
+    from pytest_sopbench._sessions.lines.damage import damage_lines, run_name  # noqa: PLC0415 - only where a session is read
+
     lost = {one.run for one in content.damaged}
     unfinished = tuple(
         key for key in content.begun if key not in content.records and key not in lost
@@ -203,6 +206,8 @@ def _judged(
 
 def _doubts(saved: SavedSession, content: Content, seen: Signs) -> Iterable[str]:
     """Say why nothing may be concluded from a file, damaged lines first."""
+    from pytest_sopbench._sessions.lines.damage import some_runs  # noqa: PLC0415 - only where a session is read
+
     if content.damaged:
         count = len(content.damaged)
         yield f"{count} damaged lines" if count > 1 else "1 damaged line"
@@ -232,6 +237,8 @@ def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
 def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
+        from pytest_sopbench._sessions.journal.leftovers import unmerged_journal  # noqa: PLC0415 - only where a session is read
+
         left = unmerged_journal(path, header)
     except SessionFileError as fault:
         return [str(fault)]
@@ -271,6 +278,8 @@ def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHea
         msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
         raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
     try:
+        from pytest_sopbench._sessions.lines.shapes import check_shape  # noqa: PLC0415 - only where a session is read
+
         check_shape("header", data)
         header = header_from_json(data)
     except ValueError as fault:

@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.documents.comparing import compare_values
 from pytest_sopbench._core.documents.paths import ROOT, path_text
-from pytest_sopbench._core.documents.reading import EMPTY, Unreadable, read_document
 from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.documents.wording.symptoms import kind_of
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
@@ -27,6 +24,8 @@ _ANY_DOCUMENT: Final[Mapping[str, JsonValue]] = {
 
 def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     """Say at which paths two documents differ; nothing where they do not."""
+    from pytest_sopbench._core.documents.comparing import compare_values  # noqa: PLC0415 - only where an answer is a document
+
     wanted, no_document = read_cell(expected)
     if no_document:
         return f"the expected cell is {no_document}"
@@ -46,7 +45,12 @@ def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) ->
 
 def read_cell(value: JsonValue) -> tuple[JsonValue, str]:
     """Return the object or the list that a value is, or is the text of; else what it is instead."""
+    from pytest_sopbench._core.documents.reading import EMPTY  # noqa: PLC0415 - only where an answer is a document
+    from pytest_sopbench._core.documents.wording.symptoms import kind_of  # noqa: PLC0415 - only where an answer is a document
+
     if isinstance(value, str):
+        from pytest_sopbench._core.documents.reading import Unreadable, read_document  # noqa: PLC0415 - only where an answer is a document
+
         read = read_document(value)
         if isinstance(read, Unreadable):
             return None, read.kind if read.kind == EMPTY else read.reason

@@ -6,7 +6,6 @@ from pytest_sopbench._core.fields.values import written
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form
-from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 
 from .several import several
 
@@ -27,10 +26,14 @@ def one_of(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
 
 
 def _fits(pattern: str, actual: JsonValue) -> bool:
+    from pytest_sopbench._core.values.patterns import PatternError  # noqa: PLC0415 - only where there is a pattern
+
     if not pattern or actual is None:
         return False
     text = " ".join(normal_form(INVISIBLE.sub("", written(actual))).split())
     try:
+        from pytest_sopbench._core.values.patterns import linear_pattern  # noqa: PLC0415 - only where there is a pattern
+
         return linear_pattern(pattern).fullmatch(text)
     except PatternError:
         # Loading refuses it; in a row's further acceptable answers it fits nothing.
