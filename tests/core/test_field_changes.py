@@ -10,7 +10,7 @@ from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_comparison import comparison_block
-from pytest_sopbench._reports.terminal.comparison import comparison_lines
+from pytest_sopbench._reports.terminal.comparison.comparison import comparison_lines
 
 
 def run(task: int, *wrong: str, score: float | None = None, domain: str = "claims") -> RunRecord:

@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison import (
+from pytest_sopbench._reports.terminal.comparison.comparison import (
     change_text,
     comparison_lines,
     p_value,

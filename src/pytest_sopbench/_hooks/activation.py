@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.budget import (
     BudgetStop,

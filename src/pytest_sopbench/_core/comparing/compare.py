@@ -13,7 +13,7 @@ from enum import StrEnum
 from math import lcm
 from typing import Final
 
-from pytest_sopbench._core.metrics.confusion import Collapse
+from pytest_sopbench._core.metrics.counts.confusion import Collapse
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import without_labels

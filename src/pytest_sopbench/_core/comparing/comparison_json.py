@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pytest_sopbench._core.metrics.document_counts import documents_to_json
+from pytest_sopbench._core.metrics.counts.document_counts import documents_to_json
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 

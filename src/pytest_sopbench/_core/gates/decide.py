@@ -6,16 +6,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.conditions.comparison_gates import (
+    COMPARISON_GATES,
+    evaluate_comparison,
+)
+from pytest_sopbench._core.gates.conditions.places import Agents
+from pytest_sopbench._core.gates.conditions.summary_gates import (
+    GateSpec,
+    GateState,
+    GateVerdict,
+    blockers_of,
+    evaluate,
+)
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
 from .calibration import Doubtful, uncalibrated
-from .comparison_gates import COMPARISON_GATES, evaluate_comparison
 from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
-from .places import Agents
 from .quarantine import PolicyReport
-from .summary_gates import GateSpec, GateState, GateVerdict, blockers_of, evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,8 @@ from math import ceil
 from statistics import median
 from typing import Protocol, Self, TypeVar
 
-from pytest_sopbench._core.model.usage import COUNTS
-from pytest_sopbench._core.verdict import COMPLETED, Outcome
-
-from .confusion import LABELS_LIMIT, Collapse, Confusion
-from .counts import (
+from pytest_sopbench._core.metrics.counts.confusion import LABELS_LIMIT, Collapse, Confusion
+from pytest_sopbench._core.metrics.counts.counts import (
     NOTHING_DISPUTED,
     NOTHING_EXPECTED,
     NOTHING_REQUIRED,
@@ -32,9 +29,17 @@ from .counts import (
     added,
     ratio,
 )
-from .document_counts import NO_DOCUMENTS, DocumentCounts
-from .field_counts import FieldCounts
-from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
+from pytest_sopbench._core.metrics.counts.document_counts import NO_DOCUMENTS, DocumentCounts
+from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
+from pytest_sopbench._core.metrics.counts.rule_counts import (
+    NO_CONTRACT,
+    ContractTally,
+    RuleTally,
+    added_rules,
+)
+from pytest_sopbench._core.model.usage import COUNTS
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
+
 from .trials import TrialCounts
 
 USAGE_NAMES = COUNTS

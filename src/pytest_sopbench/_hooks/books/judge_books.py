@@ -13,7 +13,7 @@ from pytest_sopbench._hooks.session.judging import LOG, judging_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._judge.calibrating.report import summary_lines
 from pytest_sopbench._judge.keeping.consumption import consumption_to_json, read_log
-from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
+from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE
 
 
 def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:

@@ -23,7 +23,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
-from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
+from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS
 from pytest_sopbench.agents.sources import prompt_hash_of, setup_of
 from pytest_sopbench.errors import SopbenchError

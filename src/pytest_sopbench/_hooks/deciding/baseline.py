@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_gates import COMPARISON_GATES
-from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.gates.conditions.comparison_gates import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.partial import deselection_reason
 from pytest_sopbench._hooks.session.session import SopSession

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
 from pytest_sopbench._core.records.record import RunRecord

@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._audit.saved import has_faults, saved_summary
 from pytest_sopbench._core.comparing.compare import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
-from pytest_sopbench._core.gates.summary_gates import GateState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
@@ -29,17 +29,17 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices.alarms import special_lines
-from pytest_sopbench._reports.terminal.comparison import (
+from pytest_sopbench._reports.terminal.comparison.comparison import (
     aside_lines,
     session_comparison_lines,
     short_comparison_lines,
 )
+from pytest_sopbench._reports.terminal.comparison.leaderboard import leaderboard_lines
+from pytest_sopbench._reports.terminal.comparison.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._reports.terminal.leaderboard import leaderboard_lines
-from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
-from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench.agents.sources import SOURCES as MODEL_AGENTS

@@ -12,7 +12,7 @@ from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
-from pytest_sopbench._sessions.file.options import JUDGE, VARIANTS
+from pytest_sopbench._sessions.header.options import JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
     planned_records,

@@ -13,16 +13,16 @@ from pytest_sopbench._core.comparing.compare import (
     SessionComparison,
 )
 from pytest_sopbench._core.comparing.pairs import NotCompared
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
+from pytest_sopbench._reports.terminal.comparison.comparison import change_text, p_value, setup_text
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
     amount,
