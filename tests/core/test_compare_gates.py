@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.gates.conditions.comparison_gates import (
     COMPARISON_GATES,
     evaluate_comparison,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, GroupComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, GroupComparison
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.comparing.field_changes import FieldChange
 from pytest_sopbench._core.model.answer import Mismatch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import ComparisonResult
+from pytest_sopbench._core.comparing.comparison import ComparisonResult
 from pytest_sopbench._core.gates.conditions.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.summary_gates import gate_names
 

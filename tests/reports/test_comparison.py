@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.comparing.changes import Change
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import (
     ComparedSession,
     ComparisonResult,
     GroupComparison,
-    compare,
 )
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage

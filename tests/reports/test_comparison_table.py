@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.comparing.compare import OTHER_RULES, ComparisonResult, GroupComparison
+from pytest_sopbench._core.comparing.comparison import (
+    OTHER_RULES,
+    ComparisonResult,
+    GroupComparison,
+)
 from pytest_sopbench._core.metrics.counts.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from big_page import big_page
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity

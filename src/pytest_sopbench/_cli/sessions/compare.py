@@ -21,7 +21,7 @@ from .gate_options import (
 )
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._reports.terminal.comparison.comparison_table import SessionRow
     from pytest_sopbench._sessions.reading.reader import SavedSession
@@ -90,7 +90,7 @@ def _gated(saved: SavedSession, compared: SessionComparison, asked: Sequence[Any
 
 
 def _is_comparable(compared: SessionComparison) -> bool:
-    from pytest_sopbench._core.comparing.compare import ComparisonResult
+    from pytest_sopbench._core.comparing.comparison import ComparisonResult
 
     return compared.pooled.tier is not ComparisonResult.NOT_COMPARABLE
 

@@ -20,7 +20,7 @@ from .gate_options import (
 )
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
     from pytest_sopbench._sessions.reading.reader import SavedSession
 

@@ -15,7 +15,7 @@ from pytest_sopbench.errors import SopbenchError
 from .gate_options import fail_under_option, gate_option, given_gates
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
     from pytest_sopbench._core.gates.decide import Decision
     from pytest_sopbench._core.gates.page_sources import PageSources

@@ -11,7 +11,7 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 
 from .changes import Change
-from .compare import GroupComparison, SessionComparison
+from .comparison import GroupComparison, SessionComparison
 
 
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._audit.saved import has_faults, saved_summary
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard, leaderboard_of
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST

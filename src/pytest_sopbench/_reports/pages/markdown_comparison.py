@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
     SessionComparison,

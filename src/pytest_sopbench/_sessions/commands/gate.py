@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions.comparison_gates import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.spec import read_gate
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates

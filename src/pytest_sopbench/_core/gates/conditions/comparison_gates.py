@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.comparison import (
     OTHER_RULES,
     ComparisonResult,
     GroupComparison,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_sopbench._core.comparing.changes import Change
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
     SessionComparison,
