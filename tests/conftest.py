@@ -33,7 +33,7 @@ import pytest_sopbench._loading.prices.file
 import pytest_sopbench._loading.quarantine_file
 import pytest_sopbench._loading.variants.read
 import pytest_sopbench._reports.terminal.comparison
-import pytest_sopbench._reports.terminal.leaderboard
+import pytest_sopbench._reports.terminal.comparison.leaderboard
 import pytest_sopbench._running.event_loop.loop_thread
 import pytest_sopbench._running.tools.domain_code
 import pytest_sopbench._sessions.commands.page

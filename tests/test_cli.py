@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench.cli import main
 
 Sopbench = Callable[..., Result]

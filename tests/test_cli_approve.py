@@ -17,9 +17,9 @@ from pytest_sopbench._core.records.approvable import CUT
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.git import GitState
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.header.git import GitState
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench.cli import main
 
 Approve = Callable[..., Result]

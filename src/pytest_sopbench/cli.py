@@ -7,23 +7,23 @@ from importlib.metadata import version
 import click
 
 from pytest_sopbench._cli.app import FrontDoor
-from pytest_sopbench._cli.approve import approve
-from pytest_sopbench._cli.audit import audit
-from pytest_sopbench._cli.cassettes import cassettes
-from pytest_sopbench._cli.compare import compare
-from pytest_sopbench._cli.explain import explain
-from pytest_sopbench._cli.flaky import flaky
-from pytest_sopbench._cli.gate import gate
-from pytest_sopbench._cli.import_maze import import_maze
-from pytest_sopbench._cli.import_sop_bench import import_sop_bench
-from pytest_sopbench._cli.judge import judge
-from pytest_sopbench._cli.list import list_domains
-from pytest_sopbench._cli.merge import merge
-from pytest_sopbench._cli.new import new
-from pytest_sopbench._cli.report import report
-from pytest_sopbench._cli.rescore import rescore
-from pytest_sopbench._cli.show import show
-from pytest_sopbench._cli.steps import steps
+from pytest_sopbench._cli.domains.audit import audit
+from pytest_sopbench._cli.domains.cassettes import cassettes
+from pytest_sopbench._cli.domains.import_maze import import_maze
+from pytest_sopbench._cli.domains.import_sop_bench import import_sop_bench
+from pytest_sopbench._cli.domains.list import list_domains
+from pytest_sopbench._cli.domains.new import new
+from pytest_sopbench._cli.domains.steps import steps
+from pytest_sopbench._cli.judging.judge import judge
+from pytest_sopbench._cli.judging.rescore import rescore
+from pytest_sopbench._cli.sessions.approve import approve
+from pytest_sopbench._cli.sessions.compare import compare
+from pytest_sopbench._cli.sessions.explain import explain
+from pytest_sopbench._cli.sessions.flaky import flaky
+from pytest_sopbench._cli.sessions.gate import gate
+from pytest_sopbench._cli.sessions.merge import merge
+from pytest_sopbench._cli.sessions.report import report
+from pytest_sopbench._cli.sessions.show import show
 
 
 @click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"]})

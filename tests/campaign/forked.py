@@ -26,7 +26,7 @@ def warm() -> None:
     import click.testing  # noqa: F401, PLC0415 - see above
     import pytest  # noqa: F401, PLC0415
 
-    import pytest_sopbench._cli.list  # noqa: PLC0415
+    import pytest_sopbench._cli.found_domains  # noqa: PLC0415
     import pytest_sopbench._hooks.items.fixtures  # noqa: PLC0415
     import pytest_sopbench._hooks.parametrize  # noqa: PLC0415
     import pytest_sopbench._loading.finding.catalogue  # noqa: F401, PLC0415

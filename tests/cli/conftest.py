@@ -15,8 +15,8 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_trials
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
+from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_trials
 from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench.cli import main
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._cli.glossary import find_term, glossary, names_of
-from pytest_sopbench._core.comparing.compare import ComparisonResult
+from pytest_sopbench._core.comparing.comparison import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._cli import flaky as flaky_command
+from pytest_sopbench._cli.sessions import flaky as flaky_command
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 

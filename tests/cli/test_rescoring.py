@@ -28,8 +28,8 @@ from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.header import header_from_json
 from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.header.header import header_from_json
 from pytest_sopbench._sessions.lines.checksum import bare
 from pytest_sopbench._sessions.reading.reader import read_session
 

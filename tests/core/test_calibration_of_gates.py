@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._core.gates.calibration import Calibration, doubt_of, shown, uncalibrated
+from pytest_sopbench._core.gates.conditions.spec import read_gate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide
-from pytest_sopbench._core.gates.spec import read_gate
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.agreement import Agreement
 from pytest_sopbench._core.verdict import Outcome

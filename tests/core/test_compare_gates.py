@@ -8,9 +8,14 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
-from pytest_sopbench._core.gates.comparison_gates import evaluate_comparison
-from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, blockers_of, gate_names
+from pytest_sopbench._core.gates.conditions.comparison_gates import evaluate_comparison
+from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.summary_gates import (
+    GateSpec,
+    GateState,
+    blockers_of,
+    gate_names,
+)
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome

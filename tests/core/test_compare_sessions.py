@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import (
     ComparedSession,
     ComparisonResult,
     GroupComparison,
     SessionComparison,
-    compare,
 )
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.model.answer import Mismatch

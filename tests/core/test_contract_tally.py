@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.metrics.rule_counts import (
+from pytest_sopbench._core.metrics.counts.rule_counts import (
     ContractTally,
     RuleTally,
     tally_contracts,

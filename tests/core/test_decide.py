@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, GroupComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, GroupComparison
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.comparing.field_changes import FieldChange
 from pytest_sopbench._core.model.answer import Mismatch
@@ -10,7 +11,7 @@ from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_comparison import comparison_block
-from pytest_sopbench._reports.terminal.comparison import comparison_lines
+from pytest_sopbench._reports.terminal.comparison.comparison import comparison_lines
 
 
 def run(task: int, *wrong: str, score: float | None = None, domain: str = "claims") -> RunRecord:

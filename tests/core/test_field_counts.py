@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.spec import gate_text, read_gate
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, evaluate
-from pytest_sopbench._core.metrics.field_counts import FieldCounts
+from pytest_sopbench._core.gates.conditions.spec import gate_text, read_gate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState, evaluate
+from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json

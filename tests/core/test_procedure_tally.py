@@ -9,7 +9,7 @@ import pytest
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.metrics.counts import UnneededCounts
+from pytest_sopbench._core.metrics.counts.counts import UnneededCounts
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.summary_json import (
     summary_from_json,

@@ -201,3 +201,25 @@ def test_an_explicit_empty_is_known(value: str | None) -> None:
 )
 def test_a_value_is_not_empty(value: object) -> None:
     assert not is_empty(value)  # type: ignore[arg-type]  # JSON values all
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        pytest.param("\u0301\u0327", id="above and below"),
+        pytest.param("\u0301\uff9e", id="a mark in another width"),
+        pytest.param("\u0f73\u0f75", id="marks made of marks"),
+    ],
+)
+def test_very_many_marks_on_one_letter_are_folded(marks: str) -> None:
+    text = f"e{marks * 20_000}"
+
+    folded = fold(text)
+
+    # A joiner ends each run, and makes it short enough to be sorted.
+    assert max(map(len, folded.split("\u034f"))) <= 130
+    assert folded == fold(folded)
+
+
+def test_as_many_marks_as_a_script_has_stay_as_they_are() -> None:
+    assert "\u034f" not in fold("e" + "\u0301\u0327" * 15)

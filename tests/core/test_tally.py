@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.metrics.counts import Amount, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.counts.counts import Amount, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import Tally, summary_of

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.comparing.compare import ComparisonResult
-from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.summary_gates import gate_names
+from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.summary_gates import gate_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")

@@ -63,9 +63,9 @@ def test_what_json_wrote_is_read_back(value: JsonValue) -> None:
             "not JSON: invalid control character at character 4",
             id="a-line-end-in-a-text",
         ),
-        pytest.param("[NaN]", None, "not JSON: NaN is not a JSON value", id="nan"),
-        pytest.param("[-Infinity]", None, "not JSON: -Infinity is not a JSON value", id="inf"),
-        pytest.param("[1e999]", None, "not readable: the number 1e999 is too large", id="large"),
+        pytest.param("[NaN]", None, "NaN is not a JSON value", id="nan"),
+        pytest.param("[-Infinity]", None, "-Infinity is not a JSON value", id="inf"),
+        pytest.param("[1e999]", None, "the number 1e999 is too large", id="large"),
         pytest.param(
             '["\\uD800"]',
             None,

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.comparing.changes import Change
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import (
     ComparedSession,
     ComparisonResult,
     GroupComparison,
-    compare,
 )
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison import (
+from pytest_sopbench._reports.terminal.comparison.comparison import (
     change_text,
     comparison_lines,
     p_value,

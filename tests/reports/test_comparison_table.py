@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.comparing.compare import OTHER_RULES, ComparisonResult, GroupComparison
-from pytest_sopbench._core.metrics.counts import Amount
+from pytest_sopbench._core.comparing.comparison import (
+    OTHER_RULES,
+    ComparisonResult,
+    GroupComparison,
+)
+from pytest_sopbench._core.metrics.counts.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.statistics.paired_tests import PairedTest
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison_table import SessionRow, session_table_lines
+from pytest_sopbench._reports.terminal.comparison.comparison_table import (
+    SessionRow,
+    session_table_lines,
+)
 
 SUMMARY = Summary(
     runs=274,

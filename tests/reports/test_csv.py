@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName

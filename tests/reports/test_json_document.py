@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema_rs import validator_for
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import GroupKey, TaskName

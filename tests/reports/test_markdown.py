@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.trace import Usage

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_comparison import comparison_block

@@ -6,8 +6,8 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.git import GitState
-from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.header.git import GitState
+from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
 
 TASKS = ("T1", "T2", "T3")
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.comparison_names import LOST
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions.comparison_names import LOST
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
@@ -24,8 +24,8 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
+from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
 from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
 from pytest_sopbench._sessions.reading.baseline import write_baseline
 from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of, summarized

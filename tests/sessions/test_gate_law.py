@@ -18,18 +18,18 @@ from tempfile import TemporaryDirectory
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import shard_number, share_of
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
-from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.options import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import store_session
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
+from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
+from pytest_sopbench._sessions.header.options import FAILURES, NOT_EVALUATED
 from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError

@@ -11,9 +11,9 @@ from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path, journals_folder
 from pytest_sopbench._sessions.journal.leftovers import claim_journals
 from pytest_sopbench._sessions.reading.reader import read_session

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.comparing.pairs import NotCompared
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards

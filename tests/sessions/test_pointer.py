@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.paths import is_own_name
 from pytest_sopbench._sessions.folder.pointer import followed, last_path, point_at
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 
 STARTED = "2026-11-22T07:14:49+00:00"

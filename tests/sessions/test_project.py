@@ -10,8 +10,8 @@ import pytest
 from pytest_sopbench import load_session
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._settings.project_file import FILES, read_project
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench.errors import SessionFileError, SopbenchError

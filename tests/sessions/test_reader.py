@@ -15,8 +15,8 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines.checksum import seal_of, sealed
 from pytest_sopbench._sessions.reading import content
 from pytest_sopbench._sessions.reading.content import KnownRun

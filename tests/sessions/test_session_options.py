@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.keys import TaskName
-from pytest_sopbench._sessions.file.header import SessionHeader
-from pytest_sopbench._sessions.file.options import SessionOptions, read_session_options
 from pytest_sopbench._sessions.file.writer import sealed_session
+from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header.options import SessionOptions, read_session_options
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench._settings.values import Shard
 from pytest_sopbench.errors import SessionFileError

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.file.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.mark import Mark, mark_path
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
@@ -18,6 +17,7 @@ from pytest_sopbench._sessions.folder.unended import (
     running_since_last,
     unended_since_last,
 )
+from pytest_sopbench._sessions.header.header import SessionHeader
 
 HEADER = SessionHeader(
     plugin="1.0",

@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.header import DomainHeader, PlannedTasks, SessionHeader
+from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
 

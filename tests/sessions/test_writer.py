@@ -19,8 +19,8 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer as module
-from pytest_sopbench._sessions.file.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines.checksum import sealed
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
@@ -353,7 +353,7 @@ from pathlib import Path
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._sessions.lines.checksum import sealed
-from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
 header = SessionHeader(plugin="", agent="", started="", judging="")
 writer = SessionWriter(Path({str(tmp_path / "s.jsonl")!r}), header)

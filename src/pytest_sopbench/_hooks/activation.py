@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks

@@ -15,7 +15,7 @@ from pytest_sopbench._loading.contract.procedure import domain_contract, domain_
 from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
-from pytest_sopbench._loading.domain.output_fields import (
+from pytest_sopbench._loading.domain.outputs.output_fields import (
     answers_left_empty,
     label_warnings,
     output_fields,

@@ -13,9 +13,9 @@ from os.path import expanduser, realpath
 from typing import Final, Literal
 
 from pytest_sopbench._core.gates.budget import read_budget
-from pytest_sopbench._core.gates.spec import read_fail_under as read_bound
-from pytest_sopbench._core.gates.spec import read_gate
-from pytest_sopbench._core.gates.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions.spec import read_fail_under as read_bound
+from pytest_sopbench._core.gates.conditions.spec import read_gate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.model import approving
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules

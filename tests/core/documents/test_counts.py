@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, evaluate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState, evaluate
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
@@ -18,7 +18,7 @@ from pytest_sopbench._core.records.document import DocumentRecord
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_documents import documents_block
-from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
 
 PATHS = ("step", "charge", "stay.room")
 

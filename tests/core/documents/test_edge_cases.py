@@ -50,7 +50,7 @@ NO_ANSWER = {
     "truncation": (RIGHT[:-2], "not JSON: the text ends before the document does"),
     "truncation in a text": ('{"step": "4.1', "not JSON: the text ends before the document does"),
     "a line end in a text": ('{"step": "4.1", "note": "a\nb"}', "not JSON: invalid control"),
-    "NaN": ('{"step": "4.1", "charge": NaN}', "not JSON: NaN is no JSON value at character 27"),
+    "NaN": ('{"step": "4.1", "charge": NaN}', "not JSON: NaN is not a JSON value at character 27"),
     "a number too large": ('{"step": "4.1", "charge": 1e999}', "at character 27"),
     "duplicate key": (
         '{"step": "4.1", "step": "4.1"}',

@@ -12,8 +12,8 @@ from big_page import HOSTILE, big_page
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import CallRecord

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 from big_page import big_page
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
 from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall

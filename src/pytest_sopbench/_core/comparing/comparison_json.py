@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pytest_sopbench._core.metrics.document_counts import documents_to_json
+from pytest_sopbench._core.metrics.counts.document_counts import documents_to_json
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 
 from .changes import Change
-from .compare import GroupComparison, SessionComparison
+from .comparison import GroupComparison, SessionComparison
 
 
 def comparison_to_json(comparison: SessionComparison) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.multiple_tests import holm
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for
 
-from .compare import NOTHING_TESTED, paired_test_of
+from .compare import paired_test_of
+from .comparison import NOTHING_TESTED
 from .pairs import PAIRED_SHARE, Pairs, pair_runs
 
 OTHER_TASKS = "they did not run the same tasks"

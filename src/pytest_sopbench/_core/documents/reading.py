@@ -10,11 +10,12 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._core.values.reasoning_tags import REASONING
+from pytest_sopbench._core.values.strict_json import STRICT, RefusedError
 
 EMPTY: Final = "empty"
 NOT_JSON: Final = "not JSON"
@@ -24,7 +25,8 @@ _BEFORE: Final = re.compile(rf"\s*<({_TAGS})(?:\s[^<>]*)?>", re.IGNORECASE)
 _AFTER: Final = re.compile(rf"</({_TAGS})\s*>\s*\Z", re.IGNORECASE)
 _CLOSING: Final = re.compile(rf"</(?:{_TAGS})\s*>", re.IGNORECASE)
 _FENCE: Final = re.compile(r"(`{3,}|~{3,})[ \t]*[A-Za-z0-9_+.-]*[ \t]*(?=[\n{\[\"])")
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+# A string that never ends takes the rest: else each quote in it were tried as the next one's start.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _DEPTH_LIMIT: Final = 100
 
 
@@ -56,10 +58,6 @@ class Read:
     position: int
 
 
-class _RefusedError(ValueError):
-    """Something that Python's reader takes, and JSON does not have."""
-
-
 def read_document(text: str) -> Read | Unreadable:
     """Read a text that is one JSON document, but for reasoning tags around it and one fence."""
     start, end = _without_reasoning(text)
@@ -69,12 +67,12 @@ def read_document(text: str) -> Read | Unreadable:
         return Unreadable(kind=EMPTY, problem=f"there is no text{outside}")
     document = text[start:end]
     try:
-        value: JsonValue = _DECODER.decode(document)
+        value: JsonValue = STRICT.decode(document)
     except json.JSONDecodeError as fault:
         return Unreadable(
             kind=NOT_JSON, problem=_words(fault, document), position=start + fault.pos + 1
         )
-    except _RefusedError as fault:
+    except RefusedError as fault:
         return _refused(document, start, str(fault))
     except (RecursionError, ValueError):
         # Python refuses to read integers of more than 4,300 digits.
@@ -171,6 +169,9 @@ _CONSTANTS: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
 def _is_too_large(token: str) -> bool:
+    # An integer may have many digits; only the others become floats.
+    if not any(mark in token for mark in ".eE"):
+        return False
     try:
         return math.isinf(float(token))
     except ValueError:
@@ -183,32 +184,3 @@ def _depth(document: str) -> int:
         depth += (found[0] in {"{", "["}) - (found[0] in {"}", "]"})
         deepest = max(deepest, depth)
     return deepest
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        msg = f"key {twice!r} stands twice in one object"
-        raise _RefusedError(msg)
-    return found
-
-
-def _constant(text: str) -> NoReturn:
-    msg = f"{text} is no JSON value"
-    raise _RefusedError(msg)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        msg = "a number is too large"
-        raise _RefusedError(msg)
-    return number
-
-
-# Made at import: an agent may replace what stands in `json`.
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float
-)

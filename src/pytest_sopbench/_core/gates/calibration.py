@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from pytest_sopbench._core.gates.conditions.places import POOLED, is_of
 from pytest_sopbench._core.statistics.agreement import Agreement
-
-from .places import POOLED, is_of
 
 LEAST_LABELS: Final = 50
 """Labels that a calibration has at least."""

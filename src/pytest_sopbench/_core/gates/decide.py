@@ -6,20 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.places import Agents
+from pytest_sopbench._core.gates.conditions.summary_gates import (
+    GateSpec,
+    GateState,
+    GateVerdict,
+    blockers_of,
+    evaluate,
+    has_gate,
+)
+from pytest_sopbench._core.gates.conditions.unasked import unasked_verdicts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
 from .calibration import Doubtful, uncalibrated
-from .comparison_names import COMPARISON_GATES
 from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
-from .places import Agents
 from .quarantine import PolicyReport
-from .summary_gates import GateSpec, GateState, GateVerdict, blockers_of, evaluate, has_gate
-from .unasked import unasked_verdicts
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +133,7 @@ def _asked(facts: SessionFacts) -> Sequence[GateSpec]:
 def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
-    from .comparison_gates import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
+    from .conditions.comparison_gates import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
 
     doubts = blockers_of(facts.gates, facts.summaries, facts.whole, facts.agents)
     left_out = facts.quarantined

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.records.record import RunRecord
 
 from .quarantine import PolicyReport, RunsOfEntry
-from .summary_gates import GateState, GateVerdict
 
 _SHOWN = 3
 

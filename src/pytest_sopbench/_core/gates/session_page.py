@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.gates.conditions.summary_gates import GateVerdict
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
@@ -14,7 +15,6 @@ from pytest_sopbench._core.variants.findings import VariantFinding
 
 from .judge_report import JudgeReport
 from .page_sources import PageSources
-from .summary_gates import GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_sopbench._core.documents.paths import value_at
+from pytest_sopbench._core.metrics.counts.document_counts import wrong_of
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 
-from .document_counts import wrong_of
 from .labels import FieldLabels, answer_label
 
 _UNKNOWN: Final = FieldLabels()

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_sopbench._core.metrics.counts.counts import ratio
+from pytest_sopbench._core.metrics.counts.document_counts import FIFTHS
+from pytest_sopbench._core.metrics.counts.field_counts import mean_share
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-from .counts import ratio
-from .document_counts import FIFTHS
-from .field_counts import mean_share
 from .summary import Summary
 
 CHANCE: Final = "chance"

@@ -13,10 +13,7 @@ from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
-from pytest_sopbench._core.model.usage import COUNTS
-from pytest_sopbench._core.verdict import COMPLETED, Outcome
-
-from .counts import (
+from pytest_sopbench._core.metrics.counts.counts import (
     NOTHING_DISPUTED,
     NOTHING_EXPECTED,
     NOTHING_REQUIRED,
@@ -31,13 +28,21 @@ from .counts import (
     added,
     ratio,
 )
-from .document_counts import NO_DOCUMENTS, DocumentCounts
-from .field_counts import FieldCounts
-from .rule_counts import NO_CONTRACT, ContractTally, RuleTally, added_rules
+from pytest_sopbench._core.metrics.counts.document_counts import NO_DOCUMENTS, DocumentCounts
+from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
+from pytest_sopbench._core.metrics.counts.rule_counts import (
+    NO_CONTRACT,
+    ContractTally,
+    RuleTally,
+    added_rules,
+)
+from pytest_sopbench._core.model.usage import COUNTS
+from pytest_sopbench._core.verdict import COMPLETED, Outcome
+
 from .trials import TrialCounts
 
 if TYPE_CHECKING:
-    from .confusion import Collapse, Confusion
+    from pytest_sopbench._core.metrics.counts.confusion import Collapse, Confusion
 
 USAGE_NAMES = COUNTS
 """What a run may have consumed: the fields of `Usage` that add up."""
@@ -207,7 +212,7 @@ class Summary:
     @property
     def confusions(self) -> tuple[Confusion, ...]:
         """One table for each field of few values."""
-        from .confusion import LABELS_LIMIT, Confusion  # noqa: PLC0415 - only where confusions are shown
+        from pytest_sopbench._core.metrics.counts.confusion import LABELS_LIMIT, Confusion  # noqa: PLC0415 - only where confusions are shown
 
         tables = (Confusion(field=name, pairs=pairs) for name, pairs in self.answers.items())
         return tuple(table for table in tables if 1 < len(table.expected) <= LABELS_LIMIT)

@@ -6,6 +6,17 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from pytest_sopbench._core.metrics.counts.counts import (
+    MONEY_DIGITS,
+    Amount,
+    DisputedCounts,
+    PairCounter,
+    RunCounts,
+    ToolCounts,
+)
+from pytest_sopbench._core.metrics.counts.document_counts import DocumentTally
+from pytest_sopbench._core.metrics.counts.field_counts import FieldTally
+from pytest_sopbench._core.metrics.counts.procedure_counts import ProcedureTally
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
@@ -13,12 +24,8 @@ from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-from .counts import MONEY_DIGITS, Amount, DisputedCounts, PairCounter, RunCounts, ToolCounts
-from .document_counts import DocumentTally
 from .expected_values import class_label, expected_label, is_labelled, right_values
-from .field_counts import FieldTally
 from .labels import LABEL_LIMIT, FieldLabels, field_labels
-from .procedure_counts import ProcedureTally
 from .summary import USAGE_NAMES, Summary
 from .trials_tally import TrialTally
 

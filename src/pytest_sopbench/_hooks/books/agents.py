@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.file.options import AGENTS
+from pytest_sopbench._sessions.header.options import AGENTS
 
 
 def named_agents(sop: SopSession) -> Mapping[str, JsonValue]:

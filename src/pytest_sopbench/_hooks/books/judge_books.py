@@ -11,7 +11,7 @@ from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_js
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.judging import LOG, judged_in, log_name_of
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE
+from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE
 
 
 def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:

@@ -8,7 +8,7 @@ from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.prices import Priced, price_lines
-from pytest_sopbench._sessions.file.setups import PRICES
+from pytest_sopbench._sessions.header.setups import PRICES
 
 
 class PriceBooks:

@@ -16,9 +16,9 @@ from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
-from pytest_sopbench._sessions.file.git import git_state
-from pytest_sopbench._sessions.file.header import SessionHeader
-from pytest_sopbench._sessions.file.options import ANYWAY, RECORDED
+from pytest_sopbench._sessions.header.git import git_state
+from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header.options import ANYWAY, RECORDED
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
@@ -18,15 +18,15 @@ from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
-from pytest_sopbench._sessions.file.git import git_state
-from pytest_sopbench._sessions.file.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.file.options import BROKEN, FAILURES, NOT_EVALUATED, REPLAY
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
+from pytest_sopbench._sessions.header.git import git_state
+from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
+from pytest_sopbench._sessions.header.options import BROKEN, FAILURES, NOT_EVALUATED, REPLAY
 from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError

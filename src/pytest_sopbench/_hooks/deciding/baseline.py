@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.spec import gate_text
+from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.partial import deselection_reason
 from pytest_sopbench._hooks.session.session import SopSession
@@ -21,7 +21,7 @@ from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
 
 
 class Baseline:

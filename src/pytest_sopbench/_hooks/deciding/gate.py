@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
-from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.worker_crashes import is_again
 from pytest_sopbench._hooks.items.payload import is_breach, is_miss
@@ -25,7 +24,11 @@ from pytest_sopbench._hooks.items.without_runs import (
 from pytest_sopbench._hooks.process.ahead import load_ahead
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import doubtful_in
-from pytest_sopbench._hooks.session.partial import deselection_reason, missing_runs, whole_plan
+from pytest_sopbench._hooks.session.partial import (
+    deselection_reason,
+    in_order_of_plan,
+    missing_runs,
+)
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
@@ -36,7 +39,7 @@ from .baseline import Baseline
 from .quarantine import Quarantine
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
 
 CUT_SHORT = "the session was cut short"
 NOT_MADE = "not one test of a task was run, which fails the session"
@@ -295,7 +298,7 @@ class Gate:
             summaries=whole if self.without is None else self.without,
             whole=whole,
             agents=agents_of(self._ledger.groups),
-            records=self._breaking(),
+            records=in_order_of_plan(self._sop, self._ledger.breaking),
             quarantined=self.entries.quarantined,
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
@@ -306,12 +309,6 @@ class Gate:
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))
         return decide(replace(facts, is_baseline=self.baseline.is_made))
-
-    def _breaking(self) -> Sequence[RunRecord]:
-        """Return the runs that broke a rule in the order of the plan, as the saved session does."""
-        places = {key: place for place, key in enumerate(whole_plan(self._sop))}
-        found = self._ledger.breaking
-        return sorted(found, key=lambda one: places.get(one.key, len(places)))
 
     def _create_baseline(self, refused: str = "") -> None:
         if self.saved is not None:

@@ -13,7 +13,7 @@ from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, PendingReport, RunCache
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
-from pytest_sopbench._sessions.file.setups import PROMPTS, SETUPS
+from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
 
 from .failures import ContractBroken, TaskFailed
 from .payload import Payload, attach, mark_breach, mark_miss, sanitised

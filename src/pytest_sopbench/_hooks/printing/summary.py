@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_sopbench._core.agent_source import names_model_agent
-from pytest_sopbench._core.gates.summary_gates import GateState
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
@@ -28,18 +28,18 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices.alarms import special_lines
+from pytest_sopbench._reports.terminal.comparison.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._reports.terminal.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
-from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted
 
 from .report_files import Reported, write_reports
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.compare import SessionComparison
+    from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
@@ -141,7 +141,7 @@ class SummaryHooks:
         yield from self._totals(verbosity)
         board = self._leaderboard() if verbosity >= 0 else None
         if board is not None:
-            from pytest_sopbench._reports.terminal.leaderboard import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
+            from pytest_sopbench._reports.terminal.comparison.leaderboard import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
 
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
@@ -205,7 +205,7 @@ class SummaryHooks:
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
-            from pytest_sopbench._reports.terminal.comparison import (  # noqa: PLC0415 - only where sessions are compared
+            from pytest_sopbench._reports.terminal.comparison.comparison import (  # noqa: PLC0415 - only where sessions are compared
                 aside_lines,
                 short_comparison_lines,
             )
@@ -213,7 +213,9 @@ class SummaryHooks:
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
         else:
-            from pytest_sopbench._reports.terminal.comparison import session_comparison_lines  # noqa: PLC0415 - only where sessions are compared
+            from pytest_sopbench._reports.terminal.comparison.comparison import (  # noqa: PLC0415 - only where sessions are compared
+                session_comparison_lines,
+            )
 
             yield from session_comparison_lines(comparison)
 

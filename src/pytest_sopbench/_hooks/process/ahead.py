@@ -24,9 +24,9 @@ COMPARING: Final = (
 )
 SIDE_BY_SIDE: Final = (
     "pytest_sopbench._core.comparing.leaderboard",
-    "pytest_sopbench._reports.terminal.leaderboard",
+    "pytest_sopbench._reports.terminal.comparison.leaderboard",
 )
-GATES: Final = ("pytest_sopbench._core.gates.comparison_gates",)
+GATES: Final = ("pytest_sopbench._core.gates.conditions.comparison_gates",)
 PAGES: Final = (
     "pytest_sopbench._sessions.commands.page",
     "pytest_sopbench._sessions.commands.page_sources",
@@ -39,7 +39,7 @@ PUBLISHED: Final = (
     "pytest_sopbench._core.fields.published",
 )
 TRIALS: Final = ("pytest_sopbench._core.statistics.bootstrap",)
-CONFUSIONS: Final = ("pytest_sopbench._core.metrics.confusion",)
+CONFUSIONS: Final = ("pytest_sopbench._core.metrics.counts.confusion",)
 
 
 def load_ahead(options: Options, *, reads_back: bool, verbosity: int) -> None:

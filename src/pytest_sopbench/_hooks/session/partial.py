@@ -5,11 +5,12 @@ What is selected, the domains tell, in the process that keeps the books, whateve
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._loading.finding.resolve import find_domains
 
 from .session import ActiveDomain, SopSession
@@ -65,6 +66,12 @@ def missing_runs(sop: SopSession) -> Mapping[RunKey, None]:
 def whole_plan(sop: SopSession) -> dict[RunKey, None]:
     """Return the denominator: what items ask for, and what is missing."""
     return {**sop.plan.planned, **missing_runs(sop)}
+
+
+def in_order_of_plan(sop: SopSession, records: Iterable[RunRecord]) -> Sequence[RunRecord]:
+    """Sort runs as the saved session has them."""
+    places = {key: place for place, key in enumerate(whole_plan(sop))}
+    return sorted(records, key=lambda one: places.get(one.key, len(places)))
 
 
 def expected_runs(sop: SopSession) -> Iterator[RunKey]:

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 import pytest
 
 from pytest_sopbench._core.gates.budget import Budget
-from pytest_sopbench._core.gates.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NoReturn
 
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.strict_json import STRICT, RefusedError
 from pytest_sopbench.errors import LoadingError, RowError
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -27,10 +25,6 @@ _NEEDED = {
 """What to do about an empty file, by its name."""
 
 _TOO_DEEP = f"not readable: more than {DEPTH_LIMIT} lists or objects inside one another"
-
-
-class _RefusedError(ValueError):
-    """Something that Python's JSON reader takes, and JSON does not have."""
 
 
 def read_text(path: Path) -> str:
@@ -102,12 +96,12 @@ def parse_json(text: str, path: Path, *, line: int | None = None) -> JsonValue:
     """
     kind = LoadingError if line is None else RowError
     try:
-        value: JsonValue = _DECODER.decode(text)
+        value: JsonValue = STRICT.decode(text)
     except json.JSONDecodeError as fault:
         row = fault.lineno if line is None else line
         hint = _advice(fault) or ("" if line is None else "each line is one JSON object")
         raise kind(path, _what(fault), row=row, hint=hint) from fault
-    except _RefusedError as fault:
+    except RefusedError as fault:
         raise kind(path, str(fault), row=line) from fault
     except RecursionError as fault:
         raise kind(path, _TOO_DEEP, row=line) from fault
@@ -171,33 +165,6 @@ def _inside(value: JsonValue) -> Iterable[JsonValue]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        counts = Counter(name for name, _ in pairs)
-        twice = next(name for name, count in counts.items() if count > 1)
-        msg = f"key {twice!r} stands twice in one object"
-        raise _RefusedError(msg)
-    return found
-
-
-def _constant(text: str) -> NoReturn:
-    msg = f"not JSON: {text} is not a JSON value"
-    raise _RefusedError(msg)
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        msg = f"not readable: the number {text} is too large"
-        raise _RefusedError(msg)
-    return number
-
-
-# One for all lines, since `json.loads` makes another one at each call.
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
 
 
 def _has_surrogate(value: JsonValue) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.metrics.rule_counts import RuleTally
+from pytest_sopbench._core.metrics.counts.rule_counts import RuleTally
 from pytest_sopbench._reports.text.layout import labelled, one_line
 from pytest_sopbench._reports.text.numbers import counted
 

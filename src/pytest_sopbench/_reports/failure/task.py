@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_sopbench._core.answers.forms.table import FORMS
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.fields.comparison import number_kind
-from pytest_sopbench._core.metrics.document_counts import wrong_of
+from pytest_sopbench._core.metrics.counts.document_counts import wrong_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.run_notes import MISSING
 from pytest_sopbench._core.model.trace import Problem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.metrics.rule_counts import RuleTally
+from pytest_sopbench._core.metrics.counts.rule_counts import RuleTally
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
 from pytest_sopbench._core.values.json import JsonValue

@@ -17,7 +17,7 @@ from pytest_sopbench._reports.text.numbers import counted
 from .data.details import NOTHING_KNOWN, Details, baseline_runs, details_of
 from .data.embed import json_text
 from .data.rows import GAINED, LOST, Rows
-from .parts import fields, overview, tables
+from .parts import comparison, fields, overview, tables
 from .visible import visible
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def html_page(page: SessionPage) -> str:
         page=page,
         policy=POLICY.format(script=_digest(script), style=_digest(style)),
         overview=overview,
+        comparison=comparison,
         single=None if page.leaderboard else overview.pooled_of(page),
         pooled=page.comparison.pooled if page.comparison else None,
         groups=tables.domain_rows(page.summaries),

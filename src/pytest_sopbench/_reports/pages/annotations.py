@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import ComparisonResult, GroupComparison
+from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.judging.procedure import breaches
@@ -21,7 +21,7 @@ from pytest_sopbench._core.model.row_place import RowPlace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
-from pytest_sopbench._reports.terminal.lost import lost_records
+from pytest_sopbench._reports.terminal.comparison.lost import lost_records
 from pytest_sopbench._reports.text.layout import cut, one_line
 
 MOST: Final = 10

@@ -9,7 +9,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TypeAlias
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey, TaskName

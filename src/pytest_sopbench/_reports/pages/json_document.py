@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
+from pytest_sopbench._core.gates.conditions.verdict_json import verdict_to_json
 from pytest_sopbench._core.gates.judge_report import judge_report_to_json
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
-from pytest_sopbench._core.gates.verdict_json import verdict_to_json
 from pytest_sopbench._core.hiding.masking import Mask, current_mask
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
 from pytest_sopbench._core.model.keys import TaskName

@@ -15,7 +15,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.judge import report_lines
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (

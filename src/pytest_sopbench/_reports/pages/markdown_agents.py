@@ -7,7 +7,10 @@ from collections.abc import Iterator, Mapping
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import agent_of
-from pytest_sopbench._reports.terminal.leaderboard import difference_text, leaderboard_cells
+from pytest_sopbench._reports.terminal.comparison.leaderboard import (
+    difference_text,
+    leaderboard_cells,
+)
 
 from .markdown_blocks import escaped, table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_sopbench._core.comparing.compare import (
+from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
     SessionComparison,
@@ -12,7 +12,7 @@ from pytest_sopbench._core.comparing.compare import (
 from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.model.keys import TaskKey
-from pytest_sopbench._reports.terminal.comparison import (
+from pytest_sopbench._reports.terminal.comparison.comparison import (
     change_text,
     p_value,
     path_parts,

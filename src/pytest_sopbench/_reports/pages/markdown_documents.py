@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from pytest_sopbench._core.metrics.document_counts import DocumentCounts
+from pytest_sopbench._core.metrics.counts.document_counts import DocumentCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total, classes_of
-from pytest_sopbench._reports.terminal.documents import path_parts
+from pytest_sopbench._reports.terminal.summary.documents import path_parts
 from pytest_sopbench._reports.text.numbers import percent
 
 from .markdown_blocks import escaped, table

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import disagreements
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._reports.terminal.trials import LIMIT, trials_per_task
+from pytest_sopbench._reports.terminal.summary.trials import LIMIT, trials_per_task
 from pytest_sopbench._reports.text.numbers import interval, percent
 
 from .markdown_blocks import escaped, table

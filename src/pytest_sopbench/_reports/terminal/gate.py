@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_sopbench._core.gates.summary_gates import GateVerdict
+from pytest_sopbench._core.gates.conditions.summary_gates import GateVerdict
 from pytest_sopbench._reports.text.layout import one_line, packed
 
 

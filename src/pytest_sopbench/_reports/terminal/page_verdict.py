@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.numbers import counted
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_sopbench._core.gates.calibration import shown
+from pytest_sopbench._core.gates.conditions.summary_gates import percent
 from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
-from pytest_sopbench._core.gates.summary_gates import percent
 from pytest_sopbench._core.model.trace import Usage
 
 from .numbers import money

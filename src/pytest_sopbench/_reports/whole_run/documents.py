@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_sopbench._core.metrics.document_counts import wrong_of
+from pytest_sopbench._core.metrics.counts.document_counts import wrong_of
 from pytest_sopbench._core.records.document import DocumentRecord
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED

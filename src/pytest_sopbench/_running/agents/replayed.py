@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Final, NoReturn
 
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench.errors import AgentSpecError
+
+from .task_lines import as_object, of_task, read_task_file, refuse_line, refuse_task
 
 PREFIX: Final = "replayed:"
 OUTPUTS: Final = ("output", "model_response")
@@ -38,7 +39,7 @@ class ReplayedAgent:
         self._outputs = outputs
 
     def __call__(self, task_id: str, domain: str) -> object:
-        found = self._outputs.get((domain, task_id)) or self._outputs.get(("", task_id))
+        found = of_task(self._outputs, domain, task_id)
         if found is None:
             msg = f"{self._path}: it has no output of task {task_id!r} of {domain}"
             raise LookupError(msg)
@@ -75,9 +76,7 @@ def _check(
         asked = domains.get(one.domain) if one.domain else None
         known = every if not one.domain else list(asked.task_ids) if asked else [one.task]
         if one.task not in known:
-            near = get_close_matches(one.task, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "its ids are those of the tasks"
-            _refuse(path, one.line, f"there is no task {one.task!r}", hint)
+            refuse_task(path, one.line, one.task, known, "its ids are those of the tasks")
     for name, domain in domains.items():
         missing = [
             task
@@ -92,12 +91,7 @@ def _check(
 
 
 def _read(path: Path) -> Iterator[Recorded]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
-        msg = f"{path}: {reason}"
-        raise AgentSpecError(msg, hint=f"{PREFIX}FILE names a file of JSON lines") from None
+    text = read_task_file(path, PREFIX)
     found = False
     # Not at the other line ends of Unicode, which may stand inside an output.
     for line, one in enumerate(text.split("\n"), 1):
@@ -113,9 +107,7 @@ def _recorded(path: Path, line: int, text: str) -> Recorded:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as fault:
         _refuse(path, line, f"no JSON: {fault}")
-    if not isinstance(value, dict):
-        _refuse(path, line, "no object")
-    held = cast("dict[str, Any]", value)
+    held = as_object(path, line, value, _EXAMPLE)
     task, domain = held.get("id"), held.get("domain", "")
     if isinstance(task, int) and not isinstance(task, bool):
         task = str(task)
@@ -130,6 +122,5 @@ def _recorded(path: Path, line: int, text: str) -> Recorded:
     return Recorded(task=task, line=line, output=held[given[0]], domain=domain)
 
 
-def _refuse(path: Path, line: int, problem: str, hint: str = _EXAMPLE) -> NoReturn:
-    msg = f"{path}, line {line}: {problem}"
-    raise AgentSpecError(msg, hint=hint)
+def _refuse(path: Path, line: int, problem: str) -> NoReturn:
+    refuse_line(path, line, problem, _EXAMPLE)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.values.strict_json import STRICT
 from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench.errors import AgentSpecError
+
+from .task_lines import as_object, of_task, read_task_file, refuse_line, refuse_task
 
 PREFIX: Final = "scripted:"
 KEYS: Final = ("task", "domain", "calls", "answer", "raises", "usage")
@@ -44,7 +46,7 @@ class ScriptedAgent:
         self._scripts = scripts
 
     def __call__(self, tools: Tools, task_id: str, domain: str) -> object:
-        script = self._scripts.get((domain, task_id)) or self._scripts.get(("", task_id))
+        script = of_task(self._scripts, domain, task_id)
         if script is None:
             msg = f"{self._path}: it says nothing of task {task_id!r} of {domain}"
             raise LookupError(msg)
@@ -71,7 +73,7 @@ class ScriptedSource:
         for script in _read(path):
             key = (script.domain, script.task)
             if key in scripts:
-                _refuse(
+                refuse_line(
                     path,
                     script.line,
                     f"task {script.task!r} stands in line {scripts[key].line} already",
@@ -92,44 +94,37 @@ def _check_task(path: Path, script: Script, domains: Mapping[str, Domain]) -> No
     known = [task for one in asked for task in one.task_ids]
     if not known or script.task in known:
         return
-    near = get_close_matches(script.task, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else 'name its domain beside it: "domain": "NAME"'
-    _refuse(path, script.line, f"there is no task {script.task!r}", hint)
+    hint = 'name its domain beside it: "domain": "NAME"'
+    refuse_task(path, script.line, script.task, known, hint)
 
 
 def _read(path: Path) -> Iterator[Script]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
-        msg = f"{path}: {reason}"
-        raise AgentSpecError(msg, hint=f"{PREFIX}FILE names a file of JSON lines") from None
+    text = read_task_file(path, PREFIX)
     found = False
     for line, value in _values(path, text):
         found = True
         yield _script(path, line, value)
     if not found:
-        _refuse(path, 1, "it is empty", _EXAMPLE)
+        refuse_line(path, 1, "it is empty", _EXAMPLE)
 
 
 def _values(path: Path, text: str) -> Iterator[tuple[int, object]]:
     """Yield the objects of a list, or those that stand one after another, with their lines."""
-    decoder = json.JSONDecoder(parse_constant=_no_constant)
     place, is_list = _after(text, 0, " \t\r\n"), False
     if text.startswith("[", place):
         place, is_list = _after(text, place + 1, " \t\r\n"), True
     while place < len(text) and not (is_list and text[place] == "]"):
         line = text.count("\n", 0, place) + 1
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, place = STRICT.raw_decode(text, place)
         except json.JSONDecodeError as fault:
-            _refuse(path, fault.lineno, f"no JSON: {fault.msg}", _EXAMPLE)
+            refuse_line(path, fault.lineno, f"no JSON: {fault.msg}", _EXAMPLE)
         except (ValueError, RecursionError) as fault:
-            _refuse(path, line, f"no JSON: {fault}", _EXAMPLE)
+            refuse_line(path, line, f"no JSON: {fault}", _EXAMPLE)
         yield line, value
         place = _after(text, place, " \t\r\n,")
     if is_list and text[place:].strip() != "]":
-        _refuse(path, text.count("\n") + 1, "the list does not end", "write ] behind the last")
+        refuse_line(path, text.count("\n") + 1, "the list does not end", "write ] behind the last")
 
 
 def _after(text: str, place: int, passed: str) -> int:
@@ -138,27 +133,20 @@ def _after(text: str, place: int, passed: str) -> int:
     return place
 
 
-def _no_constant(word: str) -> NoReturn:
-    msg = f"{word} is none of its words"
-    raise ValueError(msg)
-
-
 def _script(path: Path, line: int, value: object) -> Script:
-    if not isinstance(value, dict):
-        _refuse(path, line, "no object", _EXAMPLE)
-    held = cast("dict[str, Any]", value)
+    held = as_object(path, line, value, _EXAMPLE)
     _check_keys(path, line, held, KEYS)
     for key in ("task", "domain", "raises"):
         if key in held and (not isinstance(held[key], str) or not held[key]):
-            _refuse(path, line, f"{key!r} is no text", _EXAMPLE)
+            refuse_line(path, line, f"{key!r} is no text", _EXAMPLE)
     if "task" not in held:
-        _refuse(path, line, "'task' is missing", _EXAMPLE)
+        refuse_line(path, line, "'task' is missing", _EXAMPLE)
     if "answer" not in held and "raises" not in held:
         hint = '"answer" may be an object, a text or null; "raises" is the text of an error'
-        _refuse(path, line, "neither 'answer' nor 'raises' stands there", hint)
+        refuse_line(path, line, "neither 'answer' nor 'raises' stands there", hint)
     calls = held.get("calls", [])
     if not isinstance(calls, list):
-        _refuse(path, line, "'calls' is no list", _EXAMPLE)
+        refuse_line(path, line, "'calls' is no list", _EXAMPLE)
     made = tuple(_call(path, line, one) for one in cast("list[object]", calls))
     told: dict[str, Any] = {**held, "calls": made}
     return Script(line=line, **told)
@@ -166,12 +154,12 @@ def _script(path: Path, line: int, value: object) -> Script:
 
 def _call(path: Path, line: int, value: object) -> tuple[str, Any]:
     if not isinstance(value, dict):
-        _refuse(path, line, "a call is no object", _EXAMPLE)
+        refuse_line(path, line, "a call is no object", _EXAMPLE)
     held = cast("dict[str, Any]", value)
     _check_keys(path, line, held, CALL_KEYS)
     name = held.get("name")
     if not isinstance(name, str) or not name:
-        _refuse(path, line, "a call has no 'name'", _EXAMPLE)
+        refuse_line(path, line, "a call has no 'name'", _EXAMPLE)
     return name, held.get("arguments", {})
 
 
@@ -180,9 +168,4 @@ def _check_keys(path: Path, line: int, held: Mapping[str, Any], known: tuple[str
         if key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"it may be {', '.join(known)}"
-            _refuse(path, line, f"unknown key {key!r}", hint)
-
-
-def _refuse(path: Path, line: int, problem: str, hint: str) -> NoReturn:
-    msg = f"{path}, line {line}: {problem}"
-    raise AgentSpecError(msg, hint=hint)
+            refuse_line(path, line, f"unknown key {key!r}", hint)

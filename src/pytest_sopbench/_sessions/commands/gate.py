@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
-from pytest_sopbench._core.gates.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+from pytest_sopbench._core.gates.conditions.spec import read_gate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
     PolicyReport,
@@ -15,8 +17,6 @@ from pytest_sopbench._core.gates.quarantine import (
     TaskPolicy,
     report_entries,
 )
-from pytest_sopbench._core.gates.spec import read_gate
-from pytest_sopbench._core.gates.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
 from pytest_sopbench._sessions.reading.planned import (
     outcomes_of,

@@ -15,8 +15,8 @@ from pytest_sopbench._core.gates.judge_report import (
 from pytest_sopbench._core.model.usage import add_usage, listed, read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants.findings import joined
-from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE, VARIANTS
-from pytest_sopbench._sessions.file.setups import LATE, PRICES
+from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE, VARIANTS
+from pytest_sopbench._sessions.header.setups import LATE, PRICES
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 

@@ -12,13 +12,13 @@ from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._sessions.file.header import (
+from pytest_sopbench._sessions.header.header import (
     DomainHeader,
     SessionHeader,
     made_of,
     planned_tasks,
 )
-from pytest_sopbench._sessions.file.options import FAILURES, PAST, SHARD
+from pytest_sopbench._sessions.header.options import FAILURES, PAST, SHARD
 from pytest_sopbench._sessions.reading.planned import (
     never_started,
     planned_keys,

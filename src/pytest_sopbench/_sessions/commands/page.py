@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_sopbench._core.comparing.compare import SessionComparison
+from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.judge_report import read_judge_report
@@ -12,7 +12,7 @@ from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
-from pytest_sopbench._sessions.file.options import JUDGE, VARIANTS
+from pytest_sopbench._sessions.header.options import JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
     planned_records,

@@ -20,8 +20,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.header import SessionHeader, made_of
-from pytest_sopbench._sessions.file.options import DOUBTFUL, JUDGE, VARIANTS
+from pytest_sopbench._sessions.header.header import SessionHeader, made_of
+from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError

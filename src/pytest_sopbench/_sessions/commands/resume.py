@@ -15,11 +15,11 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.git import GitState
-from pytest_sopbench._sessions.file.header import UNCHECKED, DomainHeader, SessionHeader
-from pytest_sopbench._sessions.file.setups import setups_of
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import write_lines
+from pytest_sopbench._sessions.header.git import GitState
+from pytest_sopbench._sessions.header.header import UNCHECKED, DomainHeader, SessionHeader
+from pytest_sopbench._sessions.header.setups import setups_of
 from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
 from pytest_sopbench._sessions.journal.leftovers import unmerged_journal
 from pytest_sopbench._sessions.lines.checksum import sealed, seed_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_sopbench._core.model.shards import Share, ids_digest, shard_number
-from pytest_sopbench._sessions.file.header import DomainHeader
+from pytest_sopbench._sessions.header.header import DomainHeader
 from pytest_sopbench._sessions.reading.planned import planned_keys, selection_of, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.values import Shard

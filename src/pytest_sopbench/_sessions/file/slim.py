@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-
-from .header import SCHEMA, SessionHeader
+from pytest_sopbench._sessions.header.header import SCHEMA, SessionHeader
 
 TYPE: Final = "slim"
 """The type of a slim line; and the option of the header that says that all are."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench.errors import SessionFileError
 
 from .atomic import replace_file
 from .event_logs import traces_folder
-from .header import SessionHeader
 from .writer import sealed_session, summary_to_line
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line
 from pytest_sopbench._sessions.lines.checksum import seal_of, sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .atomic import add_file, replace_file, try_making
-from .header import SessionHeader, header_to_line
 from .line_places import ordered, places_of
 from .location import make_folder
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_sopbench._sessions.file.header import header_from_json
+from pytest_sopbench._sessions.header.header import header_from_json
 
 from .paths import SUFFIX
 from .pointer import followed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_sopbench._sessions.file.options import RECORDED, REPLAY
+from pytest_sopbench._sessions.header.options import RECORDED, REPLAY
 
 _BLOCK = 65_536
 

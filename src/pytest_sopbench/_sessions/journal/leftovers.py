@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.file.header import UNCHECKED, SessionHeader
+from pytest_sopbench._sessions.header.header import UNCHECKED, SessionHeader
 
 from .journal import ReadJournal, journals_folder, read_journals
 

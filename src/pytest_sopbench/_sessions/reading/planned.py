@@ -18,7 +18,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._settings.values import Shard
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.file.header import PlannedTasks
+    from pytest_sopbench._sessions.header.header import PlannedTasks
 
     from .reader import SavedSession
 

@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._sessions.file.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.folder.elsewhere import newest_with
 from pytest_sopbench._sessions.folder.pointer import followed
+from pytest_sopbench._sessions.header.header import (
+    SCHEMA,
+    UNCHECKED,
+    SessionHeader,
+    header_from_json,
+)
 from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
 from pytest_sopbench._sessions.lines.parsing import read_json
 from pytest_sopbench.errors import SessionFileError

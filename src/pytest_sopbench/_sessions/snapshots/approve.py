@@ -11,7 +11,7 @@ from pytest_sopbench._core.records.approvable import record_refusal, recorded_tr
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
-from pytest_sopbench._sessions.file.header import SessionHeader
+from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench.errors import SnapshotFileError
 
 from .folder import ApprovalEntry, SnapshotFolder, text_hash

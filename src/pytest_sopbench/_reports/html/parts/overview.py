@@ -1,4 +1,4 @@
-"""The first screen: the verdict, the rates, what a run took, and what became of it since."""
+"""The first screen: the verdict, the rates, and what a run took."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_sopbench._core.comparing.compare import (
-    ComparisonResult,
+from pytest_sopbench._core.comparing.comparison import (
     GroupComparison,
-    SessionComparison,
 )
-from pytest_sopbench._core.comparing.pairs import NotCompared
+from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.gates.summary_gates import GateState
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison import change_text, p_value, setup_text
+from pytest_sopbench._reports.terminal.comparison.comparison import change_text
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.trials import tsr_bounds
+from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
     amount,
@@ -33,9 +30,7 @@ from pytest_sopbench._reports.text.numbers import (
 )
 
 from .charts import Rate, rate_of, share
-
-HOLDS, FAILS, OPEN = "holds", "fails", "open"
-"""What a verdict comes to; the page shows each by a sign, a word and a colour."""
+from .comparison import FAILS, HOLDS, OPEN
 
 _SIGNS: Final = {
     GateState.HOLDS: HOLDS,
@@ -54,19 +49,6 @@ class GateLine:
     asked: str
     got: str
     why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """A comparison in words; `title` names the domain or agent, where there are several."""
-
-    title: str
-    state: str
-    tier: str
-    words: str
-    lost: int
-    gained: int
-    p: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,39 +182,6 @@ def endings_of(page: SessionPage) -> Sequence[Ending]:
     return endings
 
 
-def compared_lines(compared: SessionComparison | None) -> Sequence[Compared]:
-    """Return one line, or with several agents one for each, since two have no common verdict."""
-    if compared is None:
-        return ()
-    if compared.has_agents:
-        return [_compared(title, one) for title, one in compared.groups.items()]
-    several = len(compared.groups) > 1
-    groups = [_compared(title, one) for title, one in compared.groups.items()] if several else []
-    return [_compared("", compared.pooled), *groups]
-
-
-def setups_of(compared: SessionComparison | None) -> Sequence[str]:
-    """Return what differs in the agents themselves."""
-    return [setup_text(one) for one in compared.setups] if compared else ()
-
-
-def aside_lines(compared: SessionComparison | None) -> Iterator[str]:
-    """Yield how many tasks were not compared, and why."""
-    if compared is None:
-        return
-    pooled = compared.pooled
-    for reason in NotCompared:
-        number = sum(why is reason for why in pooled.aside.values())
-        if number:
-            yield f"not compared, {reason}: {counted(number, 'task')}"
-    if pooled.not_correct:
-        yield f"not compared, and not correct now: {counted(len(pooled.not_correct), 'task')}"
-    if pooled.may_fail:
-        yield f"not compared, may fail: {counted(len(pooled.may_fail), 'task')}"
-    if pooled.doubt:
-        yield f"nothing to rely on: {pooled.doubt}"
-
-
 def pooled_of(page: SessionPage) -> Summary:
     """Return what all runs of a session with one agent came to."""
     values = [*page.summaries.values()]
@@ -241,33 +190,6 @@ def pooled_of(page: SessionPage) -> Summary:
 
 def run_facts(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
     return [(name, value) for name, value in facts.items() if value]
-
-
-def _compared(title: str, one: GroupComparison) -> Compared:
-    state = {ComparisonResult.REGRESSION: FAILS, ComparisonResult.IMPROVEMENT: HOLDS}.get(
-        one.tier, OPEN
-    )
-    if one.tier is ComparisonResult.NOT_COMPARABLE:
-        words = one.why
-    elif not one.paired:
-        words = "no task can be compared"
-    else:
-        needed = (
-            f"; p < 0.05 takes at least {one.needed}"
-            if one.tier is ComparisonResult.NOT_ENOUGH
-            else ""
-        )
-        words = f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
-    told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired
-    return Compared(
-        title=title,
-        state=state,
-        tier=one.tier.value,
-        words=words,
-        lost=len(one.lost),
-        gained=len(one.gained),
-        p=p_value(one.test.p) if told else "",
-    )
 
 
 def _with_before(rate: Rate, compared: GroupComparison | None) -> Rate:

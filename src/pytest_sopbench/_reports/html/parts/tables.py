@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.metrics.confusion import Confusion
+from pytest_sopbench._core.metrics.counts.confusion import Confusion
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TrialBounds
 from pytest_sopbench._core.model.keys import domain_of
@@ -16,8 +16,11 @@ from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.data.names import agent_labels, fragment, run_name
 from pytest_sopbench._reports.html.data.rows import Rows
-from pytest_sopbench._reports.terminal.leaderboard import difference_text, leaderboard_cells
-from pytest_sopbench._reports.terminal.trials import trials_per_task
+from pytest_sopbench._reports.terminal.comparison.leaderboard import (
+    difference_text,
+    leaderboard_cells,
+)
+from pytest_sopbench._reports.terminal.summary.trials import trials_per_task
 from pytest_sopbench._reports.text.numbers import interval, money, percent, seconds
 
 from .charts import Histogram, Rate, histogram, or_dash, rate_of

@@ -1,0 +1,1 @@
+"""Commands on domains: made, listed, checked."""

@@ -1,0 +1,67 @@
+"""`sopbench list`: the domains that are found here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pytest_sopbench._cli.app import WRONG_USAGE, echo_json, project, say
+from pytest_sopbench._cli.found_domains import search_paths
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.domain import Domain
+
+
+@click.command("list")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("-v", "--verbose", count=True, help="Show inputs, tools, values and warnings.")
+@click.option("-q", "--quiet", count=True, help="One line for each domain.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a list of objects.")
+def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool) -> None:
+    """List domains.
+
+    Without NAME: those that are found here. NAME is what --sop-domain takes: a name, a folder
+    (./lab), a glob, all or bundled.
+    """
+    from pytest_sopbench._audit.saved import saved_summary
+    from pytest_sopbench._loading.finding.catalogue import load_catalogue
+    from pytest_sopbench._reports.notices.domains import listing_lines
+
+    domains, broken = load_catalogue(names, search_paths())
+    if as_json:
+        problems = [{"name": name, "problem": problem} for name, problem in broken.items()]
+        echo_json([*map(_as_json, domains), *problems])
+    else:
+        audits = {one.name: saved_summary(one, project().folder) for one in domains}
+        verbosity = verbose - quiet
+        for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
+            say(line)
+    if names and broken:
+        sys.exit(WRONG_USAGE)
+
+
+def _as_json(domain: Domain) -> Mapping[str, Any]:
+    return {
+        "name": domain.name,
+        "title": domain.title,
+        "folder": str(domain.folder),
+        "licence": domain.licence,
+        "tasks": len(domain.task_ids),
+        "inputs": list(domain.input_columns),
+        "tools": [spec.name for spec in domain.tool_specs],
+        "outputs": [
+            {
+                "name": field.name,
+                "type": field.type.value,
+                "declared": field.declared,
+                "compare": field.compare.value,
+                "values": [] if field.private else list(field.values),
+            }
+            for field in domain.fields
+        ],
+        "output_schema": domain.document.schema_name if domain.document else None,
+        "warnings": list(domain.warnings),
+    }

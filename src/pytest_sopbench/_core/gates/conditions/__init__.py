@@ -1,0 +1,1 @@
+"""What a gate asks: of rates, of fields, of comparisons, and where."""

@@ -1,0 +1,56 @@
+"""Runs of which no gate is asked, though gates are asked of others.
+
+A gate turns the failed tests of its runs into misses, which it then bounds. So a gate on one domain
+must not forgive what the runs of another one came to: nobody would look at them. The same holds
+of a session that becomes the baseline, which has nothing yet to be compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.verdict import Outcome
+
+from .comparison_names import COMPARISON_GATES
+from .places import NO_AGENTS, Agents, places_of
+from .summary_gates import UNAVAILABLE, GateSpec, GateState, GateVerdict, gates_at
+
+
+def unasked_verdicts(
+    specs: Sequence[GateSpec], summaries: Mapping[str, Summary], agents: Agents = NO_AGENTS
+) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold for each group of runs with misses but without a gate.
+
+    Args:
+        specs: the gates that are asked.
+        summaries: of the runs that gates are asked of, by domain.
+        agents: of each group, where its name does not tell.
+    """
+    asked = {one for spec in specs for one in _asked(spec, summaries, agents)}
+    missed = {
+        name: summary.runs - summary.outcomes.get(Outcome.CORRECT, 0)
+        for name, summary in summaries.items()
+        if name not in asked
+    }
+    return tuple(_verdict(name, count) for name, count in missed.items() if count)
+
+
+def _asked(spec: GateSpec, summaries: Mapping[str, Summary], agents: Agents) -> Iterator[str]:
+    """Yield the groups of runs of which a gate is asked; what others tolerate asks nothing."""
+    if spec.name == UNAVAILABLE:
+        return
+    for _, groups in places_of(spec, summaries, agents):
+        if spec.name in COMPARISON_GATES or gates_at(spec, groups, summaries):
+            yield from groups
+
+
+def _verdict(name: str, count: int) -> GateVerdict:
+    return GateVerdict(
+        asked="runs that are not correct, where no gate is asked <= 0",
+        got=str(count),
+        state=GateState.FAILS,
+        where=name,
+        why="ask a gate of them too, such as tsr=0.9",
+        value=count,
+    )

@@ -1,0 +1,1 @@
+"""Counts that add: labels, fields, paths of documents, rules, procedures."""

@@ -1,0 +1,1 @@
+"""The output fields of a domain: declared or inferred, and how they are compared."""

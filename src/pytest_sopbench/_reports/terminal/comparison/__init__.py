@@ -1,0 +1,1 @@
+"""A session beside others: a baseline, several sessions, several agents."""

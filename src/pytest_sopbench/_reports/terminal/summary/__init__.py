@@ -1,0 +1,1 @@
+"""The block of a domain in the summary: rates, fields, rules, trials, consumption."""

@@ -1,0 +1,1 @@
+"""The first line of a saved session: options, agents, commit."""
