@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
-from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.calls import difference_text
@@ -16,46 +13,15 @@ from pytest_sopbench._reports.failure.trajectory import call_text, departure_row
 from pytest_sopbench._reports.failure.trajectory_rows import aligned_rows
 from pytest_sopbench._reports.text.layout import one_line, padded
 from pytest_sopbench._reports.text.numbers import seconds
+from pytest_sopbench._reports.text.shown_calls import ShownCall
 
 from .blocks import NARROWEST, Page, cut_value, text_lines, wrapped
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCall:
-    """A tool call, whole where its event log was kept; `when` is empty where it was not."""
-
-    name: str
-    arguments: JsonValue
-    result: JsonValue
-    error: str | None
-    overlaps: int = 0
-    findings: tuple[str, ...] = ()
-    when: str = ""
-
-
-def shown_calls(record: RunRecord, trace: Trace | None) -> Sequence[ShownCall]:
-    """Return the calls of a run, from its event log where there is one."""
-    if trace is None:
-        return [_of_record(one) for one in record.calls]
-    return [
-        ShownCall(
-            name=one.name,
-            arguments=one.arguments,
-            result=one.result,
-            error=one.error,
-            overlaps=one.overlaps,
-            findings=tuple(finding.message for finding in one.findings),
-            when=f"began after {seconds(one.started)}, took {seconds(one.duration)}",
-        )
-        for one in trace.calls
-    ]
 
 
 def call_blocks(calls: Sequence[ShownCall], page: Page) -> Iterator[str]:
     """Yield each call with its arguments and what came back, in full."""
     for step, one in enumerate(calls, start=1):
-        when = f"  ({one.when})" if one.when else ""
-        yield from page.text(f"call {step}", f"{one_line(one.name)}{when}")
+        yield from page.text(f"call {step}", f"{one_line(one.name)}{_when(one)}")
         yield from page.values("  with", one.arguments)
         for finding in one.findings:
             yield from page.text("  bad", finding)
@@ -63,6 +29,12 @@ def call_blocks(calls: Sequence[ShownCall], page: Page) -> Iterator[str]:
             yield from page.values("  result", one.result)
         else:
             yield from page.text("  error", one.error)
+
+
+def _when(call: ShownCall) -> str:
+    if call.began is None or call.took is None:
+        return ""
+    return f"  (began after {seconds(call.began)}, took {seconds(call.took)})"
 
 
 def beside_lines(
@@ -117,14 +89,3 @@ def _table(
 def _wanted_text(call: ExpectedCall) -> str:
     arguments: Mapping[str, JsonValue] | None = call.arguments
     return one_line(call_text(call.name, None if arguments is None else dict(arguments)))
-
-
-def _of_record(call: CallRecord) -> ShownCall:
-    return ShownCall(
-        name=call.name,
-        arguments=call.arguments,
-        result=call.result,
-        error=call.error,
-        overlaps=call.overlaps,
-        findings=call.findings,
-    )

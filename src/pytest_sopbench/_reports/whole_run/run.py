@@ -13,9 +13,10 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.failure.broken_rules import rule_name
 from pytest_sopbench._reports.failure.task import headline, next_lines, usage_text
 from pytest_sopbench._reports.text.layout import LABEL_WIDTH, one_line, shown
+from pytest_sopbench._reports.text.shown_calls import shown_calls
 
 from .blocks import Page, text_lines
-from .calls import beside_lines, call_blocks, departure_of, shown_calls
+from .calls import beside_lines, call_blocks, departure_of
 from .documents import path_lines
 
 

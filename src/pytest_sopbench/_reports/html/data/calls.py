@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._reports.text.shown_calls import ShownCall, call_of
 
 from .timeline import Aligned, TimelineRow, alone, as_expected, beside, retried_steps, timeline
 from .values import shortened, shortened_mapping
@@ -18,41 +17,8 @@ _CUT = {"sha256", "characters"}
 """The keys of what a record keeps of a value that was too long for it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenCall:
-    """A call, whole where its event log was kept; else `began` and `took` are `None`."""
-
-    name: str
-    arguments: JsonValue
-    result: JsonValue
-    error: str | None
-    overlaps: int = 0
-    findings: tuple[str, ...] = ()
-    began: float | None = None
-    took: float | None = None
-
-
-def seen_calls(record: RunRecord, trace: Trace | None) -> Sequence[SeenCall]:
-    """Return the calls of a run, from its event log where there is one."""
-    if trace is None:
-        return [_of_record(one) for one in record.calls]
-    return [
-        SeenCall(
-            name=one.name,
-            arguments=one.arguments,
-            result=one.result,
-            error=one.error,
-            overlaps=one.overlaps,
-            findings=tuple(finding.message for finding in one.findings),
-            began=one.started,
-            took=one.duration,
-        )
-        for one in trace.calls
-    ]
-
-
 def trajectory_data(
-    made: Sequence[SeenCall],
+    made: Sequence[ShownCall],
     record: RunRecord,
     facts: TaskFacts,
     before: RunRecord | None,
@@ -85,7 +51,7 @@ def _departure(record: RunRecord) -> str:
     return record.trajectory.departure if record.trajectory else ""
 
 
-def _before(made: Sequence[SeenCall], before: RunRecord | None) -> Aligned | None:
+def _before(made: Sequence[ShownCall], before: RunRecord | None) -> Aligned | None:
     if before is None:
         return None
     # A slim baseline knows names alone, and a value that was cut equals no other.
@@ -94,23 +60,23 @@ def _before(made: Sequence[SeenCall], before: RunRecord | None) -> Aligned | Non
 
 
 def _comparable(
-    made: Sequence[SeenCall], expected: Sequence[ExpectedCall]
+    made: Sequence[ShownCall], expected: Sequence[ExpectedCall]
 ) -> Sequence[ExpectedCall]:
     if not _has_cut(made):
         return expected
     return [ExpectedCall(name=one.name, overlaps=one.overlaps) for one in expected]
 
 
-def _has_cut(made: Sequence[SeenCall]) -> bool:
+def _has_cut(made: Sequence[ShownCall]) -> bool:
     return any(isinstance(one.arguments, Mapping) and {*one.arguments} == _CUT for one in made)
 
 
-def _calls(made: Sequence[SeenCall]) -> list[dict[str, object]]:
+def _calls(made: Sequence[ShownCall]) -> list[dict[str, object]]:
     retried = retried_steps(made)
     return [_call(one, is_retry=step in retried) for step, one in enumerate(made, start=1)]
 
 
-def _call(call: SeenCall, *, is_retry: bool) -> dict[str, object]:
+def _call(call: ShownCall, *, is_retry: bool) -> dict[str, object]:
     data: dict[str, object] = {"n": call.name, "a": _arguments(call.arguments)}
     if call.error is None:
         data["r"] = shortened(call.result)
@@ -144,7 +110,7 @@ def _wanted(expected: Sequence[ExpectedCall], rows: Sequence[TimelineRow]) -> li
 def _based(before: RunRecord, rows: Sequence[TimelineRow]) -> list[object]:
     same = {row.before for row in rows if row.before and row.step and not row.changed}
     return [
-        0 if place in same else _call(_of_record(one), is_retry=False)
+        0 if place in same else _call(call_of(one), is_retry=False)
         for place, one in enumerate(before.calls, start=1)
     ]
 
@@ -152,14 +118,3 @@ def _based(before: RunRecord, rows: Sequence[TimelineRow]) -> list[object]:
 def _row(row: TimelineRow) -> list[int]:
     marks = row.differs + 2 * row.changed + 4 * row.first + 8 * row.first_changed
     return [row.place or 0, row.step or 0, row.before or 0, marks]
-
-
-def _of_record(call: CallRecord) -> SeenCall:
-    return SeenCall(
-        name=call.name,
-        arguments=call.arguments,
-        result=call.result,
-        error=call.error,
-        overlaps=call.overlaps,
-        findings=call.findings,
-    )

@@ -13,8 +13,9 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import headline, usage_text
+from pytest_sopbench._reports.text.shown_calls import shown_calls
 
-from .calls import seen_calls, trajectory_data
+from .calls import trajectory_data
 from .embed import json_text
 from .strings import Strings
 from .values import shortened, shortened_mapping, shortened_talk
@@ -111,7 +112,7 @@ def _detail(
             if one.broken
         ],
         "took": usage_text(record),
-        **trajectory_data(seen_calls(record, trace), record, facts, before),
+        **trajectory_data(shown_calls(record, trace), record, facts, before),
         **_before(before),
         **_said(record, trace),
     }
