@@ -5,15 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import pytest_sopbench
 from pytest_sopbench._core.contract.conditions import AllOf, AnyOf, Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import AtMost, Forbids
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
+from pytest_sopbench._loading.load import load_domain
+
+BUNDLED = Path(pytest_sopbench.__file__).parent / "bundled"
 
 HAZARD = OutputField(name="hazard", type=FieldType.ENUM, values=("A", "D"), aliases={"d": "D"})
 REFUND = OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01)
@@ -125,3 +130,15 @@ def test_what_a_rule_does_not_ask_leaves_the_hash(other: tuple[Rule, ...]) -> No
 
 def test_a_contract_without_rules_is_judged_as_none_is() -> None:
     assert rules_fingerprint({"d": RULES}) == contract_hash()
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("dangerous_goods", "5411a05fe3bd51b0"), ("patient_intake", "1490d899b3ab0b69")],
+)
+def test_a_domain_keeps_the_hash_by_which_older_baselines_know_it(name: str, known: str) -> None:
+    """Their rules have conditions. A change of the rules themselves makes another hash."""
+    domain = load_domain(BUNDLED / name)
+    rules = JudgingRules(fields=domain.fields, contract=domain.contract)
+
+    assert known == rules_fingerprint({name: rules})[:16]

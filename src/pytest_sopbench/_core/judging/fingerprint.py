@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import Any, Final, cast
 
+from pytest_sopbench._core.contract.conditions import ValueCondition
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
@@ -15,6 +16,9 @@ from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputFie
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+_NAMES: Final[Mapping[type, str]] = {ValueCondition: "Comparison"}
+"""Types that had another name once; by the new one no older baseline would be comparable."""
 
 VERSION = 2
 """Counts up when the judge itself decides otherwise than before for the same rules."""
@@ -101,7 +105,7 @@ def _spelled(value: object) -> Any:
     """Write a value of a rule with the name of its type, since `all` and `any` look alike."""
     if is_dataclass(value) and not isinstance(value, type):
         named = {one.name: _spelled(getattr(value, one.name)) for one in fields(value)}
-        return {type(value).__name__: named}
+        return {_NAMES.get(type(value), type(value).__name__): named}
     if isinstance(value, Mapping):
         return {name: _spelled(one) for name, one in cast("Mapping[str, object]", value).items()}
     if isinstance(value, list | tuple):
