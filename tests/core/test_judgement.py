@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.answers.published_finding import NOT_FOUND
 from pytest_sopbench._core.answers.returned import read_returned
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
@@ -205,6 +206,16 @@ def test_by_the_published_rules_a_run_that_returned_is_complete(
 
     assert (outcome, only_published) == (verdict.outcome, verdict.only_published)
     assert bool(verdict.reason) == (outcome is not Outcome.CORRECT or only_published)
+
+
+def test_by_the_published_rules_a_field_that_is_not_there_is_no_empty_one() -> None:
+    nothing_due = task({"berth": "Berth D", "fee": ""})
+
+    said = judge(PUBLISHED, nothing_due, returned({"berth": "Berth D", "fee": None}))
+    left_out = judge(PUBLISHED, nothing_due, returned({"berth": "Berth D"}))
+
+    assert said.correct
+    assert [("fee", NOT_FOUND)] == [(one.field, one.why) for one in left_out.mismatches]
 
 
 def test_an_unknown_label_is_matched_by_an_answer_that_is_not_found() -> None:
