@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,6 +143,17 @@ def test_a_field_may_ask_for_any_value_or_for_none() -> None:
     assert Outcome.NO_ANSWER is judge(rules, task(), returned({"fee": 3})).outcome
 
 
+def test_a_field_that_nobody_compared_is_neither_right_nor_wrong() -> None:
+    rules = JudgingRules(fields=(BERTH, replace(FEE, compare=Compare.CALL, comparer="lab:fee")))
+
+    verdict = judge(rules, task(), returned({"berth": "Berth D", "fee": 12.5}))
+
+    assert (Outcome.UNAVAILABLE, "not judged: fee: nobody was asked") == (
+        verdict.outcome,
+        verdict.reason,
+    )
+
+
 def test_an_empty_expected_value_asks_for_an_explicit_empty() -> None:
     expected = {"berth": "", "fee": 1}
 
@@ -172,6 +184,15 @@ def test_the_example_of_a_pasted_sop_is_no_answer(sop: str) -> None:
     assert "no answer was found in the text" == pasted.reason
     assert answered.correct
     assert judge(JudgingRules(fields=(BERTH, FEE)), task(), returned(sop)).correct
+
+
+def test_a_sop_of_few_words_that_is_pasted_whole_is_no_answer() -> None:
+    short = "Say <berth>Berth D</berth> <fee>12.50</fee>"
+    rules = JudgingRules(fields=(BERTH, FEE), sop=short)
+
+    pasted = judge(rules, task(), returned(f"I was told: {short}"))
+
+    assert "no answer was found in the text" == pasted.reason
 
 
 def test_a_line_of_the_sop_is_an_answer() -> None:

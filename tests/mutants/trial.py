@@ -91,8 +91,9 @@ def run_tests(python: Path, tests: tuple[str, ...], *, seconds: float) -> Ended:
         process.wait()
         _RUNNING.discard(process.pid)
     text = out.decode("utf-8", "replace")
-    failed = _FAILED.search(text)
-    by = failed[1].removeprefix("tests/") if failed else ""
+    # The last one: before it stands what a session inside of the test has printed.
+    failed = _FAILED.findall(text)
+    by = failed[-1].removeprefix("tests/") if failed else ""
     return Ended(process.returncode, by, "\n".join(text.splitlines()[-30:]))
 
 

@@ -116,7 +116,7 @@ MUTANTS = (
         "_core/judging/questions.py",
         "find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)",
         "find_answer(returned, rules.fields, rules.sop)",
-        ("core/test_answer_corpus.py",),
+        ("core/test_judgement.py",),
         "The SOP, pasted whole into a text, is searched for the answer.",
     ),
 )

@@ -158,7 +158,7 @@ MUTANTS = (
         "_loading/domain/output_fields.py",
         "    if any(map(_is_blank, shape.aliases)):",
         "    if all(map(_is_blank, shape.aliases)) and not shape:",
-        ("loading/test_outputs.py",),
+        ("loading/test_empty_answers.py",),
         "An empty answer stands for a label.",
     ),
     Mutant(
@@ -182,7 +182,7 @@ MUTANTS = (
         "_loading/domain/expected_calls.py",
         "            if call.name not in tools:\n",
         "            if not call.name:\n",
-        ("loading/test_domain.py", "loading/test_bad_folders.py", "loading/test_rows.py"),
+        ("loading/test_procedure.py",),
         "Calls of a tool that does not exist are expected of every agent.",
     ),
     Mutant(

@@ -74,11 +74,7 @@ MUTANTS = (
         "_core/judging/questions.py",
         "        if one is None or one.held is None:",
         "        if one is not None and one.held is None:",
-        (
-            "core/test_judgement.py",
-            "core/test_compared_kept.py",
-            "hooks/comparers/test_functions.py",
-        ),
+        ("core/test_judgement.py",),
         "A field that nobody compared ends in a crash of the judge.",
     ),
     Mutant(
