@@ -77,12 +77,7 @@ MUTANTS = (
         _JUDGE,
         "    if one.held:\n        return None\n",
         "    if one.held is not None:\n        return None\n",
-        (
-            "core/test_returned.py",
-            "core/test_judgement.py",
-            "core/test_compared_kept.py",
-            "hooks/comparers/test_functions.py",
-        ),
+        ("hooks/comparers/test_functions.py",),
         "What a comparer calls wrong counts as right.",
     ),
     Mutant(
@@ -90,7 +85,7 @@ MUTANTS = (
         _JUDGE,
         "        return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)",
         "        return Verdict(outcome=Outcome.CORRECT, reason=reason, answer=answer)",
-        ("core/test_judgement.py", "hooks/comparers/test_functions.py"),
+        ("hooks/comparers/test_functions.py::test_a_comparer_that_fails_makes_no_pass",),
         "A run that no comparer could judge is correct.",
     ),
     Mutant(

@@ -8,7 +8,13 @@ _GATE = "_hooks/deciding/gate.py"
 _BASELINE = "_hooks/deciding/baseline.py"
 _BUDGET = "_core/gates/budget.py"
 _RUNNER = "_running/runner.py"
-_STATUS = ("hooks/test_exit_status.py::test_each_situation_has_its_status",)
+_STATUS = "hooks/test_exit_status.py::test_each_situation_has_its_status[plain-"
+_BASELINES = "hooks/test_baseline.py::TestWithoutABaseline::test_"
+_MISSING = "hooks/test_missing_runs.py::test_"
+_FIXTURES = "hooks/test_fixtures.py::test_a_"
+_EARNED = "hooks/test_earned.py::test_a_gate_that_does_not_hold_fails_though_"
+_CRASHES = "hooks/test_in_flight_crashes.py::test_every_"
+_SAVING = "hooks/test_saving.py::test_"
 
 MUTANTS = (
     Mutant(
@@ -40,7 +46,7 @@ MUTANTS = (
         _RUNNER,
         "    if raised is not None:\n",
         "    if raised is not None and value is not None:\n",
-        ("hooks/test_wrapped_runs.py",),
+        ("hooks/test_wrapped_runs.py::test_a_wrapper_cannot_swallow_what_the_agent_raised",),
         "A plugin around a run turns what the agent raised into silence.",
     ),
     Mutant(
@@ -68,14 +74,6 @@ MUTANTS = (
         "A call without a required argument is a good one.",
     ),
     Mutant(
-        "runs/row-of-another-run",
-        "_running/tools/toolbox.py",
-        'row = cast("Mapping[str, JsonValue]", to_json_value({**task.inputs, **task.results}))',
-        'row = cast("Mapping[str, JsonValue]", {**task.inputs, **task.results})',
-        ("running/test_tools.py", "running/test_toolbox.py", "running/test_domain_code.py"),
-        "A tool changes the row that the next trial is judged by.",
-    ),
-    Mutant(
         "runs/tools-in-a-user-session",
         "_running/tools/toolbox.py",
         "        rejected = self._domain.reject_bad_arguments or not",
@@ -88,9 +86,7 @@ MUTANTS = (
         "_hooks/books/worker_crashes.py",
         "        if death is None or (key is not None and death.guilty == key):",
         "        if death is None:",
-        (
-            "hooks/test_in_flight_crashes.py::test_every_crash_is_blamed_on_its_task_and_no_other_pays",
-        ),
+        (f"{_CRASHES}crash_is_blamed_on_its_task_and_no_other_pays",),
         "A run that ends its worker is made again and again.",
     ),
     Mutant(
@@ -98,9 +94,7 @@ MUTANTS = (
         "_hooks/books/worker_crashes.py",
         "        if not death.journal.unfinished:\n",
         "        if death.journal.unfinished:\n",
-        (
-            "hooks/test_in_flight_crashes.py::test_every_crash_is_blamed_on_its_task_and_no_other_pays",
-        ),
+        (f"{_CRASHES}crash_is_blamed_on_its_task_and_no_other_pays",),
         "A run pays for another that ended their worker.",
     ),
     Mutant(
@@ -108,7 +102,7 @@ MUTANTS = (
         "_hooks/books/worker_crashes.py",
         "            session.testsfailed += bool(self._unmade or self._waiting)",
         "            session.testsfailed += 0",
-        ("hooks/test_budget_crashes.py", "hooks/test_in_flight_crashes.py"),
+        ("hooks/test_budget_crashes.py::test_runs_that_died_and_are_not_made_again_are_crashes",),
         "A session passes whose dead worker's runs nobody made again.",
     ),
     Mutant(
@@ -116,7 +110,7 @@ MUTANTS = (
         "_hooks/books/recorder.py",
         "            tally.add_rerun()\n            if self._tell_again",
         "            tally.add(record)\n            if self._tell_again",
-        ("hooks/test_in_flight_crashes.py", "hooks/test_other_plugins.py"),
+        (f"{_CRASHES}way_of_sharing_out_counts_each_task_once[each]",),
         "A run that a second worker made again counts twice.",
     ),
     Mutant(
@@ -124,10 +118,7 @@ MUTANTS = (
         "_hooks/books/recorder.py",
         "        if key not in self._outcomes and not stands:\n",
         "        if key in self._outcomes and not stands:\n",
-        (
-            "hooks/test_exit_status.py::test_a_dead_worker_costs_its_run_alone",
-            "hooks/test_saving.py::test_a_dead_worker_leaves_a_crash_and_the_rest_is_judged",
-        ),
+        ("hooks/test_exit_status.py::test_a_dead_worker_costs_its_run_alone",),
         "A run that ended its worker was never started.",
     ),
     Mutant(
@@ -137,10 +128,7 @@ MUTANTS = (
         "                    self._enter(",
         "            for key in ():\n                if key not in self._outcomes:\n"
         "                    self._enter(",
-        (
-            "hooks/test_saving.py::test_what_a_session_cut_short_never_started_is_not_run",
-            "hooks/test_budget.py::test_gates_say_nothing_of_what_was_not_run",
-        ),
+        ("hooks/test_budget.py::test_gates_say_nothing_of_what_was_not_run",),
         "Runs that were never started leave the denominator.",
     ),
     Mutant(
@@ -148,7 +136,7 @@ MUTANTS = (
         "_hooks/books/early_abort.py",
         "        if self._fault:\n            raise",
         "        if not self._begun and self._fault:\n            raise",
-        ("hooks/test_first_runs.py::test_a_process_without_workers_begins_five", *_STATUS),
+        ("hooks/test_first_runs.py::test_a_process_without_workers_begins_five",),
         "A wrong key costs as many requests as there are tasks.",
     ),
     Mutant(
@@ -188,7 +176,7 @@ MUTANTS = (
         "_hooks/books/budget.py",
         "        if self._sop.makes_runs and self._not_started():\n",
         "        if self._sop.makes_runs and not self._not_started():\n",
-        ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent",),
+        ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent[plain]",),
         "A session passes whose budget kept runs from starting.",
     ),
     Mutant(
@@ -196,7 +184,7 @@ MUTANTS = (
         "_hooks/books/budget.py",
         "        return not self._is_pulled or self._flights.is_begun(key)",
         "        return True",
-        ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent",),
+        ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent[plain]",),
         "Runs begin although the money is spent.",
     ),
     Mutant(
@@ -204,7 +192,7 @@ MUTANTS = (
         _BASELINE,
         "        if self._saved is None and not self._sop.options.compare_create:",
         "        if self._saved is None and self._sop.options.compare_create is None:",
-        ("hooks/test_baseline.py",),
+        (f"{_BASELINES}it_is_an_error_that_says_how_to_make_one",),
         "A misspelled baseline is compared with nothing, and the session passes.",
     ),
     Mutant(
@@ -212,7 +200,7 @@ MUTANTS = (
         _BASELINE,
         "        if self._saved is not None and shard_of(self._saved) is not None:",
         "        if self._saved is None and shard_of(self._saved) is not None:",
-        ("hooks/test_baseline.py",),
+        ("hooks/test_baseline.py::TestABaselineThatIsNone::test_a_shard_is_refused",),
         "A part of the tasks is what a session is compared with.",
     ),
     Mutant(
@@ -220,7 +208,7 @@ MUTANTS = (
         _BASELINE,
         "        why = deselection_reason(self._sop) or unrun_text or refused",
         "        why = deselection_reason(self._sop) or unrun_text",
-        ("hooks/test_baseline.py",),
+        (f"{_BASELINES}a_session_that_fails_its_gate_is_no_baseline",),
         "A session that fails becomes the baseline.",
     ),
     Mutant(
@@ -228,7 +216,7 @@ MUTANTS = (
         _BASELINE,
         "        why = deselection_reason(self._sop) or unrun_text or refused",
         "        why = unrun_text or refused",
-        ("hooks/test_baseline.py",),
+        (f"{_BASELINES}a_part_of_the_runs_is_no_baseline[-k]",),
         "A session of a few selected tasks becomes the baseline.",
     ),
     Mutant(
@@ -236,7 +224,7 @@ MUTANTS = (
         _GATE,
         "            session.testsfailed += self._decide(session.testsfailed) + self.is_mute",
         "            session.testsfailed += min(0, self._decide(session.testsfailed))",
-        _STATUS,
+        (f"{_STATUS}gate does not hold]",),
         "pytest ends with 0 although a gate does not hold.",
     ),
     Mutant(
@@ -244,7 +232,7 @@ MUTANTS = (
         _GATE,
         "            return -self._missed - self._forgiven\n",
         "            return -self._forgiven\n",
-        _STATUS,
+        (f"{_STATUS}gate holds over misses]",),
         "pytest ends with 1 although the gate holds.",
     ),
     Mutant(
@@ -252,11 +240,7 @@ MUTANTS = (
         _GATE,
         "            return -self._missed - self._forgiven\n",
         "            return -failed\n",
-        (
-            *_STATUS,
-            "hooks/test_exit_status.py::test_a_gate_that_holds_names_the_failures_beside_it",
-            "hooks/test_exit_status.py::test_an_error_of_a_fixture_is_forgiven_by_no_gate",
-        ),
+        (f"{_STATUS}a unit test beside, failing]",),
         "A gate that holds forgives a failed unit test.",
     ),
     Mutant(
@@ -264,7 +248,7 @@ MUTANTS = (
         _GATE,
         "        return self._is_relied_on\n\n    def _ask",
         "        return False\n\n    def _ask",
-        (*_STATUS, "hooks/test_gate.py"),
+        (f"{_STATUS}-k takes tasks away, nothing missed]",),
         "A typed gate is not asked since -k took tasks away, and the session passes.",
     ),
     Mutant(
@@ -272,7 +256,7 @@ MUTANTS = (
         _GATE,
         "        lacks = bool(missing_runs(self._sop))\n",
         "        lacks = False\n",
-        ("hooks/test_missing_runs.py",),
+        (f"{_MISSING}what_a_conftest_takes_away_in_silence_was_not_run[plain]",),
         "Tasks for which no test asked have passed.",
     ),
     Mutant(
@@ -280,7 +264,7 @@ MUTANTS = (
         _GATE,
         "            self.not_evaluated = NOT_SAVED\n            return 1\n",
         "            self.not_evaluated = NOT_SAVED\n            return 0\n",
-        ("hooks/test_saving.py", "hooks/test_baseline.py"),
+        ("hooks/test_tasks_file.py",),
         "A comparison that could not be made has shown no loss.",
     ),
     Mutant(
@@ -288,7 +272,9 @@ MUTANTS = (
         _GATE,
         "        return bool(self._sop.plan.planned) and not self._has_reports",
         "        return False",
-        ("hooks/test_missing_runs.py::test_a_session_whose_tests_a_conftest_swallows_fails",),
+        (
+            f"{_MISSING}a_session_whose_tests_a_conftest_swallows_fails[whole-pytest_runtest_protocol(item)]",
+        ),
         "A session passes of which a conftest swallowed every test.",
     ),
     Mutant(
@@ -296,10 +282,7 @@ MUTANTS = (
         "_hooks/items/payload.py",
         "    return report.failed and getattr(report, _MISS, False)",
         "    return report.failed",
-        (
-            *_STATUS,
-            "hooks/test_exit_status.py::test_a_gate_that_holds_names_the_failures_beside_it",
-        ),
+        (f"{_STATUS}a unit test beside, failing]",),
         "A gate forgives every failed test.",
     ),
     Mutant(
@@ -307,7 +290,7 @@ MUTANTS = (
         "_hooks/items/without_runs.py",
         "    return not any(sop.find_active(name).positions for name in sop.plan.specs)",
         "    return True",
-        ("hooks/test_missing_runs.py",),
+        (f"{_MISSING}a_session_whose_workers_all_died_at_their_start_is_no_empty_shard",),
         "A shard whose workers died is taken for one without tasks.",
     ),
     Mutant(
@@ -315,10 +298,7 @@ MUTANTS = (
         "_hooks/process/exit_guard.py",
         "            if not claims_success or own == 0:",
         "            if own is None or own == 0:",
-        (
-            "hooks/test_exit_guard.py",
-            "hooks/test_ending.py::test_an_agent_cannot_end_a_session_with_success",
-        ),
+        ("hooks/test_exit_guard.py",),
         "An agent ends the process with 0 in the middle of the session.",
     ),
     Mutant(
@@ -334,7 +314,7 @@ MUTANTS = (
         "_hooks/deciding/earned.py",
         '        why = self._unearned() if given == pytest.ExitCode.OK else ""',
         '        why = ""',
-        ("hooks/test_earned.py",),
+        (f"{_EARNED}a_plugin_overwrites_the_status[plain]",),
         "A plugin that overwrites the status makes a failed session green.",
     ),
     Mutant(
@@ -342,7 +322,7 @@ MUTANTS = (
         "_hooks/deciding/ending.py",
         "        if self.lacks and session.exitstatus == pytest.ExitCode.OK:",
         "        if False and session.exitstatus == pytest.ExitCode.OK:",
-        ("hooks/test_saving.py",),
+        (f"{_SAVING}a_full_disk_is_no_success_where_what_it_lacks_was_asked_for[kept, later]",),
         "A session whose file was to be kept passes without it.",
     ),
     Mutant(
@@ -350,7 +330,7 @@ MUTANTS = (
         "_hooks/settings/strictness.py",
         '_NO: Final = frozenset({"", "0", "false"})',
         '_NO: Final = frozenset({"", "0", "false", "true", "1"})',
-        ("hooks/test_exit_status.py", "hooks/test_gate.py", "hooks/test_early_ends.py"),
+        (f"{_STATUS}-k takes tasks away in CI]",),
         "In CI a gate that was not asked passes.",
     ),
     Mutant(
@@ -358,7 +338,7 @@ MUTANTS = (
         "_hooks/runs/run.py",
         "        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)",
         "        return False",
-        ("hooks/test_gate.py", "hooks/test_fixtures.py"),
+        (f"{_FIXTURES}users_test_is_decided_by_its_assertions_and_the_run",),
         "A test that forgets to look at the verdict passes on a wrong answer.",
     ),
     Mutant(
@@ -367,7 +347,7 @@ MUTANTS = (
         "        if not self._judged.verdict.completed:\n            return True\n"
         "        if self.breaches",
         "        if self.breaches",
-        ("hooks/test_gate.py", "hooks/test_fixtures.py"),
+        (f"{_FIXTURES}test_may_ignore_the_answer_but_not_a_run_without_one[an error fails]",),
         "A test that ignores the answer passes on a run that crashed.",
     ),
 )

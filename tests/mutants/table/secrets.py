@@ -220,10 +220,7 @@ MUTANTS = (
         _HARMLESS,
         '    return _COMMAND.sub("&#35;", document) if "##" in document else document',
         "    return document",
-        (
-            "core/test_harmless.py",
-            "hooks/test_junit.py::test_the_name_of_a_task_is_no_command_in_the_file_and_stays_its_name",
-        ),
+        ("core/test_harmless.py",),
         "The name of a task in JUnit XML is a command to the CI server.",
     ),
     Mutant(
@@ -231,7 +228,7 @@ MUTANTS = (
         "_hooks/printing/junit.py",
         "        return gate.is_decided and not gate.not_evaluated and holds",
         "        return gate.is_decided",
-        ("hooks/test_junit.py::test_misses_are_failures_where_no_gate_forgives_them",),
+        ("hooks/test_junit.py::test_misses_are_failures_where_no_gate_forgives_them[it-fails]",),
         "JUnit XML shows no failure where the gate fails.",
     ),
     Mutant(

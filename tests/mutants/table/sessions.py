@@ -237,10 +237,7 @@ MUTANTS = (
         _RESUME,
         "    if then.judging != rules_fingerprint({name: rules}):",
         "    if not then.judging:",
-        (
-            "hooks/test_resume.py::test_another_agent_or_another_judge_is_refused",
-            "hooks/test_resume.py::test_a_domain_that_was_changed_is_refused",
-        ),
+        ("hooks/test_resume.py::test_a_domain_that_was_changed_is_refused[type]",),
         "Runs that were judged by other rules are taken over.",
     ),
     Mutant(
@@ -248,7 +245,7 @@ MUTANTS = (
         _RESUME,
         "        if getattr(then, part) != now.get(part):",
         "        if getattr(then, part) is None:",
-        ("hooks/test_resume.py::test_a_domain_that_was_changed_is_refused",),
+        ("hooks/test_resume.py::test_a_domain_that_was_changed_is_refused[sop]",),
         "Runs on another SOP are taken over.",
     ),
     Mutant(
@@ -256,7 +253,7 @@ MUTANTS = (
         _RESUME,
         "    yield from _agent_differences(then, now)\n",
         "",
-        ("hooks/test_resume.py::test_another_agent_or_another_judge_is_refused",),
+        ("hooks/test_resume.py::test_another_agent_or_another_judge_is_refused[agent]",),
         "Runs of another agent are taken over.",
     ),
     Mutant(
@@ -264,7 +261,7 @@ MUTANTS = (
         _RESUME,
         "    if then.commit != now.commit:",
         "    if then.commit == now.commit and then is None:",
-        ("hooks/test_resume.py::test_another_commit_is_refused_or_recorded",),
+        ("sessions/test_code_differences.py",),
         "Runs of another version of the agent are taken over unsaid.",
     ),
     Mutant(
@@ -320,7 +317,9 @@ MUTANTS = (
         _GATE,
         "    return asked.failures if saved.finished else None",
         "    return 0",
-        ("hooks/test_gate_of_file.py", "cli/test_gating.py"),
+        (
+            "hooks/test_missing_runs.py::test_the_gate_of_a_file_counts_the_tests_that_failed_beside_the_misses",
+        ),
         "sopbench gate passes a session in which other tests failed.",
     ),
     Mutant(
@@ -376,10 +375,7 @@ MUTANTS = (
         "_cli/gate.py",
         "    if not why:\n        return\n",
         "    if why or not why:\n        return\n",
-        (
-            "sessions/test_unended.py",
-            "hooks/test_ending.py::test_an_end_that_no_guard_can_see_is_told_by_gate",
-        ),
+        ("hooks/test_ending.py::test_an_end_that_no_guard_can_see_is_told_by_gate",),
         "sopbench gate last speaks of the session before the one that was killed.",
     ),
     Mutant(
