@@ -52,7 +52,7 @@ MUTANTS = (
         _SUMMARY,
         "    every = (summaries if whole is None else whole).values()",
         "    every = summaries.values()",
-        (*_GATE_TESTS, *_DECIDE_TESTS),
+        ("core/test_gates.py",),
         "A quarantined task that never started says nothing of the early end.",
     ),
     Mutant(
@@ -92,7 +92,7 @@ MUTANTS = (
         "_core/gates/places.py",
         "        *((one, (one,)) for one in mine),\n        *(",
         "        *(",
-        (*_GATE_TESTS, "core/test_gates_of_agents.py"),
+        ("core/test_gates.py",),
         "A bad domain hides behind a good one.",
     ),
     Mutant(
@@ -108,7 +108,7 @@ MUTANTS = (
         "_core/gates/places.py",
         '        return [(f"{spec.domain or POOLED}{by}", ())]',
         "        return []",
-        (*_GATE_TESTS, "core/test_gates_of_agents.py"),
+        ("core/test_gates.py",),
         "A gate on a domain that was not run is left out, and all hold.",
     ),
     Mutant(
@@ -116,7 +116,7 @@ MUTANTS = (
         "_core/gates/field_gates.py",
         "    return () if field not in here and elsewhere and not by_domain else [name]",
         "    return () if field not in here else [name]",
-        ("core/test_field_counts.py", "core/test_gates.py", "core/test_gate_text.py"),
+        ("core/test_field_counts.py",),
         "A gate on a misspelled field is left out, and all hold.",
     ),
     Mutant(
@@ -124,7 +124,7 @@ MUTANTS = (
         "_core/gates/spec.py",
         "rate = float(number) / (100 if number != bound else 1)",
         "rate = float(number) / (100 if number != bound or float(number) > 1 else 1)",
-        ("core/test_gate_text.py", "hooks/test_options.py"),
+        ("core/test_gate_text.py",),
         "A gate of 1.5 is one of 1.5 %.",
     ),
     Mutant(
@@ -148,7 +148,7 @@ MUTANTS = (
         _DECIDE,
         "        why = facts.doubt or uncalibrated(",
         "        why = uncalibrated(",
-        (*_DECIDE_TESTS, "cli/test_gating.py"),
+        ("core/test_decide.py",),
         "A gate holds on a file with damaged lines.",
     ),
     Mutant(
@@ -204,7 +204,7 @@ MUTANTS = (
         _QUARANTINE,
         "        return bool(self.expired or self.broken or self.unsure)",
         "        return bool(self.expired or self.broken)",
-        (*_ENTRY_TESTS, *_DECIDE_TESTS),
+        ("core/test_task_entries.py",),
         "A task that must pass and was never started has passed.",
     ),
     Mutant(
@@ -268,7 +268,7 @@ MUTANTS = (
         _COMPARISON,
         "not (comparison.fell and p < bound), why",
         "not (comparison.fell and p < bound / 2), why",
-        (*_COMPARE_TESTS, "cli/test_comparing.py"),
+        ("core/test_compare_gates.py",),
         "A significant loss passes the gate on p.",
     ),
     Mutant(
@@ -292,7 +292,7 @@ MUTANTS = (
         _COMPARISON,
         "    if comparison.doubt:\n        return comparison.doubt\n",
         "",
-        (*_COMPARE_TESTS, "sessions/test_damage.py"),
+        ("sessions/test_damage.py",),
         "A gate holds against a baseline with damaged lines.",
     ),
     Mutant(
@@ -300,7 +300,7 @@ MUTANTS = (
         _COMPARISON,
         'asked=asked, got="n/a", state=GateState.INCONCLUSIVE, where=where, why=why',
         'asked=asked, got="n/a", state=GateState.HOLDS, where=where, why=why',
-        (*_COMPARE_TESTS, *_DECIDE_TESTS),
+        ("core/test_compare_gates.py",),
         "lost=0 holds where there is no baseline.",
     ),
     Mutant(

@@ -14,11 +14,7 @@ MUTANTS = (
         _MATCH,
         "    held = score >= field.at_least",
         "    held = score > field.at_least / 2",
-        (
-            "running/comparing/test_asking.py",
-            "running/comparing/test_functions.py",
-            "core/test_compared_kept.py",
-        ),
+        ("running/comparing/test_asking.py",),
         "A score below the one that is declared is right.",
     ),
     Mutant(
@@ -26,11 +22,7 @@ MUTANTS = (
         _MATCH,
         "    if held is not True and held is not False:",
         "    if held is None:",
-        (
-            "running/comparing/test_asking.py",
-            "running/comparing/test_functions.py",
-            "running/comparing/test_hostile.py",
-        ),
+        ("running/comparing/test_asking.py",),
         "A Match that holds the text false holds.",
     ),
     Mutant(
@@ -38,11 +30,7 @@ MUTANTS = (
         _MATCH,
         "    return number if isfinite(number) and 0 <= number <= 1 else None",
         "    return number",
-        (
-            "running/comparing/test_asking.py",
-            "running/comparing/test_functions.py",
-            "running/comparing/test_hostile.py",
-        ),
+        ("running/comparing/test_asking.py",),
         "A score of 97, meant as percent, is more than enough.",
     ),
     Mutant(
@@ -50,7 +38,7 @@ MUTANTS = (
         _MATCH,
         "    return DIFFERENT if field.private else _line(why)",
         "    return _line(why)",
-        ("running/comparing/test_asking.py", "running/comparing/test_functions.py"),
+        ("running/comparing/test_asking.py",),
         "The reason of a comparer tells a private value.",
     ),
     Mutant(
@@ -138,7 +126,7 @@ MUTANTS = (
         "_judge/judge.py",
         '    return digest({"settings": dict(setting.settings), "rubric": rubric})[:_HASH]',
         '    return digest({"settings": dict(setting.settings)})[:_HASH]',
-        ("judge/test_judge.py", "judge/test_calibrating.py"),
+        ("judge/test_judge.py",),
         "A calibration for another rubric allows a gate.",
     ),
     Mutant(
@@ -146,7 +134,7 @@ MUTANTS = (
         "_judge/asking/fence.py",
         "        return sign in _BRACKETS",
         "        return False",
-        ("agents/test_judge_attacks.py", "judge/test_asker.py"),
+        ("agents/test_judge_attacks.py",),
         "An answer closes the fence, and gives orders to the judge.",
     ),
     Mutant(

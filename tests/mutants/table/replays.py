@@ -120,7 +120,7 @@ MUTANTS = (
         "_hooks/replaying/tapes.py",
         ".trials.get(key.trial, recording)",
         ".trials.get(1, recording)",
-        (f"{_SESSIONS}trials_are_replayed_trial_by_trial_and_more_than_recorded_are_refused",),
+        ("hooks/test_tapes.py",),
         "All trials of a task are the first one.",
     ),
     Mutant(

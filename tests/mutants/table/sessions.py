@@ -21,7 +21,7 @@ MUTANTS = (
         _CHECKSUM,
         '    return b\'%b,"crc":"%08x"}\' % (data, crc32(data, seed))',
         '    return b\'%b,"crc":"%08x"}\' % (data, crc32(data))',
-        ("sessions/test_damage.py", "sessions/test_reader.py"),
+        ("sessions/test_damage.py",),
         "A line of another session passes for one of this.",
     ),
     Mutant(
@@ -29,7 +29,7 @@ MUTANTS = (
         _CHECKSUM,
         '    return line[-_LENGTH:] == b\',"crc":"%08x"}\' % crc32(line[:-_LENGTH], seed)',
         "    return is_sealed(line)",
-        ("sessions/test_damage.py", "sessions/test_reader.py"),
+        ("sessions/test_damage.py",),
         "A line that was edited by hand counts.",
     ),
     Mutant(
@@ -37,7 +37,7 @@ MUTANTS = (
         _CONTENT,
         "        return CHANGED if is_sealed(line) else UNSEALED",
         '        return CHANGED if is_sealed(line) else ""',
-        ("sessions/test_damage.py", "sessions/test_reader.py"),
+        ("sessions/test_damage.py",),
         "An edited line counts, as long as its checksum was removed.",
     ),
     Mutant(
@@ -45,7 +45,7 @@ MUTANTS = (
         _CONTENT,
         "            self.records[key] = record\n",
         "",
-        ("sessions/test_reader.py", "sessions/test_damage.py"),
+        ("sessions/test_reader.py",),
         "A run that was made again counts as it was before.",
     ),
     Mutant(
@@ -53,7 +53,7 @@ MUTANTS = (
         _CONTENT,
         "                self.differing[key] = None\n",
         "                pass\n",
-        ("sessions/test_damage.py", "sessions/test_reader.py"),
+        ("sessions/test_damage.py",),
         "A planted second line of a run is no reason to doubt.",
     ),
     Mutant(
@@ -61,7 +61,7 @@ MUTANTS = (
         _CONTENT,
         "        self.finished = False\n\n\ndef _never",
         "        pass\n\n\ndef _never",
-        ("sessions/test_reader.py", "sessions/test_damage.py"),
+        ("sessions/test_reader.py",),
         "A session to which runs were appended counts as ended.",
     ),
     Mutant(
@@ -101,7 +101,7 @@ MUTANTS = (
         _PLANNED,
         "    return (*saved.records, *_missing(saved))",
         "    return saved.records",
-        ("cli/test_gating.py", "sessions/test_damage.py"),
+        ("cli/test_gating.py",),
         "Runs that died leave the denominator of a saved session.",
     ),
     Mutant(
@@ -109,7 +109,7 @@ MUTANTS = (
         _PLANNED,
         'Outcome.CRASH, "the process that ran it died"',
         'Outcome.NOT_RUN, "the process that ran it died"',
-        ("cli/test_gating.py", "sessions/test_reader.py", "sessions/test_unended.py"),
+        ("cli/test_gating.py",),
         "A run that ended its process was never started.",
     ),
     Mutant(
@@ -117,7 +117,7 @@ MUTANTS = (
         "_sessions/lines/parsing.py",
         "        return from_json(line, allow_inf_nan=False)",
         "        return from_json(line)",
-        ("sessions/test_reader.py", "sessions/test_shapes.py", "sessions/test_damage.py"),
+        ("sessions/test_shapes.py",),
         "A number that is none is read out of a session.",
     ),
     Mutant(
@@ -181,7 +181,7 @@ MUTANTS = (
         _MERGE,
         "    refuse_doubted(saved)\n",
         "",
-        ("cli/test_merging.py", "sessions/test_damage.py"),
+        ("cli/test_merging.py",),
         "A damaged shard becomes a part of a sound session.",
     ),
     Mutant(
@@ -391,7 +391,7 @@ MUTANTS = (
         "_sessions/reading/baseline.py",
         "    if lost or saved.unfinished or not records:",
         "    if not records:",
-        ("cli/test_comparing.py", "test_cli_approve.py"),
+        ("cli/test_comparing.py",),
         "A session that was cut short is approved as a baseline.",
     ),
 )
