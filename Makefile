@@ -13,7 +13,7 @@ ABS_BIN = $(abspath $(BIN))
 # The sessions that tests start would compile this package anew, each for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage browser check format bench campaign frameworks docs clean
+.PHONY: demo test coverage browser check format bench campaign mutants frameworks docs clean
 
 demo: $(VENV)/.demo
 	cd demo && PATH="$(ABS_BIN):$$PATH" sh run.sh
@@ -56,6 +56,11 @@ bench: $(VENV)/.test
 CAMPAIGN ?=
 campaign: $(VENV)/.test
 	$(BIN)/python tests/campaign --minutes 15 $(CAMPAIGN)
+
+# MUTANTS narrows it down: MUTANTS="--only 'gates/*'", MUTANTS="--sample 12 --seed 7", MUTANTS=--list.
+MUTANTS ?=
+mutants: $(VENV)/.test
+	$(BIN)/python tests/mutants $(MUTANTS)
 
 # Each in an environment of its own; FRAMEWORKS names some of them. It takes minutes.
 FRAMEWORKS ?=

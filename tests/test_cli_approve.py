@@ -250,6 +250,15 @@ def test_of_trials_the_first_is_approved(approve: Approve) -> None:
     assert ["look"] == [call["name"] for call in snapshot("T1")["calls"]]
 
 
+def test_a_later_trial_is_not_approved_beside_the_first(approve: Approve) -> None:
+    save(run_of("T1", "look"), run_of("T1", "pay", trial=2))
+
+    result = approve("last", "--add", *WHY)
+
+    assert "not approved" not in result.stdout
+    assert {"task", "calls"} == set(snapshot("T1"))
+
+
 def test_runs_whose_task_or_domain_is_gone_are_named(approve: Approve) -> None:
     save(
         run_of("T1", "look"),

@@ -251,6 +251,20 @@ def test_shards_are_of_the_same_domains(sopbench: Sopbench, save: Save, run_of: 
     assert "domains refunds and claims, refunds" in result.stderr
 
 
+def test_a_shard_with_a_damaged_line_is_refused_though_no_run_is_missing(
+    sopbench: Sopbench, shards: None, tmp_path: Path
+) -> None:
+    path = tmp_path / ".sop" / "sessions" / "part1.jsonl"
+    *lines, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join((*lines, b"spoiled\n", last)))
+
+    result = sopbench("merge", "part1", "part2", "--out", "all")
+
+    assert 2 == result.exit_code
+    assert "part1.jsonl: 1 damaged line\n" in result.stderr
+    assert not (tmp_path / ".sop" / "sessions" / "all.jsonl").exists()
+
+
 def test_a_run_in_any_two_shards_is_refused(sopbench: Sopbench, save: Save, run_of: Make) -> None:
     for number, tasks in ((1, ("T1",)), (2, ("T2",)), (3, ("T3", "T2"))):
         options = {"selection": [f"--sop-shard={number}/3"]}

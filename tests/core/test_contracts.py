@@ -420,11 +420,15 @@ def test_a_run_to_which_no_rule_applies_has_no_state() -> None:
     assert contract_state(check_contract(contract, trace, KNOWN), shown=True) is None
 
 
+ONE_OF_TWO_BROKEN = (Rule(id="r", demand=EITHER), Rule(id="s", demand=BOTH))
+
+
 @pytest.mark.parametrize(
     ("rules", "trace", "expected"),
     [
         pytest.param((Rule(id="r", demand=BOTH),), run("a", "b"), True, id="all succeeded"),
         pytest.param((Rule(id="r", demand=BOTH),), run("a"), False, id="one was not called"),
+        pytest.param(ONE_OF_TWO_BROKEN, run("a"), False, id="one of two rules is broken"),
         pytest.param((Rule(id="r", demand=BOTH, when=SAFE),), run(), None, id="does not apply"),
         pytest.param((Rule(id="r", demand=LOGIN_FIRST),), run("a"), None, id="nothing required"),
     ],

@@ -138,6 +138,9 @@ def test_what_decides(change: dict[str, Any], expected: GateState) -> None:
             {"summaries": {"lab": runs(1, 9)}}, "a gate does not hold", id="too few are right"
         ),
         pytest.param(
+            {"whole": {"lab": runs(9, 1, 1)}}, "a gate does not hold", id="a run never started"
+        ),
+        pytest.param(
             {"records": [breaking(Severity.MUST)]},
             "a gate does not hold",
             id="a must rule is broken",

@@ -178,6 +178,13 @@ def test_of_several_bounds_the_strictest_counts() -> None:
     assert {"": GateState.INCONCLUSIVE} == states(of, TSR_AT_HALF, TOLERANT_OF_A, strict)
 
 
+def test_of_several_bounds_on_one_domain_the_strictest_counts() -> None:
+    of = {"a": summary(correct=6, unavailable=4)}
+    strict = GateSpec(name="unavailable", value=0.01, domain="a")
+
+    assert {"": GateState.INCONCLUSIVE} == states(of, TSR_AT_HALF, TOLERANT_OF_A, strict)
+
+
 def test_a_bound_on_all_runs_is_asked_of_them_together() -> None:
     of = {"a": summary(correct=10), "b": summary(correct=10)}
     strict = GateSpec(name="unavailable", value=0.0)

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.hiding.harmless import (
@@ -53,6 +53,8 @@ def test_what_is_harmless_stays_so(text: str) -> None:
 
 
 @given(st.text(alphabet=":#[]vsoteamcity<&'\"", max_size=60))
+@example("##[error]PWN")
+@example("x ##vso[task.complete] ##TeamCity[buildStop]")
 def test_an_xml_document_without_commands_says_the_same_to_a_parser(text: str) -> None:
     case = ET.Element("case", name=text)
     case.text = text

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.answers.published_finding import NOT_FOUND
 from pytest_sopbench._core.answers.returned import read_returned
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
@@ -141,6 +143,17 @@ def test_a_field_may_ask_for_any_value_or_for_none() -> None:
     assert Outcome.NO_ANSWER is judge(rules, task(), returned({"fee": 3})).outcome
 
 
+def test_a_field_that_nobody_compared_is_neither_right_nor_wrong() -> None:
+    rules = JudgingRules(fields=(BERTH, replace(FEE, compare=Compare.CALL, comparer="lab:fee")))
+
+    verdict = judge(rules, task(), returned({"berth": "Berth D", "fee": 12.5}))
+
+    assert (Outcome.UNAVAILABLE, "not judged: fee: nobody was asked") == (
+        verdict.outcome,
+        verdict.reason,
+    )
+
+
 def test_an_empty_expected_value_asks_for_an_explicit_empty() -> None:
     expected = {"berth": "", "fee": 1}
 
@@ -171,6 +184,15 @@ def test_the_example_of_a_pasted_sop_is_no_answer(sop: str) -> None:
     assert "no answer was found in the text" == pasted.reason
     assert answered.correct
     assert judge(JudgingRules(fields=(BERTH, FEE)), task(), returned(sop)).correct
+
+
+def test_a_sop_of_few_words_that_is_pasted_whole_is_no_answer() -> None:
+    short = "Say <berth>Berth D</berth> <fee>12.50</fee>"
+    rules = JudgingRules(fields=(BERTH, FEE), sop=short)
+
+    pasted = judge(rules, task(), returned(f"I was told: {short}"))
+
+    assert "no answer was found in the text" == pasted.reason
 
 
 def test_a_line_of_the_sop_is_an_answer() -> None:
@@ -205,6 +227,16 @@ def test_by_the_published_rules_a_run_that_returned_is_complete(
 
     assert (outcome, only_published) == (verdict.outcome, verdict.only_published)
     assert bool(verdict.reason) == (outcome is not Outcome.CORRECT or only_published)
+
+
+def test_by_the_published_rules_a_field_that_is_not_there_is_no_empty_one() -> None:
+    nothing_due = task({"berth": "Berth D", "fee": ""})
+
+    said = judge(PUBLISHED, nothing_due, returned({"berth": "Berth D", "fee": None}))
+    left_out = judge(PUBLISHED, nothing_due, returned({"berth": "Berth D"}))
+
+    assert said.correct
+    assert [("fee", NOT_FOUND)] == [(one.field, one.why) for one in left_out.mismatches]
 
 
 def test_an_unknown_label_is_matched_by_an_answer_that_is_not_found() -> None:

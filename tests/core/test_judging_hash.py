@@ -44,6 +44,25 @@ def test_what_decides_a_match_changes_the_hash(other: OutputField) -> None:
     assert hash_of(HAZARD, REFUND) != hash_of(other, REFUND)
 
 
+ASKED = replace(HAZARD, compare=Compare.CALL, comparer="lab:same", at_least=0.5)
+
+
+def compared_hash(field: OutputField, version: str) -> str:
+    rules = JudgingRules(fields=(field,), comparers={field.name: version})
+    return rules_fingerprint({"domain": rules})
+
+
+def test_another_version_of_a_comparer_changes_the_hash() -> None:
+    assert compared_hash(ASKED, "version 1") == compared_hash(ASKED, "version 1")
+    assert compared_hash(ASKED, "version 1") != compared_hash(ASKED, "version 2")
+
+
+def test_the_score_from_which_on_a_value_is_right_changes_the_hash() -> None:
+    stricter = replace(ASKED, at_least=0.9)
+
+    assert compared_hash(ASKED, "version 1") != compared_hash(stricter, "version 1")
+
+
 def test_scoring_changes_the_hash() -> None:
     assert hash_of(HAZARD) != hash_of(HAZARD, scoring=Scoring.PUBLISHED)
 

@@ -11,6 +11,7 @@ from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF, breaches, with_procedure
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
@@ -34,6 +35,13 @@ def trace(*names: str, ending: Ending = Ending.RETURNED) -> Trace:
 
 def states(verdict: Verdict) -> list[RuleState]:
     return [one.state for one in verdict.rules]
+
+
+def test_the_judge_holds_the_contract_against_every_run() -> None:
+    raised = judge(RULES, TASK, trace("wire", ending=Ending.RAISED))
+
+    assert Outcome.ERROR is raised.outcome
+    assert [RuleState.BROKEN, RuleState.BROKEN] == states(raised)
 
 
 def test_a_run_that_follows_the_procedure() -> None:

@@ -111,6 +111,11 @@ TABLE = {
         status=FAILED,
         says=("gate   C-TSR >= 10% inconclusive (got n/a): nothing to divide",),
     ),
+    "nothing is missed, and no gate can be decided": Cell(
+        args=(LAB, RIGHT, "--sop-gate=pass_all=1"),
+        status=FAILED,
+        says=("*inconclusive*each task was run once*",),
+    ),
     "no call leaves tool accuracy open": Cell(
         args=gated("--sop-gate=tool_accuracy=0.1"),
         status=FAILED,

@@ -288,11 +288,13 @@ def test_what_a_full_disk_has_torn_spoils_nothing_behind_it(
         patch.setattr(writer, "_write", full)
         with pytest.raises(SessionFileError, match="No space left"):
             end(journal, "T_2")
-    end(journal, "T_3")
+    journal.start(key("T_3"))
+    end(journal, "T_4")
 
     found = read_journal(path)
 
-    assert [key("T_1"), key("T_3")] == list(found.finished)
+    assert [key("T_1"), key("T_4")] == list(found.finished)
+    assert (key("T_3"),) == found.unfinished
     assert 1 == len(found.problems)
 
 

@@ -1,0 +1,55 @@
+"""The tape around one attempt: of which task and trial it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
+from pytest_sopbench._hooks.replaying.tapes import Tapes
+from pytest_sopbench._replay.cassettes.places import TaskPlace
+from pytest_sopbench._replay.tape.current import current_tape
+from pytest_sopbench._replay.tape.exchange import Request, Response
+from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.run_tape import RunTape
+from pytest_sopbench._replay.tape.shape import Shaping
+
+ASKED = Request(method="POST", url="https://api.example.com/v1/chat", body=b'{"turn": 1}')
+FIRST = Response(status=200, chunks=(b'{"said": "first"}',))
+SECOND = Response(status=200, chunks=(b'{"said": "second"}',))
+
+
+def recording_of(response: Response) -> Recording:
+    tape = RunTape("record", Recording(), Shaping())
+    tape.answer(ASKED)
+    tape.keep(ASKED, response)
+    return Recording(exchanges=tape.taken.exchanges, recorded="2026-10-12T08:00:00+00:00")
+
+
+@pytest.fixture
+def tapes(tmp_path: Path) -> Tapes:
+    replay = SimpleNamespace(folder=tmp_path, ignored=())
+    options = SimpleNamespace(retries=0, redaction=NOTHING_REDACTED, replay=replay)
+    return Tapes(cast("Any", SimpleNamespace(options=options)), "only")
+
+
+@pytest.mark.parametrize(
+    ("trial", "recorded"),
+    [pytest.param(1, FIRST, id="the first"), pytest.param(2, SECOND, id="the second")],
+)
+def test_a_trial_is_served_its_own_recording(tapes: Tapes, trial: int, recorded: Response) -> None:
+    place = TaskPlace("mypkg:agent", "lab", "T_01")
+    for number, response in ((1, FIRST), (2, SECOND)):
+        tapes.store.keep(place, number, recording_of(response), trials=2)
+
+    with tapes.pytest_sop_wrap_run(RunKey("lab", "T_01", trial, "mypkg:agent"), 1):
+        tape = current_tape()
+        served = tape.answer(ASKED) if tape is not None else None
+
+    assert served is not None
+    assert json.loads(recorded.body) == json.loads(served.body)

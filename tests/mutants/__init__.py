@@ -1,0 +1,1 @@
+"""Mutations of this package, each of which would make it lie, and the tests that find them."""

@@ -1,0 +1,134 @@
+"""Recorded model traffic: what is served, what is a miss, and what is written."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_TAPE = "_replay/tape/run_tape.py"
+_SHAPE = "_replay/tape/shape.py"
+_RUN_TAPE = ("replay/test_run_tape.py",)
+_SESSIONS = "hooks/test_replay.py::test_"
+_CASSETTES = ("replay/test_cassettes.py",)
+
+MUTANTS = (
+    Mutant(
+        "replay/sends-in-only",
+        _TAPE,
+        '            if self._mode != "only":',
+        '            if self._mode != "only" or not self._left:',
+        _RUN_TAPE,
+        "A replay that must not, sends a request to the provider.",
+    ),
+    Mutant(
+        "replay/serves-for-ever",
+        _TAPE,
+        "left.popleft()",
+        "left[0]",
+        _RUN_TAPE,
+        "An agent that asks more often than before is served all the same.",
+    ),
+    Mutant(
+        "replay/record-serves",
+        _TAPE,
+        '        if mode != "record":\n',
+        "        if mode:\n",
+        _RUN_TAPE,
+        "A new recording is made of the old one.",
+    ),
+    Mutant(
+        "replay/keeps-failures",
+        _TAPE,
+        "if not (one.response.status in _PASSING and place < last[one.key])",
+        "if one.response.status",
+        _RUN_TAPE,
+        "A rate limit is replayed for ever.",
+    ),
+    Mutant(
+        "replay/body-is-nothing",
+        _SHAPE,
+        "_dumps([self.method, self.path, [*map(list, self.query)], self.kind, self.body])",
+        "_dumps([self.method, self.path, [*map(list, self.query)], self.kind])",
+        _RUN_TAPE,
+        "An agent with another prompt is served what was said to the old one.",
+    ),
+    Mutant(
+        "replay/query-is-nothing",
+        _SHAPE,
+        "_dumps([self.method, self.path, [*map(list, self.query)], self.kind, self.body])",
+        "_dumps([self.method, self.path, self.kind, self.body])",
+        _RUN_TAPE,
+        "Another version of an interface is served what the old one said.",
+    ),
+    Mutant(
+        "replay/ids-are-content",
+        _SHAPE,
+        "            body = self.settled(numbered_ids(body))",
+        "            body = self.settled(body)",
+        _RUN_TAPE,
+        "Ids that a client makes up make every replay a miss.",
+    ),
+    Mutant(
+        "replay/key-in-a-query",
+        _SHAPE,
+        "                if not is_secret(name)\n",
+        "                if name\n",
+        _CASSETTES,
+        "The key of a provider stands in a recording.",
+    ),
+    Mutant(
+        "replay/miss-is-served",
+        "_hooks/replaying/tapes.py",
+        "        if miss is not None:\n            return missed(trace, miss)\n",
+        "",
+        (f"{_SESSIONS}agent_that_answers_in_spite_of_a_miss_is_unavailable_all_the_same",),
+        "A run that asked what is not recorded is judged by what it made up.",
+    ),
+    Mutant(
+        "replay/broken-run-is-kept",
+        "_hooks/replaying/tapes.py",
+        "        if trace.ending not in _WELL:\n",
+        "        if trace.ending is None:\n",
+        ("hooks/test_replay.py::test_run_that_did_not_return_keeps_its_recording_of_before",),
+        "A run that crashed replaces its good recording.",
+    ),
+    Mutant(
+        "replay/credential-is-written",
+        "_replay/cassettes/store.py",
+        "        if found:\n            raise CassetteError(_told(found)",
+        "        if found and not recording:\n            raise CassetteError(_told(found)",
+        _CASSETTES,
+        "A credential is committed with a recording.",
+    ),
+    Mutant(
+        "replay/credential-in-a-stream",
+        "_replay/cassettes/credentials.py",
+        '        yield from _in_text("".join(strings), f"{where}{place}")',
+        "        yield from ()",
+        _CASSETTES,
+        "A credential that a stream cut into pieces is committed.",
+    ),
+    Mutant(
+        "replay/named-secret-in-pieces",
+        "_replay/cassettes/masking.py",
+        "    if mask(text) != text:",
+        '    if mask(text) == "":',
+        _CASSETTES,
+        "What sop_redact names stands in a recording across two pieces.",
+    ),
+    Mutant(
+        "replay/other-trial",
+        "_hooks/replaying/tapes.py",
+        ".trials.get(key.trial, recording)",
+        ".trials.get(1, recording)",
+        ("hooks/test_tapes.py",),
+        "All trials of a task are the first one.",
+    ),
+    Mutant(
+        "replay/child-is-sent-live",
+        "_replay/proxy/handler.py",
+        "            self._refuse(HTTPStatus.FAILED_DEPENDENCY, str(missing))\n",
+        "            self._pass_on(visit, asked, None)\n",
+        ("replay/seams/test_children.py",),
+        "In replay a child process of an agent asks the provider all the same.",
+    ),
+)
