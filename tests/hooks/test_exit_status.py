@@ -109,7 +109,7 @@ TABLE = {
     "nothing to divide is no pass": Cell(
         args=gated("--sop-gate=c_tsr=0.1", agent="--agent=more:mute"),
         status=FAILED,
-        says=("gate   C-TSR >= 10% inconclusive (got n/a): nothing to divide",),
+        says=("gate   C-TSR >= 10% inconclusive (got n/a): no run came to an answer",),
     ),
     "no call leaves tool accuracy open": Cell(
         args=gated("--sop-gate=tool_accuracy=0.1"),
