@@ -17,7 +17,7 @@ _START: Final[Callable[[Thread], None]] = Thread.start
 _HOOKS: Final = ("_trace_hook", "_profile_hook")
 """What `threading.settrace` and `threading.setprofile` set, for all threads that begin after it."""
 
-_working: dict[str, object] = dict.fromkeys(_HOOKS)
+_working: Final[dict[str, object]] = {"_trace_hook": None, "_profile_hook": None}
 """Those under which a thread is known to come to its work."""
 
 
