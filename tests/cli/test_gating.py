@@ -50,7 +50,7 @@ def broken(severity: Severity) -> RuleResult:
         pytest.param(
             ("--gate", "grounded_tsr=0.1"),
             3,
-            "gate   grounded TSR >= 10% inconclusive (got n/a): nothing to divide",
+            "gate   grounded TSR >= 10% inconclusive (got n/a): no rule requires a tool",
             id="inconclusive",
         ),
         pytest.param(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,8 @@ from pytest_sopbench._core.gates.conditions.summary_gates import (
     gate_names,
 )
 from pytest_sopbench._core.metrics.counts.counts import ToolCounts
+from pytest_sopbench._core.metrics.counts.document_counts import DocumentCounts
+from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
 
@@ -71,6 +75,60 @@ def test_a_gate_one_run_above_the_rate_does_not_hold(correct: int, wrong: int) -
 )
 def test_a_gate_of_one_half(name: str, of: Summary, expected: GateState) -> None:
     assert expected is state(name, 0.5, of)
+
+
+DESK = replace(summary(correct=3), documents=DocumentCounts(runs=3, matches=3))
+"""Of a domain without tools, whose answers are documents."""
+
+CLAIMS = replace(
+    summary(correct=3),
+    by_field={"refund": FieldCounts(runs=3, right=3)},
+    by_number={1: FieldCounts(runs=3, right=3)},
+    tools={"find": ToolCounts(calls=3)},
+)
+"""Of a domain with a tool, and without a contract."""
+
+NOTHING = {
+    "field:refund": "the answers have no output fields",
+    "field:*": "the answers have no output fields",
+    "fields": "the answers have no output fields",
+    "tool_accuracy": "no tool was called",
+    "contract": "no run was held against a contract",
+    "grounded_tsr": "no rule requires a tool",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_gate_holds_nowhere_where_there_is_nothing_to_measure(name: str) -> None:
+    (verdict,) = evaluate([GateSpec(name=name, value=0.0)], {"desk": DESK})
+
+    assert (GateState.INCONCLUSIVE, NOTHING[name]) == (verdict.state, verdict.why)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("tier_score", "no answer is asked for as a JSON document"),
+        ("field:note", "no output field has this name (fields: refund)"),
+        ("contract", "no run was held against a contract"),
+    ],
+)
+def test_a_gate_holds_nowhere_where_nothing_was_declared(name: str, why: str) -> None:
+    (verdict,) = evaluate([GateSpec(name=name, value=0.0)], {"claims": CLAIMS})
+
+    assert (GateState.INCONCLUSIVE, why) == (verdict.state, verdict.why)
+
+
+@pytest.mark.parametrize("name", ["tier_score", "tool_accuracy", "fields", "field:*"])
+def test_what_one_domain_measures_makes_no_pass_for_another(name: str) -> None:
+    both = {"claims": CLAIMS, "desk": DESK}
+
+    verdicts = evaluate([GateSpec(name=name, value=0.5)], both)
+
+    of = {one.where: one.state for one in verdicts}
+    without = "claims" if name == "tier_score" else "desk"
+    assert GateState.INCONCLUSIVE is of[without]
+    assert GateState.HOLDS is of["desk" if without == "claims" else "claims"]
 
 
 TRIALS = Summary(

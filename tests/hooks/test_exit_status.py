@@ -109,7 +109,7 @@ TABLE = {
     "nothing to divide is no pass": Cell(
         args=gated("--sop-gate=c_tsr=0.1", agent="--agent=more:mute"),
         status=FAILED,
-        says=("gate   C-TSR >= 10% inconclusive (got n/a): nothing to divide",),
+        says=("gate   C-TSR >= 10% inconclusive (got n/a): no run came to an answer",),
     ),
     "nothing is missed, and no gate can be decided": Cell(
         args=(LAB, RIGHT, "--sop-gate=pass_all=1"),

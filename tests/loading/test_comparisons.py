@@ -58,9 +58,9 @@ def test_a_comparison_is_declared_and_is_a_part_of_judging(tmp_path: Path, case:
 
 @pytest.mark.parametrize("paths", [{"ignored_paths": ["a"]}, {"ordered_paths": ["a"]}])
 def test_the_paths_of_a_document_are_a_part_of_judging(tmp_path: Path, paths: Any) -> None:
-    (plain,) = loaded(tmp_path, '{"a": [1]}', compare="json").fields
+    (plain,) = loaded(tmp_path, '{"a": [1], "b": 2}', compare="json").fields
 
-    (field,) = loaded(tmp_path, '{"a": [1]}', compare="json", **paths).fields
+    (field,) = loaded(tmp_path, '{"a": [1], "b": 2}', compare="json", **paths).fields
 
     hashes = {rules_fingerprint({"d": JudgingRules(fields=(one,))}) for one in (field, plain)}
     assert 2 == len(hashes)
@@ -85,7 +85,25 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "similar without a number": ("x", {"compare": "similar"}, "at_least': nothing says how"),
     "a number without a score": ("x", {"at_least": 0.9}, "at_least': nothing gives a score"),
     "a number above one": ("x", {"compare": "similar", "at_least": 9}, "at_least'"),
+    "a score that every text has": (
+        "x",
+        {"compare": "similar", "at_least": 0},
+        "at_least': every score is 0 or more, so that any answer would be right",
+    ),
+    "a score that every answer has": (
+        "x",
+        {"compare": "call", "comparer": "a:b", "at_least": 0.0},
+        "at_least': every score is 0 or more",
+    ),
     "units of a text": ("x", {"units": ["€"]}, "units': it is for numbers"),
+    "a point as a unit": ("5", {"type": "number", "units": ["."]}, "units': '.' beside a number"),
+    "a power as a unit": (
+        "5",
+        {"type": "number", "units": ["e3"]},
+        "'e3' beside a number",
+    ),
+    "a sign as a unit": ("5", {"type": "number", "units": ["EUR", "-"]}, "units': '-' beside"),
+    "an empty unit": ("5", {"type": "number", "units": [""]}, "units': '' beside a number"),
     "one mark for both": (
         "1",
         {"type": "number", "grouping": ",", "decimal": ","},
@@ -102,6 +120,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a pattern that refers back": (r"(a)\1", {"compare": "one_of"}, "cannot be read"),
     "no pattern": ("", {"compare": "matches"}, "'matches' needs a pattern"),
     "no phrase": ("[]", {"compare": "contains_all"}, "needs at least one phrase"),
+    "a phrase that nobody sees": (
+        '["\u200b"]',
+        {"compare": "contains_all"},
+        "needs at least one phrase",
+    ),
     "no text": ("", {"compare": "similar", "at_least": 0.9}, "'similar' needs a text"),
     "one key twice": (
         '[{"id": 1}, {"id": 1}]',
@@ -114,10 +137,34 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a document in other quotes": ("{'a': 1}", {"compare": "json"}, "it is not JSON"),
     "a number as a document": ("7", {"compare": "json"}, "it is a number, and neither"),
     "a document that is a number": ("7", {"compare": "json", "type": "number"}, "type': 'json'"),
+    "a document of which all is ignored": (
+        '{"a": {"b": 1}, "c": ["x"]}',
+        {"compare": "json", "ignored_paths": ["a.b", "c"]},
+        "'ignored_paths' pass over every value in it, so that any values would be right",
+    ),
+    "a list of which all is ignored": (
+        '[{"a": 1}, {"a": 2}]',
+        {"compare": "json", "ignored_paths": ["a"]},
+        "'ignored_paths' pass over every value in it",
+    ),
     "paths of a text": ("x", {"ignored_paths": ["a"]}, "ignored_paths': they are for documents"),
     "lists of a text": ("x", {"ordered_paths": ["a"]}, "ordered_paths': they are for documents"),
     "a number in other marks": ("1,5", {"type": "number", "units": ["€"]}, "is not a number"),
 }
+
+
+@pytest.mark.parametrize("cell", ['{"a": 1, "b": 2}', "{}", "[]", '{"b": []}'])
+def test_a_document_may_have_little_to_compare(tmp_path: Path, cell: str) -> None:
+    (field,) = loaded(tmp_path, cell, compare="json", ignored_paths=["a"]).fields
+
+    assert ("a",) == field.ignored_paths
+
+
+@pytest.mark.parametrize("unit", ["€", "%", "EUR", "m2", "kg/m3", "E", "pcs."])
+def test_a_unit_is_what_no_number_has(tmp_path: Path, unit: str) -> None:
+    (field,) = loaded(tmp_path, f"5 {unit}", type="number", units=[unit]).fields
+
+    assert (unit,) == field.units
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -137,3 +137,16 @@ def test_a_broken_character_is_escaped() -> None:
     output.write("\ud83d")
 
     assert "\\ud83d" == output.text
+
+
+@pytest.mark.parametrize("stream", [None, 5])
+def test_what_is_no_stream_stands_in_nobodys_way(
+    monkeypatch: pytest.MonkeyPatch, stream: Any
+) -> None:
+    output = Output()
+    monkeypatch.setattr(sys, "stdout", stream)
+
+    with captured(output):
+        print("kept", file=sys.stderr)
+
+    assert "kept\n" == output.text

@@ -33,3 +33,40 @@ def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.Monkey
 
     with pytest.raises(RuntimeError, match="the new thread did not begin"):
         starting.start(DiesEarly(daemon=True))
+
+
+@pytest.mark.parametrize("hook", ["settrace", "setprofile"])
+def test_a_hook_under_which_no_thread_comes_to_its_work_is_put_back(
+    monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    def broken(*_: Any) -> None:
+        raise AssertionError
+
+    done = threading.Event()
+    before = _hooks()
+    monkeypatch.setattr(threading, f"_{hook.removeprefix('set')}_hook", broken)
+
+    starting.start(threading.Thread(target=done.set, daemon=True))
+
+    assert done.wait(60)
+    assert before == _hooks()
+
+
+def test_a_hook_that_works_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def profile(_frame: Any, event: str, _about: Any) -> None:
+        seen.append(event)
+
+    done = threading.Event()
+    monkeypatch.setattr(threading, "_profile_hook", profile)
+
+    starting.start(threading.Thread(target=done.set, daemon=True))
+
+    assert done.wait(60)
+    assert profile is threading.getprofile()
+    assert seen
+
+
+def _hooks() -> tuple[object, object]:
+    return threading.gettrace(), threading.getprofile()

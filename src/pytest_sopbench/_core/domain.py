@@ -8,7 +8,14 @@ from pathlib import Path
 
 from pytest_sopbench._core.contract.rules import Contract
 from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.model.task import LookupTool, OutputField, Scoring, Task, ToolSpec
+from pytest_sopbench._core.model.task import (
+    ASKED_OF_OTHERS,
+    LookupTool,
+    OutputField,
+    Scoring,
+    Task,
+    ToolSpec,
+)
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.steps.procedure import Procedure
 
@@ -21,7 +28,8 @@ class JudgingRules:
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
     the procedure, whose own examples are no answer where an agent pastes it. With `document` the
     answer is a JSON document, and there are no `fields`. `comparers` says of each field that others
-    compare by what they do so, down to its version.
+    compare by what they do so, down to its version. `asked_of_others` are those fields: they are
+    asked for with each run, so they are looked for once.
     """
 
     fields: tuple[OutputField, ...]
@@ -33,6 +41,11 @@ class JudgingRules:
     )
     document: DocumentRules | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
+    asked_of_others: tuple[OutputField, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        asked = tuple(one for one in self.fields if one.compare in ASKED_OF_OTHERS)
+        object.__setattr__(self, "asked_of_others", asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

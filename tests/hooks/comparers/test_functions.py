@@ -79,7 +79,9 @@ def leaves():
 
 def changes():
     os.environ["OURS"] = "1"
+    sys.setrecursionlimit(50)
     print("::error::not ours")
+    sys.stdout = None
     return False
 
 
@@ -213,7 +215,11 @@ def test_a_comparer_may_say_its_version_itself(
     assert before == saved().header["judging"]
 
 
-@pytest.mark.parametrize("how", [("-n0",), ("--sop-concurrency=64",)], ids=["one", "64 in flight"])
+@pytest.mark.parametrize(
+    "how",
+    [("-n0",), ("--sop-concurrency=64",), ("-n2", "-pxdist")],
+    ids=["one", "64 in flight", "workers"],
+)
 def test_comparisons_without_code_come_to_the_same(
     pytester: pytest.Pytester,
     sixty_claims: Path,

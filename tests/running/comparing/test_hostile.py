@@ -176,6 +176,22 @@ def test_a_comparer_that_exits_in_its_event_loop_prints_nothing_later(
     assert not caplog.records
 
 
+def test_a_coroutine_that_a_comparer_leaves_behind_is_closed() -> None:
+    left: list[Any] = []
+
+    async def inner() -> bool:
+        return True
+
+    async def outer() -> Any:
+        left.append(inner())
+        return left[0]
+
+    verdict = verdict_by(lambda _: outer())
+
+    assert Outcome.UNAVAILABLE is verdict.outcome
+    assert left[0].cr_frame is None
+
+
 class Told(Match):
     """A match with more to say."""
 

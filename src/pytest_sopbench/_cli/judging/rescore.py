@@ -39,6 +39,7 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     """
     from pytest_sopbench._core.model.task import Scoring
     from pytest_sopbench._reports.notices.rescoring import refused_lines, rescored_lines
+    from pytest_sopbench._running.observing.recursion_limit import kept_recursion_limit
     from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
     from pytest_sopbench._sessions.file.store import store_session
     from pytest_sopbench._sessions.reading.planned import summaries_of
@@ -49,9 +50,10 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     judging = project_judging()
     asking = comparers_of(domains, saved.header.domains, Scoring(scoring), places, judging)
     doubtful = judging.doubtful if judging.calibrations else None
-    done = rescore_session(
-        saved, domains, Scoring(scoring), asking, doubtful=doubtful, judged=judging.judged
-    )
+    with kept_recursion_limit():
+        done = rescore_session(
+            saved, domains, Scoring(scoring), asking, doubtful=doubtful, judged=judging.judged
+        )
     say_consumption(judging)
     if done.refused:
         for line in refused_lines(done.refused):

@@ -5,7 +5,7 @@ It is made from values, never from the text of an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -28,6 +28,7 @@ NOT_JUDGED: Final = "not judged: "
 
 Found = Mapping[tuple[str, int], Compared]
 _NOTHING: Final[Mapping[str, Compared]] = MappingProxyType({})
+_NOBODY: Final[Found] = MappingProxyType({})
 
 _ENDED: Final[Mapping[Ending, Outcome]] = {
     Ending.RAISED: Outcome.ERROR,
@@ -61,7 +62,7 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
 
         return judged_document(rules.document, task, returned, rules.scoring)
     answer = answer_of(rules, returned)
-    exact = _judged(rules, task, answer, {(one.field, one.place): one for one in trace.compared})
+    exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
         return exact
     from pytest_sopbench._core.answers.published_finding import published  # noqa: PLC0415 - only for published scoring
@@ -69,16 +70,17 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
-def _judged(rules: JudgingRules, task: Task, answer: Answer, found: Found) -> Verdict:
+def _judged(rules: JudgingRules, task: Task, answer: Answer, trace: Trace) -> Verdict:
     if not answer.complete:
         return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(answer.why), answer=answer)
-    of_others = [field for field in rules.fields if field.compare in ASKED_OF_OTHERS]
-    if of_others and (unknown := unanswered(of_others, task, found)):
+    if not rules.asked_of_others:
+        return _compared(_closest(rules, task, answer.values, Scoring.EXACT), answer)
+    found = {(one.field, one.place): one for one in trace.compared}
+    if unknown := unanswered(rules.asked_of_others, task, found):
         # Neither right nor wrong, whatever the other fields are.
         reason = one_line(NOT_JUDGED + "; ".join(f"{name}: {why}" for name, why in unknown))
         return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)
-    mismatches = _closest(rules, task, answer.values, Scoring.EXACT, found)
-    return _compared(mismatches, answer)
+    return _compared(_closest(rules, task, answer.values, Scoring.EXACT, found), answer)
 
 
 def _judged_as_published(
@@ -138,22 +140,21 @@ def _closest(
     task: Task,
     values: Mapping[str, JsonValue],
     scoring: Scoring,
-    found: Found | None = None,
+    found: Found = _NOBODY,
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; where none fits, the expected one is what failed."""
     expected = task.expected_as_written
-    closest = _mismatches(rules, expected, values, scoring, _at(task, 0, found))
-    for place, other in enumerate(task.acceptable if closest else (), start=1):
-        of_others = _at(task, place, found)
+    of_others = _at(task, 0, found) if found else _NOTHING
+    closest = _mismatches(rules, expected, values, scoring, of_others)
+    for place, other in enumerate(task.acceptable, start=1) if closest else ():
+        of_others = _at(task, place, found) if found else _NOTHING
         if not _mismatches(rules, {**expected, **other}, values, scoring, of_others):
             return ()
     return closest
 
 
-def _at(task: Task, place: int, found: Found | None) -> Mapping[str, Compared]:
+def _at(task: Task, place: int, found: Found) -> Mapping[str, Compared]:
     """Return what others found of each field, compared with one of the right answers."""
-    if not found:
-        return _NOTHING
     return {field: one for (field, at), one in found.items() if at == place_of(task, place, field)}
 
 
@@ -164,14 +165,18 @@ def _mismatches(
     scoring: Scoring,
     found: Mapping[str, Compared],
 ) -> tuple[Mismatch, ...]:
-    asked = (field for field in rules.fields if field.compare is not Compare.IGNORE)
-    mismatches: Sequence[Mismatch | None] = [
-        _of_others(found[field.name], expected, values)
-        if field.compare in ASKED_OF_OTHERS and scoring is Scoring.EXACT
-        else compare(field, expected[field.name], values[field.name], scoring)
-        for field in asked
-    ]
-    return tuple(mismatch for mismatch in mismatches if mismatch is not None)
+    mismatches: list[Mismatch] = []
+    for field in rules.fields:
+        name = field.name
+        if field.compare is Compare.IGNORE:
+            continue
+        if found and field.compare in ASKED_OF_OTHERS:
+            mismatch = _of_others(found[name], expected, values)
+        else:
+            mismatch = compare(field, expected[name], values[name], scoring)
+        if mismatch is not None:
+            mismatches.append(mismatch)
+    return tuple(mismatches)
 
 
 def _of_others(

@@ -15,7 +15,7 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, OutputField, Task
+from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import fold
@@ -57,14 +57,9 @@ class Asking(Protocol):
         ...
 
 
-def asks_others(rules: JudgingRules) -> bool:
-    """Whether there is any field that the judge does not compare itself."""
-    return any(field.compare in ASKED_OF_OTHERS for field in rules.fields)
-
-
 def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, ...]:
     """Return what has to be asked of a run; nothing where there is no whole answer to compare."""
-    if trace.ending is not Ending.RETURNED or not asks_others(rules):
+    if trace.ending is not Ending.RETURNED or not rules.asked_of_others:
         return ()
     returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
     if declared_failure(rules, returned):
@@ -123,9 +118,7 @@ def _why_not(field: str, task: Task, found: Mapping[tuple[str, int], Compared]) 
 
 
 def _questions(rules: JudgingRules, task: Task, answer: Answer) -> Iterator[Question]:
-    for field in rules.fields:
-        if field.compare not in ASKED_OF_OTHERS:
-            continue
+    for field in rules.asked_of_others:
         for place, expected in enumerate(candidates(task)):
             if place_of(task, place, field.name) == place:
                 yield Question(

@@ -57,6 +57,7 @@ class MetricSpec:
         of_outcomes: whether a gate on it needs nothing but how runs ended.
         parts: into how many parts a run is counted, where it may be worth a part of one.
         column: the column of a DataFrame that tells it of each run; empty where there is none.
+        nothing: why there is nothing to divide, where there is nothing.
     """
 
     name: str
@@ -70,6 +71,7 @@ class MetricSpec:
     of_outcomes: bool = False
     column: str = ""
     parts: int = 1
+    nothing: str = "nothing to divide"
 
     def rate(self, summary: Summary) -> float | None:
         """Return the rate; `None` where there is nothing to divide."""
@@ -110,6 +112,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         counts=lambda summary: (summary.correct, summary.completed),
         per_run=PerRun(of=lambda run: _correct(run) if _completed(run) else None, every=False),
         heading="C-TSR",
+        nothing="no run came to an answer",
         gate="c_tsr",
         of_outcomes=True,
     ),
@@ -118,6 +121,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         label="right fields",
         counts=lambda summary: mean_share(summary.by_number),
         gate="fields",
+        nothing="the answers have no output fields",
     ),
     MetricSpec(
         name="grounded_tsr",
@@ -133,6 +137,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         heading="grounded",
         optional=True,
         gate="grounded_tsr",
+        nothing="no rule requires a tool",
     ),
     MetricSpec(
         name="tool_accuracy",
@@ -140,6 +145,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         counts=lambda summary: (summary.calls.calls - summary.calls.bad, summary.calls.calls),
         heading="tool accuracy",
         gate="tool_accuracy",
+        nothing="no tool was called",
     ),
     MetricSpec(
         name="contract_rate",
@@ -149,6 +155,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         table=False,
         optional=True,
         gate="contract",
+        nothing="no run was held against a contract",
     ),
     MetricSpec(
         name="tier_score",
@@ -158,6 +165,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         table=False,
         optional=True,
         gate="tier_score",
+        nothing="no answer is asked for as a JSON document",
         of_outcomes=False,
         parts=FIFTHS,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 import pytest
@@ -16,6 +16,10 @@ from pytest_sopbench._running.observing.broken_functions import (
     seen_now,
 )
 from pytest_sopbench._running.observing.kept_open import KeptOpen
+from pytest_sopbench._running.observing.recursion_limit import (
+    kept_recursion_limit,
+    restored_recursion_limit,
+)
 
 SENT: Final = "sop_broken"
 """In the output of a worker: what was broken in its process."""
@@ -49,7 +53,8 @@ class Breakage:
         """Put back what does not work and was replaced in the block, in which a run is made."""
         before = seen_now()
         try:
-            yield
+            with restored_recursion_limit():
+                yield
         finally:
             self.take(self._mending.mend(since=before))
 
@@ -128,6 +133,9 @@ def breakage_of(
 ) -> Breakage:
     """Return what looks after the process of a session; see `Breakage`."""
     breakage = config.stash[BREAKAGE] = Breakage(config, notes, mask)
+    limit = ExitStack()
+    limit.enter_context(kept_recursion_limit())
+    config.add_cleanup(limit.close)
     early: Any = config.pluginmanager.get_plugin("sop-end-guard")
     breakage.take(early.broken if early is not None else ())
     return breakage

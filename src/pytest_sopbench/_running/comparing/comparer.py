@@ -16,7 +16,7 @@ from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import to_json_value
-from pytest_sopbench._running.event_loop.blocking import in_thread, run_blocking
+from pytest_sopbench._running.event_loop.blocking import close_coroutine, in_thread, run_blocking
 from pytest_sopbench._running.observing.problem import message_of, name_of
 
 PATIENCE: Final = 60.0
@@ -78,7 +78,9 @@ def _asked(
     # Here as well: what it returned, or put into its copies, runs code of its own when read.
     if before != _written(copied):
         return not_judged(field, place, "it changed what it was given to compare")
-    return read_match(field, place, said)
+    found = read_match(field, place, said)
+    close_coroutine(said)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,9 @@ class captured:  # noqa: N801 - it is used as a function is; a generator costs a
 def route_streams(*streams: TextIO | None) -> None:
     """Make the `write` of these streams ask for the run; a second time changes nothing."""
     for stream in streams:
-        # Under pythonw, and in some daemons, the standard streams are None.
-        if stream is None or hasattr(stream.write, _MARK):
+        # Under pythonw, and in some daemons, the standard streams are None; an agent may put
+        # anything there.
+        if stream is None or not hasattr(stream, "write") or hasattr(stream.write, _MARK):
             continue
         with _patching:
             if not hasattr(stream.write, _MARK):

@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_sopbench._core.documents.paths import ROOT, path_text
 from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.fields.values import written
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
@@ -41,6 +42,21 @@ def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) ->
     ]
     more = len(found.mismatches) - _SHOWN
     return f"{'; '.join(told)}{f'; and {more} more' if more > 0 else ''}"
+
+
+def compares_nothing(field: OutputField, expected: JsonValue) -> bool:
+    """Whether a document has values, and the paths that are ignored pass over all of them."""
+    document, _ = read_cell(expected)
+    other = _with_other_values(document)
+    return other != document and not json_document(field, document, other)
+
+
+def _with_other_values(value: JsonValue) -> JsonValue:
+    if isinstance(value, Mapping):
+        return {name: _with_other_values(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_with_other_values(one) for one in value]
+    return f"other than {written(value)}"
 
 
 def read_cell(value: JsonValue) -> tuple[JsonValue, str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_sopbench._core.fields.values import written
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import read_list
+from pytest_sopbench._core.values.normalise import INVISIBLE
 
 
 def several(cell: JsonValue) -> tuple[str, ...]:
@@ -18,4 +19,5 @@ def several(cell: JsonValue) -> tuple[str, ...]:
     elif isinstance(cell, Sequence):
         items = cell
     texts = (written(item).strip() for item in (items or ()) if item is not None)
-    return tuple(text for text in texts if text)
+    # What nobody sees asks for nothing, and every answer would have it.
+    return tuple(text for text in texts if INVISIBLE.sub("", text).strip())

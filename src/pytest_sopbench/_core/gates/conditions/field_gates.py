@@ -60,5 +60,7 @@ def no_such_field(name: str, summary: Summary) -> str:
     """Say that the runs have no such field, or nothing."""
     if not is_field_gate(name) or name.removeprefix(FIELD) in summary.by_field:
         return ""
-    fields = ", ".join(summary.by_field) or "none is known"
+    fields = ", ".join(summary.by_field)
+    if not fields:
+        return "the answers have no output fields"
     return f"no output field has this name (fields: {fields})"

@@ -209,7 +209,7 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlocke
     asked, share, whole, least = _question(spec, summary)
     of_tasks = spec.name == TASK and whole > 0
     why = no_runs(summary.runs) or doubts.of(where) or no_such_field(spec.name, summary)
-    why = why or ("" if whole else "nothing to divide")
+    why = why or ("" if whole else _nothing(spec))
     if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
         # Of one try nothing can be said but how often it was right, which TSR says.
         why = "each task was run once (--sop-trials)"
@@ -241,6 +241,11 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
         return f"field {field_name} >= {bound}", *field_counts(spec.name, summary), spec.value
     metric = gate_metrics()[spec.name]
     return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+
+
+def _nothing(spec: GateSpec) -> str:
+    metric = gate_metrics().get(spec.name)
+    return metric.nothing if metric else "nothing to divide"
 
 
 def _counted(spec: GateSpec, share: int, whole: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_sopbench._core.fields.kinds.document import read_cell
+from pytest_sopbench._core.fields.kinds.document import compares_nothing, read_cell
 from pytest_sopbench._core.fields.kinds.keyed import keys_twice
 from pytest_sopbench._core.fields.kinds.several import several
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, FieldType, OutputField
@@ -12,6 +12,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._core.values.spelled_dates import says_a_day
+from pytest_sopbench._core.values.spelled_numbers import read_spelled_number
 from pytest_sopbench._loading.files.suggestions import shown
 from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench._loading.metadata.read import Described
@@ -33,7 +34,7 @@ def check_comparison(described: Described, field: OutputField) -> None:
     Raises:
         LoadingError: with the key.
     """
-    for key, problem, hint in (*_of_others(field), *_spelling(field), *_document(field)):
+    for key, problem, hint in _faults(field):
         said = f"key 'outputs.{field.name}.{key}': {problem}"
         raise LoadingError(described.path, said, hint=hint)
 
@@ -52,7 +53,7 @@ def check_cells(field: OutputField, table: Table) -> None:
         if needed and _says_nothing(field, cell):
             problem = f"it is empty, and {field.compare.value!r} needs {needed}"
         elif field.compare is Compare.JSON:
-            problem = _no_document(cell)
+            problem = _no_document(field, cell)
         elif field.compare in (Compare.MATCHES, Compare.ONE_OF):
             problem = _unreadable(field, cell)
         elif field.key and field.compare is Compare.EXACT and (item := keys_twice(field, cell)):
@@ -66,6 +67,13 @@ Fault = tuple[str, str, str]
 """A key, what is wrong with it, and what to do."""
 
 
+def _faults(field: OutputField) -> Iterator[Fault]:
+    yield from _of_others(field)
+    yield from _spelling(field)
+    yield from _units(field)
+    yield from _document(field)
+
+
 def _of_others(field: OutputField) -> Iterator[Fault]:
     kind = field.compare
     if kind is Compare.CALL and not field.comparer:
@@ -77,6 +85,9 @@ def _of_others(field: OutputField) -> Iterator[Fault]:
     if kind is Compare.SIMILAR and field.at_least is None:
         hint = 'write, for example, "at_least": 0.9'
         yield "at_least", "nothing says how similar a text has to be", hint
+    if field.at_least == 0 and kind in ASKED_OF_OTHERS:
+        hint = 'write, for example, "at_least": 0.9'
+        yield "at_least", "every score is 0 or more, so that any answer would be right", hint
     if field.at_least is not None and kind not in ASKED_OF_OTHERS:
         hint = 'write "compare": "similar", or "call" and a "comparer", or remove it'
         yield "at_least", f"nothing gives a score, since 'compare' is {kind.value!r}", hint
@@ -98,6 +109,20 @@ def _spelling(field: OutputField) -> Iterator[Fault]:
             yield "formats", problem, "write it as Python's strptime has it: %d.%m.%Y"
     if field.key and field.type is not FieldType.LIST:
         yield "key", f"it is for lists, and {kind}", 'declare "type": "list", or remove it'
+
+
+def _units(field: OutputField) -> Iterator[Fault]:
+    for unit in field.units:
+        if _reads_as_number(field, unit):
+            problem = f"{unit!r} beside a number reads as a part of the number"
+            yield "units", problem, 'write a unit such as "EUR" or "%", or remove it'
+
+
+def _reads_as_number(field: OutputField, unit: str) -> bool:
+    return any(
+        read_spelled_number(text, (), field.grouping, field.decimal) is not None
+        for text in (f"1{unit}", f"{unit}1")
+    )
 
 
 def _document(field: OutputField) -> Iterator[Fault]:
@@ -122,9 +147,13 @@ def _says_nothing(field: OutputField, cell: JsonValue) -> bool:
     return is_empty(cell) or not several(cell)
 
 
-def _no_document(cell: JsonValue) -> str:
+def _no_document(field: OutputField, cell: JsonValue) -> str:
     _, no_document = read_cell(cell)
-    return f"it is {no_document}, and 'json' needs an object or a list" if no_document else ""
+    if no_document:
+        return f"it is {no_document}, and 'json' needs an object or a list"
+    if compares_nothing(field, cell):
+        return "'ignored_paths' pass over every value in it, so that any values would be right"
+    return ""
 
 
 def _unreadable(field: OutputField, cell: JsonValue) -> str:
