@@ -62,21 +62,21 @@ class Breakage:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         self._keep_streams()
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self.take(self._mending.mend(INDISPENSABLE))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self.take(self._mending.mend(INDISPENSABLE))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self.take(self._mending.mend(INDISPENSABLE))
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
         # A run in flight may have done it since.
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self.take(self._mending.mend(INDISPENSABLE))
         return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)

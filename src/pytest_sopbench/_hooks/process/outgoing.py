@@ -56,7 +56,8 @@ class Outgoing:
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         self._clean(report)
-        report.user_properties[:] = [self._property(*one) for one in report.user_properties]
+        if any(not name.startswith(OURS) for name, _ in report.user_properties):
+            report.user_properties[:] = [self._property(*one) for one in report.user_properties]
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
