@@ -151,6 +151,7 @@ class Collection:
     def __init__(self, sop: SopSession, runs: RunCache) -> None:
         self._sop = sop
         self._runs = runs
+        self._has_packages = False
 
     @cached_property
     def _above(self) -> frozenset[Path]:
@@ -164,11 +165,14 @@ class Collection:
     ) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
         node = yield
         if type(node) is pytest.Package and path in self._above:
+            self._has_packages = True
             return package_above_data(path, parent)
         return node
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if not self._has_packages:
+            return
         for node in item.listchain():
             if isinstance(node, PackageAboveData):
                 node.enter(needed=not isinstance(item, SopItem))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
@@ -61,17 +62,17 @@ class Run:
 
     def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
         self._judged = judged
-        known = Known(
-            task=judged.task,
-            answer=judged.verdict.answer,
-            fields={field.name: field for field in judged.fields},
-        )
-        self._calls = Calls(
-            known, judged.trace, judged.verdict.outcome, judged.redaction, judged.tools
-        )
         self._explain = explain
         self._looked_at = False
         self._contract_asserted = False
+
+    @cached_property
+    def _calls(self) -> Calls:
+        # Made when a test first demands anything of the calls, which most never do.
+        judged = self._judged
+        fields = {field.name: field for field in judged.fields}
+        known = Known(task=judged.task, answer=judged.verdict.answer, fields=fields)
+        return Calls(known, judged.trace, judged.verdict.outcome, judged.redaction, judged.tools)
 
     def __repr__(self) -> str:
         task = self._judged.task

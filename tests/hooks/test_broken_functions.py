@@ -15,8 +15,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from pytest_sopbench._running.observing.broken_functions import NAMES as LOOKED_AT
-from pytest_sopbench._running.observing.broken_functions import Mending, seen_now
+from pytest_sopbench._hooks.process.broken_functions import NAMES as LOOKED_AT
+from pytest_sopbench._hooks.process.broken_functions import Mending, seen_now
 
 NAMES = {
     "builtins.__import__": builtins,

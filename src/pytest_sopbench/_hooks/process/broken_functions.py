@@ -129,13 +129,14 @@ class Watched:
         self._attributes = tuple(one.attribute for one in self._needed)
         self._originals = tuple(one.original for one in self._needed)
 
-    def there(self) -> Iterable[object]:
+    def there(self) -> tuple[object, ...]:
         """Return what stands in the place of each."""
-        return _map(_getattr, self._owners, self._attributes, repeat(None))
+        return (*_map(_getattr, self._owners, self._attributes, repeat(None)),)
 
     def are_replaced(self) -> bool:
         """Tell whether something else stands in the place of any, which is rare."""
-        return _any(_map(is_not, self.there(), self._originals))
+        there = _map(_getattr, self._owners, self._attributes, repeat(None))
+        return _any(_map(is_not, there, self._originals))
 
     def replaced(self) -> Collection[_Needed]:
         """Return those in whose place something else stands."""
@@ -151,7 +152,7 @@ INDISPENSABLE: Final = Watched(
 
 def seen_now() -> Seen:
     """Return what stands in the place of each function."""
-    return (*EVERY.there(),)
+    return EVERY.there()
 
 
 class Mending:
@@ -168,7 +169,7 @@ class Mending:
             watched: the functions to look at.
             since: what was there before; what has not changed since is left alone.
         """
-        return [*self._mended(watched, since)] if watched.are_replaced() else []
+        return [*self._mended(watched, since)]
 
     def _mended(self, watched: Watched, since: Seen | None) -> Iterator[str]:
         for one in watched.replaced():
