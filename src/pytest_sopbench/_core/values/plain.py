@@ -32,7 +32,7 @@ def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
 
     What could not be said as it was is told in `notes`, each kind once.
     """
-    flat = _flat_copy(cast("dict[object, object]", value)) if type(value) is dict else None
+    flat = _flat_copy(value)
     if flat is not None:
         return flat
     copier = _Copier([] if notes is None else notes)
@@ -62,13 +62,15 @@ def _note(notes: list[str], words: str) -> None:
         notes.append(words)
 
 
-def _flat_copy(value: dict[object, object]) -> JsonValue:
+def _flat_copy(value: object) -> JsonValue:
     """Copy a mapping with nothing inside it that is more than a plain value; else `None`.
 
     Rows, arguments and answers mostly are such, and need no walk.
     """
+    if type(value) is not dict:
+        return None
     # A snapshot at once, as `_Copier._fitting` takes it.
-    items = list(value.items())
+    items = list(cast("dict[object, object]", value).items())
     for key, one in items:
         if type(key) is not str or not key.isascii() or not _is_plain(one):
             return None

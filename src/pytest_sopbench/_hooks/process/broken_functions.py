@@ -22,7 +22,8 @@ from typing import Any, Final, TypeAlias
 
 _NULL: Final = os.devnull
 # Taken at import, since what is looked for here may be one of them.
-_any, _getattr, _map, _repr, _type = any, getattr, map, repr, type
+_any, _getattr, _repr, _type = any, getattr, repr, type
+_map: Final[Callable[..., Iterable[object]]] = map
 
 Seen: TypeAlias = tuple[object, ...]
 """What stood in the place of each function at some moment, in the order of `NAMES`."""
