@@ -65,10 +65,8 @@ LIGHT = (
 GUARD = (
     "._hooks",
     "._hooks.process",
+    "._hooks.process.broken_functions",
     "._hooks.process.exit_guard",
-    "._running",
-    "._running.observing",
-    "._running.observing.broken_functions",
 )
 """What guards the process once the configuration tells of SOP tests; it imports pytest alone."""
 LOADED = f"""
@@ -140,11 +138,8 @@ def test_a_list_of_domains_imports_no_more_than_loads_them(pytester: pytest.Pyte
 
     assert 0 == result.ret
     rooms = {name for name in imported(pytester) if name.startswith("pytest_sopbench._")}
-    assert {"_core", "_hooks", "_loading", "_reports", "_running", "_settings"} == {
+    assert {"_core", "_hooks", "_loading", "_reports", "_settings"} == {
         name.split(".")[1] for name in rooms
-    }
-    assert {name for name in rooms if "._running" in name} <= {
-        f"pytest_sopbench{name}" for name in GUARD
     }
     assert set() == rooms & {
         f"pytest_sopbench.{name}"

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_sopbench._hooks.process.broken_functions import Mending
     from pytest_sopbench._hooks.process.exit_guard import ExitGuard
-    from pytest_sopbench._running.observing.broken_functions import Mending
 
 USAGE_ERROR = "sop_usage_error"
 HIDDEN = "pytest_sopbench._hooks.settings.hidden"
@@ -79,7 +79,7 @@ class EndGuard:
             self.broken = mending.mend()
 
     def _mending(self) -> Mending:
-        from pytest_sopbench._running.observing.broken_functions import Mending
+        from pytest_sopbench._hooks.process.broken_functions import Mending
 
         return Mending()
 

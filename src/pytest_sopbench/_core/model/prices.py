@@ -90,7 +90,9 @@ class Reckoning:
 
     def add(self, usage: Usage, server: str = "") -> None:
         """Add a report; request by request, since a long one may have a higher price."""
-        if replace(usage, model=None) == UNKNOWN_USAGE or usage.cost_usd is not None:
+        if usage is UNKNOWN_USAGE or usage.cost_usd is not None:
+            return
+        if replace(usage, model=None) == UNKNOWN_USAGE:
             return
         self.has_reports = True
         if self._prices is None or not self._is_known:

@@ -53,6 +53,7 @@ COUNTS: Final = (
 
 _ALWAYS: Final = frozenset({"input_tokens", "output_tokens", "model_calls", "cost_usd"})
 _NAMES: Final = tuple(one.name for one in fields(Usage))
+_ALWAYS_IN_ORDER: Final = tuple(name for name in _NAMES if name in _ALWAYS)
 _MODEL_LIMIT: Final = 200
 _MODELS_LIMIT: Final = 8
 
@@ -86,6 +87,9 @@ def server_of(told: object) -> str:
 
 def usage_to_json(usage: Usage) -> dict[str, Any]:
     """Return what `Usage(**data)` reads; what younger sessions tell is left out where unknown."""
+    if usage is UNKNOWN_USAGE:
+        # As nearly all agents have it that ask no model.
+        return dict.fromkeys(_ALWAYS_IN_ORDER)
     held = {name: getattr(usage, name) for name in _NAMES}
     return {name: one for name, one in held.items() if one is not None or name in _ALWAYS}
 
@@ -98,6 +102,8 @@ def listed(*texts: str | None) -> str | None:
 
 def add_usage(one: Usage, other: Usage) -> Usage:
     """Add two usages; what is unknown in both stays unknown."""
+    if one is UNKNOWN_USAGE and other is UNKNOWN_USAGE:
+        return UNKNOWN_USAGE
     counts = {name: _sum(getattr(one, name), getattr(other, name)) for name in COUNTS}
     return Usage(
         **counts,
@@ -108,6 +114,10 @@ def add_usage(one: Usage, other: Usage) -> Usage:
 
 def fill_unknown(known: Usage, further: Usage) -> Usage:
     """Return `known`, with what it does not know taken from `further`."""
+    if further is UNKNOWN_USAGE:
+        return known
+    if known is UNKNOWN_USAGE:
+        return further
     return Usage(**{name: _first(getattr(known, name), getattr(further, name)) for name in _NAMES})
 
 

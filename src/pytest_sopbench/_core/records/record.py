@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from pytest_sopbench._core.contract.rules import RuleResult
@@ -214,7 +215,8 @@ _ENCODER = json.JSONEncoder(
 
 def _parts(value: Any) -> dict[str, Any]:
     # Not `asdict`, which copies every value it meets: this is done once for each run.
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    names = value.__dataclass_fields__
+    return dict(zip(names, map(getattr, repeat(value), names), strict=False))
 
 
 def from_line(line: str) -> RunRecord:

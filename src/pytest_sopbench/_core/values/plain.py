@@ -23,6 +23,7 @@ SIZE_LIMIT: Final = 1_000_000
 """Values inside one value; the rest is cut, since a few shared lists can unfold without end."""
 
 _DIGIT_BITS: Final = 13_000  # Python refuses to write longer integers in decimal
+_SMALL: Final = 2**64
 _NOTES_LIMIT: Final = 20
 
 
@@ -31,6 +32,9 @@ def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
 
     What could not be said as it was is told in `notes`, each kind once.
     """
+    flat = _flat_copy(value)
+    if flat is not None:
+        return flat
     copier = _Copier([] if notes is None else notes)
     try:
         return copier.copy(value, 0)
@@ -56,6 +60,32 @@ def escape_surrogates(text: str, notes: list[str] | None = None) -> str:
 def _note(notes: list[str], words: str) -> None:
     if words not in notes and len(notes) < _NOTES_LIMIT:
         notes.append(words)
+
+
+def _flat_copy(value: object) -> JsonValue:
+    """Copy a mapping with nothing inside it that is more than a plain value; else `None`.
+
+    Rows, arguments and answers mostly are such, and need no walk.
+    """
+    if type(value) is not dict:
+        return None
+    # A snapshot at once, as `_Copier._fitting` takes it.
+    items = list(cast("dict[object, object]", value).items())
+    for key, one in items:
+        if type(key) is not str or not key.isascii() or not _is_plain(one):
+            return None
+    return cast("JsonValue", dict(items)) if len(items) <= SIZE_LIMIT else None
+
+
+def _is_plain(value: object) -> bool:
+    kind = type(value)
+    if kind is str:
+        return cast("str", value).isascii()
+    if kind is int:
+        return -_SMALL < cast("int", value) < _SMALL
+    if kind is float:
+        return math.isfinite(cast("float", value))
+    return value is None or kind is bool
 
 
 class _Copier:

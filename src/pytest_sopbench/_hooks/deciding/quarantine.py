@@ -72,9 +72,12 @@ class Quarantine:
         Raises:
             pytest.UsageError: there is one.
         """
+        # This is asked at each report, and few projects have entries.
+        if not self.is_set:
+            return
         actives = self._sop.actives
         if len(actives) == len(self._checked):
-            # Domains are only added; this is asked at each report.
+            # Domains are only added.
             return
         if not self._entries.entries:
             return

@@ -151,6 +151,7 @@ class Collection:
     def __init__(self, sop: SopSession, runs: RunCache) -> None:
         self._sop = sop
         self._runs = runs
+        self._has_packages = False
 
     @cached_property
     def _above(self) -> frozenset[Path]:
@@ -166,12 +167,13 @@ class Collection:
         if type(node) is pytest.Package and path in self._above:
             from .packages import package_above_data  # noqa: PLC0415 - only where a domain is in a package
 
+            self._has_packages = True
             return package_above_data(path, parent)
         return node
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if not self._above:
+        if not self._has_packages:
             return
         from .packages import PackageAboveData  # noqa: PLC0415 - only where a domain is in a package
 

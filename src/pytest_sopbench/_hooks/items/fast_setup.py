@@ -36,7 +36,7 @@ class FixtureFastPath:
         ref = item.stash.get(REF, None)
         if ref is None or not isinstance(item, pytest.Function) or not self._is_simple(item):
             return (yield)
-        if item.config.getoption("setupplan", False):
+        if getattr(item.config.option, "setupplan", False):
             # Then pytest sets up no fixture either.
             return (yield)
         item.funcargs.update(dict.fromkeys(GIVEN))

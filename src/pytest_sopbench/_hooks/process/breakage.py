@@ -10,16 +10,13 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._running.observing.broken_functions import (
-    INDISPENSABLE,
-    Mending,
-    seen_now,
-)
-from pytest_sopbench._running.observing.kept_open import KeptOpen
 from pytest_sopbench._running.observing.recursion_limit import (
     kept_recursion_limit,
     restored_recursion_limit,
 )
+
+from .broken_functions import EVERY, INDISPENSABLE, Mending, Seen, Watched, seen_now
+from .kept_open import KeptOpen
 
 SENT: Final = "sop_broken"
 """In the output of a worker: what was broken in its process."""
@@ -56,46 +53,46 @@ class Breakage:
             with restored_recursion_limit():
                 yield
         finally:
-            self.take(self._mending.mend(since=before))
+            self._look(since=before)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         # Before fixtures of the test, which may mean to replace such functions.
         self._keep_streams()
-        self.take(self._mending.mend())
+        self._look()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         self._keep_streams()
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self._look(INDISPENSABLE)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self._look(INDISPENSABLE)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self._look(INDISPENSABLE)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
         # A run in flight may have done it since.
-        self.take(self._mending.mend(names=INDISPENSABLE))
+        self._look(INDISPENSABLE)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Let whatever was broken fail the session, once the last test has been run."""
         result = yield
-        self.take(self._mending.mend())
+        self._look()
         session.testsfailed += len(self._notes)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
         # Also where the loop was cut short.
-        self.take(self._mending.mend())
+        self._look()
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[SENT] = [*self._notes]
@@ -109,6 +106,11 @@ class Breakage:
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
         self._open.let_go()
+
+    def _look(self, watched: Watched = EVERY, *, since: Seen | None = None) -> None:
+        """Mend what does not work; see `Mending.mend`. Done ten times for each test."""
+        if watched.are_replaced():
+            self.take(self._mending.mend(watched, since=since))
 
     def _keep_streams(self) -> None:
         # What a fixture put there is closed by the fixture.

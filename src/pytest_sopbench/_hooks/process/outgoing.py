@@ -56,7 +56,8 @@ class Outgoing:
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         self._clean(report)
-        report.user_properties[:] = [self._property(*one) for one in report.user_properties]
+        if any(map(_is_foreign, report.user_properties)):
+            report.user_properties[:] = [self._property(*one) for one in report.user_properties]
         return report
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -116,9 +117,7 @@ class Outgoing:
             ]
 
     def _property(self, name: str, value: object) -> tuple[str, object]:
-        if isinstance(value, str) and not name.startswith(OURS):
-            return name, self.text(value)
-        return name, value
+        return name, self.text(str(value)) if _is_foreign((name, value)) else value
 
     def _inside(self, part: Any, depth: int) -> Any:
         """Return a part of what pytest shows of a failure; its own objects are changed in place."""
@@ -147,3 +146,9 @@ class Outgoing:
             return self.text("\n".join(parts)).split("\n")
         inside = [self._inside(one, depth + 1) for one in parts]
         return tuple(inside) if isinstance(parts, tuple) else inside
+
+
+def _is_foreign(one: tuple[str, object]) -> bool:
+    """Tell whether a property is a text, and none of those that make a run this run."""
+    name, value = one
+    return isinstance(value, str) and not name.startswith(OURS)

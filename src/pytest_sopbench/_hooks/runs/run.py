@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
@@ -68,7 +69,15 @@ class Run:
 
     def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
         self._judged = judged
-        self._calls = Calls(
+        self._explain = explain
+        self._looked_at = False
+        self._contract_asserted = False
+
+    @cached_property
+    def _calls(self) -> Calls:
+        # Made when a test first demands anything of the calls, which most never do.
+        judged = self._judged
+        return Calls(
             judged.known,
             judged.trace,
             judged.verdict.outcome,
@@ -76,9 +85,6 @@ class Run:
             domain=judged.task.domain,
             tools=judged.tools,
         )
-        self._explain = explain
-        self._looked_at = False
-        self._contract_asserted = False
 
     def __repr__(self) -> str:
         task = self._judged.task

@@ -210,7 +210,10 @@ class SopSession:
 
     def spec_of(self, agent: str) -> str | None:
         """Return the spec of an agent of the options, `None` where they do not name it."""
-        return next((one.spec for one in self.options.agents if one.name == agent), None)
+        for one in self.options.agents:
+            if one.name == agent:
+                return one.spec
+        return None
 
     @property
     def agent_shown(self) -> str:
@@ -220,8 +223,14 @@ class SopSession:
     @property
     def makes_runs(self) -> bool:
         """Whether items are run, and not only listed, planned or collected."""
-        options = ("collectonly", "setupplan", "showfixtures", "show_fixtures_per_test")
-        return not any(self.config.getoption(name, False) for name in options)
+        # Asked for each test, and pytest's own way to look an option up takes a while.
+        option = self.config.option
+        return not (
+            getattr(option, "collectonly", False)
+            or getattr(option, "setupplan", False)
+            or getattr(option, "showfixtures", False)
+            or getattr(option, "show_fixtures_per_test", False)
+        )
 
     def find(self, values: Sequence[str]) -> tuple[ActiveDomain, ...]:
         """Load the domains that these values of `--sop-domain` name, each once.

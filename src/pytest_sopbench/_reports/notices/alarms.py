@@ -28,6 +28,8 @@ class RunAlarms:
 
     def watch(self, record: RunRecord) -> None:
         """Look at one more run."""
+        if not record.notes:
+            return
         if GOES_ON in record.notes:
             trial = f"/t{record.trial}" if record.trial > 1 else ""
             self.abandoned.append(f"{record.domain}/{record.task}{trial}")

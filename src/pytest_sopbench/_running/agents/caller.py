@@ -90,6 +90,8 @@ class AgentCaller:
 
     def asking(self, approver: Approver) -> AgentCaller:
         """Return the same caller, whose runs ask this approver."""
+        if approver is self._approver:
+            return self
         other = copy(self)
         other._approver = approver  # noqa: SLF001 - a copy of this object
         return other
@@ -115,13 +117,14 @@ class AgentCaller:
             "tools": tools,
             "task_id": task.id,
             "domain": domain.name,
-            "output_fields": output_fields(domain),
-            "output_schema": output_schema(domain),
-            "approver": RunApprover(self._approver, tools, domain=domain.name, task_id=task.id),
         }
-        if "steps" in self._target.calling.filled:
-            # Few agents want them, and a long SOP takes its time.
-            values["steps"] = domain.procedure
+        for name in self._target.calling.filled & _MADE.keys():
+            # Few agents want them, and each takes its time.
+            values[name] = _MADE[name](domain)
+        if "approver" in self._target.calling.filled:
+            values["approver"] = RunApprover(
+                self._approver, tools, domain=domain.name, task_id=task.id
+            )
         by_position, by_name = self._target.calling.values(values)
         return self._target.bound(values)(*by_position, **by_name)
 
@@ -165,6 +168,14 @@ def output_schema(domain: Domain) -> JsonValue:
 def output_fields(domain: Domain) -> dict[str, JsonValue]:
     """Say of each output field which values it may have, or else its type."""
     return {one.name: list(one.values) if one.values else one.type.value for one in domain.fields}
+
+
+_MADE: Final[Mapping[str, Callable[[Domain], object]]] = {
+    "output_fields": output_fields,
+    "output_schema": output_schema,
+    "steps": lambda domain: domain.procedure,
+}
+"""What is made of a domain where an agent has a parameter of that name."""
 
 
 def _target(agent: Any, names: tuple[str, ...]) -> _Target:

@@ -129,8 +129,9 @@ def run_trace(
     """
     if flight.attempts > 1:
         trace = replace(trace, usage=add_usage(flight.spent, trace.usage))
-    notes = (*trace.notes, *_attempts(flight, most), *notes)
-    trace = replace(trace, notes=notes)
+    added = (*_attempts(flight, most), *notes)
+    if added:
+        trace = replace(trace, notes=(*trace.notes, *added))
     if timeout is None or trace.duration - kept < timeout:
         return trace
     ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT

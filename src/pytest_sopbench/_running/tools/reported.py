@@ -51,7 +51,7 @@ class ReportedUsage:
         """
         with self._lock:
             told, reckoning = fill_unknown(self._usage, returned), self._reckoning
-        if not reckoning.has_reports:
+        if not reckoning.has_reports and told is not UNKNOWN_USAGE:
             reckoning = Reckoning(self._prices)
             reckoning.add(told)
         return reckoning.priced(told)

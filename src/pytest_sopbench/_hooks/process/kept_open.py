@@ -21,17 +21,18 @@ class KeptOpen:
 
     def __init__(self, told: Callable[[str], None]) -> None:
         self._told = told
-        self._kept: list[Any] = []
+        # By their ids, which stay their own as long as they are kept.
+        self._kept: dict[int, Any] = {}
 
     def keep(self, **streams: TextIO | None) -> None:
         """Keep these streams open, each of which is given by its name; again changes nothing."""
         for name, stream in streams.items():
-            if stream is not None and not any(one is stream for one in self._kept):
+            if stream is not None and id(stream) not in self._kept:
                 self._keep(name, stream)
 
     def let_go(self) -> None:
         """Let the streams be closed again, as pytest itself does at the end."""
-        for stream in list(self._kept):
+        for stream in list(self._kept.values()):
             self._release(stream)
 
     def _keep(self, name: str, stream: Any) -> None:
@@ -51,12 +52,12 @@ class KeptOpen:
         except (AttributeError, TypeError):
             # A stream without a __dict__; pytest's and Python's own have one.
             return
-        self._kept.append(stream)
+        self._kept[id(stream)] = stream
 
     def _release(self, stream: Any) -> None:
         if "close" in vars(stream):
             del stream.close
-        self._kept = [one for one in self._kept if one is not stream]
+        self._kept.pop(id(stream), None)
 
 
 def _is_pytest(frame: FrameType) -> bool:

@@ -14,16 +14,19 @@ import pathlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
+from operator import is_not
 from typing import Any, Final, TypeAlias
 
 _NULL: Final = os.devnull
 # Taken at import, since what is looked for here may be one of them.
-_getattr, _repr, _type = getattr, repr, type
+_any, _getattr, _repr, _type = any, getattr, repr, type
+_map: Final[Callable[..., Iterable[object]]] = map
 
-Seen: TypeAlias = Mapping[str, object]
-"""What stood in the place of each function at some moment, by its name."""
+Seen: TypeAlias = tuple[object, ...]
+"""What stood in the place of each function at some moment, in the order of `NAMES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +117,43 @@ _NEEDED: Final = tuple(
     )
     for owner, attribute, works in _PROBES
 )
-INDISPENSABLE: Final = frozenset({"builtins.__import__", "builtins.repr", "os.environ"})
+NAMES: Final = tuple(one.name for one in _NEEDED)
+"""The functions that are looked at."""
+
+
+class Watched:
+    """Some of the functions, in columns: to look at all of them is done ten times for each test."""
+
+    def __init__(self, needed: Iterable[_Needed]) -> None:
+        self._needed = tuple(needed)
+        self._owners = tuple(one.owner for one in self._needed)
+        self._attributes = tuple(one.attribute for one in self._needed)
+        self._originals = tuple(one.original for one in self._needed)
+
+    def there(self) -> tuple[object, ...]:
+        """Return what stands in the place of each."""
+        return (*_map(_getattr, self._owners, self._attributes, repeat(None)),)
+
+    def are_replaced(self) -> bool:
+        """Tell whether something else stands in the place of any, which is rare."""
+        there = _map(_getattr, self._owners, self._attributes, repeat(None))
+        return _any(_map(is_not, there, self._originals))
+
+    def replaced(self) -> Collection[_Needed]:
+        """Return those in whose place something else stands."""
+        return [one for one in self._needed if one.there is not one.original]
+
+
+EVERY: Final = Watched(_NEEDED)
+INDISPENSABLE: Final = Watched(
+    one for one in _NEEDED if one.name in {"builtins.__import__", "builtins.repr", "os.environ"}
+)
 """What pytest needs between any two of its hooks; no test can mean to do without."""
 
 
 def seen_now() -> Seen:
     """Return what stands in the place of each function."""
-    return {one.name: one.there for one in _NEEDED}
+    return EVERY.there()
 
 
 class Mending:
@@ -130,21 +163,19 @@ class Mending:
         # The objects themselves, so that none of them gives its identity to another.
         self._working: list[tuple[str, object]] = []
 
-    def mend(self, *, names: frozenset[str] | None = None, since: Seen | None = None) -> list[str]:
+    def mend(self, watched: Watched = EVERY, *, since: Seen | None = None) -> list[str]:
         """Put back what does not work, and say of each function what was found in its place.
 
         Args:
-            names: the functions to look at; all where it is left out.
+            watched: the functions to look at.
             since: what was there before; what has not changed since is left alone.
         """
-        return [*self._mended(names, since)]
+        return [*self._mended(watched, since)]
 
-    def _mended(self, names: frozenset[str] | None, since: Seen | None) -> Iterator[str]:
-        for one in _NEEDED:
+    def _mended(self, watched: Watched, since: Seen | None) -> Iterator[str]:
+        for one in watched.replaced():
             there = one.there
-            if there is one.original or (names is not None and one.name not in names):
-                continue
-            if since is not None and since[one.name] is there:
+            if since is not None and since[NAMES.index(one.name)] is there:
                 continue
             why = self._fault(one, there)
             if why:
