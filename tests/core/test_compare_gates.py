@@ -13,16 +13,14 @@ from pytest_sopbench._core.gates.summary_gates import GateSpec, GateState, block
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY, NEVER = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE, Outcome.NOT_RUN
 HOLDS, FAILS, UNKNOWN = GateState.HOLDS, GateState.FAILS, GateState.INCONCLUSIVE
 
 
 def runs(outcomes: Iterable[Outcome], domain: str = "d") -> list[RunRecord]:
-    return [
-        RunRecord(domain=domain, task=f"t{number}", outcome=outcome)
-        for number, outcome in enumerate(outcomes)
-    ]
+    return [run(f"t{number}", outcome, domain=domain) for number, outcome in enumerate(outcomes)]
 
 
 def comparison(
