@@ -85,7 +85,7 @@ def test_the_proposal_of_the_page_is_what_is_printed(pytester: pytest.Pytester) 
         session = sealed_session(header_from_json(json.loads(header)), others)
         path.write_bytes(b"".join(session))
 
-    printed = sopbench("flaky monday tuesday").stdout
+    printed = sopbench("flaky", "monday", "tuesday").stdout
 
     shown = blocks(QUARANTINE, "toml")[1]
     assert without_dates(shown) == without_dates(printed)
