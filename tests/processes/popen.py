@@ -123,7 +123,6 @@ def start() -> Ready:
         if os.getpid() == starter and process.stdin is not None:
             process.stdin.close()
             process.wait()
-            shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(stop)
     for _ in range(START_SECONDS * 50):

@@ -16,6 +16,7 @@ import pkgutil
 import random
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -99,6 +100,7 @@ class Server:
     """Waits for requests and for the ends of the processes that it has become."""
 
     def __init__(self, path: str) -> None:
+        self.folder = Path(path).parent
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(f"{path}.new")
         self.listener.listen(64)
@@ -113,6 +115,8 @@ class Server:
         while True:
             for key, _ in self.selector.select():
                 if key.fd == LIFELINE:
+                    # Its starter may have ended without a chance to tidy up.
+                    shutil.rmtree(self.folder, ignore_errors=True)
                     os._exit(0)
                 if key.fileobj is not self.listener:
                     self.report(key.fd)
