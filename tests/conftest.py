@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import cProfile
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -32,7 +35,7 @@ import pytest_sopbench._loading.domain.record_tables
 import pytest_sopbench._loading.prices.file
 import pytest_sopbench._loading.quarantine_file
 import pytest_sopbench._loading.variants.read
-import pytest_sopbench._reports.terminal.comparison
+import pytest_sopbench._reports.terminal.comparison.comparison
 import pytest_sopbench._reports.terminal.comparison.leaderboard
 import pytest_sopbench._running.event_loop.loop_thread
 import pytest_sopbench._running.tools.domain_code
@@ -40,6 +43,7 @@ import pytest_sopbench._sessions.commands.page
 import pytest_sopbench._sessions.commands.page_sources
 import pytest_sopbench._sessions.commands.resume
 import pytest_sopbench.agents.sources  # noqa: F401 - see above
+from tests.processes import popen
 
 # A shell that starts a job in the background lets it ignore Ctrl-C, and its children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -49,6 +53,25 @@ settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
 
+# Coverage is measured from the start of an interpreter on, so nothing forks where it is.
+CAN_FORK = sys.platform == "linux" and not any(name.startswith("COVERAGE_") for name in os.environ)
+
+
+@pytest.fixture(autouse=True)
+def forked_sessions(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the sessions inside of a test fork; the tests beside this file are about real starts."""
+    if CAN_FORK:
+        # Not before there is a test: the workers of this very session are started by then.
+        popen.install()
+        monkeypatch.setattr(popen.switch, "on", request.path.parent != Path(__file__).parent)
+
+
+@pytest.fixture
+def new_interpreters(monkeypatch: pytest.MonkeyPatch, forked_sessions: None) -> None:
+    """For a test in a room that is about what a process imports or inherits: it forks from none."""
+    monkeypatch.setattr(popen.switch, "on", False)
+
+
 @pytest.fixture(autouse=True)
 def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a session inside a worker of ours takes itself for that worker."""
@@ -56,6 +79,8 @@ def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     # A session in CI is stricter; the tests that are about that say so.
     monkeypatch.delenv("CI", raising=False)
+    # The sessions that a test starts would compile this package anew, each for itself.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
 
 CountSteps = Callable[[Callable[[], object]], int]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.header.header import SessionHeader
-from pytest_sopbench.cli import main
+from tests.builders import commands
+from tests.builders.refunds import write_refunds
 
 Sopbench = Callable[..., Result]
 
@@ -26,24 +26,12 @@ def sopbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sopbench:
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, arguments, catch_exceptions=False)
-
-    return run
+    return commands.sopbench
 
 
 def make_domain(folder: Path, rows: str = "T1,yes\nT2,no\n") -> None:
-    folder.mkdir(parents=True)
-    metadata = {
-        "name": folder.name,
-        "title": "Small refunds",
-        "input_columns": ["id"],
-        "output_columns": ["refund"],
-    }
-    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
-    (folder / "sop.txt").write_text("Refund what is small.", "utf-8")
-    (folder / "toolspecs.json").write_text("[]", "utf-8")
-    (folder / "data.csv").write_text(f"id,refund\n{rows}", "utf-8")
+    expected = dict(row.split(",") for row in rows.splitlines())
+    write_refunds(folder, expected, title="Small refunds")
 
 
 def save(path: Path, *runs: RunRecord) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
@@ -20,7 +21,8 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.header.git import GitState
 from pytest_sopbench._sessions.header.header import SessionHeader
-from pytest_sopbench.cli import main
+from tests.builders.commands import sopbench
+from tests.builders.refunds import write_refunds
 
 Approve = Callable[..., Result]
 WHY = ("--reason", "the cache is gone")
@@ -41,21 +43,11 @@ def approve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Approve:
     monkeypatch.chdir(tmp_path)
     make_domain("refunds")
 
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, ("approve", *arguments), catch_exceptions=False)
-
-    return run
+    return partial(sopbench, "approve")
 
 
 def make_domain(name: str, *, under: str = "domains", tasks: Sequence[str] = "1234") -> None:
-    folder = Path(under) / name
-    folder.mkdir(parents=True, exist_ok=True)
-    metadata = {"name": name, "input_columns": ["id"], "output_columns": ["refund"]}
-    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
-    (folder / "sop.txt").write_text("Refund what is small.", "utf-8")
-    (folder / "toolspecs.json").write_text("[]", "utf-8")
-    rows = "".join(f"T{task},yes\n" for task in tasks)
-    (folder / "data.csv").write_text(f"id,refund\n{rows}", "utf-8")
+    write_refunds(Path(under) / name, {f"T{task}": "yes" for task in tasks})
 
 
 def run_of(

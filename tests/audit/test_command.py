@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from pytest_sopbench.cli import main
+from tests.builders.commands import sopbench
 
 Audit = Callable[..., Result]
-
-CODE = ["--no-code"]
-"""A process for code takes most of a second."""
 
 
 @pytest.fixture
 def sopbench_audit(lab: Any, monkeypatch: pytest.MonkeyPatch) -> Audit:
-    """Run the command in the folder above the domain."""
+    """Run the command in the folder above the domain, without code: a process takes a second."""
     monkeypatch.chdir(lab.folder.parent)
 
-    def run(*arguments: str) -> Result:
-        chosen = ["audit", *CODE, *arguments]
-        return CliRunner().invoke(main, chosen, catch_exceptions=False)
-
-    return run
+    return partial(sopbench, "audit", "--no-code")
 
 
 def test_a_sound_domain_ends_with_0(sopbench_audit: Audit) -> None:
@@ -54,14 +47,11 @@ def test_a_warning_costs_only_where_asked(lab: Any, sopbench_audit: Audit) -> No
     assert 1 == sopbench_audit("--strict", "./parcels").exit_code
 
 
-def test_code_is_run_unless_that_is_refused(
-    lab: Any, sopbench_audit: Audit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_is_run_unless_that_is_refused(lab: Any, sopbench_audit: Audit) -> None:
     lab.write(policy_py="raise LookupError('on purpose')")
 
     refused = sopbench_audit("./parcels")
-    monkeypatch.setattr(sys.modules[__name__], "CODE", [])
-    run = sopbench_audit("./parcels")
+    run = sopbench("audit", "./parcels")
 
     assert (0, 1) == (refused.exit_code, run.exit_code)
     assert "on purpose" in run.output

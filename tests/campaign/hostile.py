@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from builders.lab import lab_metadata
 from markdown_it import MarkdownIt
 
 from campaign.kit import (
     Ended,
     excerpt,
-    lab_metadata,
     lines,
     run_pytest,
     run_sopbench,

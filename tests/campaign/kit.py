@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from builders import lab
+
 HANG_GUARD_SECONDS = 120
 """No child needs so long, whatever else the machine does; one that does hangs."""
-
-GRADES = ("pass", "retest", "fail")
-READINGS = {"pass": 90, "retest": 50, "fail": 10}
 
 RIGHT = '''
 def right(inputs, tools):
@@ -177,47 +176,9 @@ def environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in changed.items() if changes.get(name, "") is not None}
 
 
-def lab_files(name: str = "lab", *, tasks: int = 6) -> dict[str, str]:
-    """The files of a small sound domain that grades samples `T_01`, `T_02`, ... by a reading."""
-    spec = {
-        "name": "measure",
-        "description": "Measure a sample.",
-        "parameters": {
-            "type": "object",
-            "properties": {"sample_id": {"type": "string"}},
-            "required": ["sample_id"],
-        },
-    }
-    rows = ["sample_id,reading,grade"]
-    for number in range(1, tasks + 1):
-        grade = GRADES[number % 3]
-        rows.append(f"T_{number:02},{READINGS[grade]},{grade}")
-    return {
-        "sop.md": "Measure the sample, then grade it.\n",
-        "metadata.json": json.dumps(lab_metadata(name), indent=1),
-        "toolspecs.json": json.dumps([spec], indent=1),
-        "data.csv": "\n".join(rows) + "\n",
-    }
-
-
-def lab_metadata(name: str = "lab") -> dict[str, Any]:
-    """The metadata of the small domain."""
-    return {
-        "name": name,
-        "title": "Grading of samples",
-        "output_columns": ["grade"],
-        "input_columns": ["sample_id"],
-        "outputs": {"grade": {"type": "enum", "values": list(GRADES)}},
-        "tools": {"measure": {"key": ["sample_id"], "returns": ["reading"]}},
-    }
-
-
 def write_lab(folder: Path, name: str = "lab", *, tasks: int = 6) -> Path:
     """Write the small domain into `folder/domains/NAME`, with the right agent beside it."""
-    domain = folder / "domains" / name
-    domain.mkdir(parents=True)
-    for file, text in lab_files(name, tasks=tasks).items():
-        (domain / file).write_text(text, encoding="utf-8")
+    domain = lab.write_lab(folder / "domains", name, tasks=tasks)
     (folder / "agents.py").write_text(RIGHT, encoding="utf-8")
     # Else pytest looks for the root of the project in the folders above.
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.answer import Mismatch
@@ -18,7 +17,8 @@ from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_trials
 from pytest_sopbench._sessions.reading.planned import summarized
-from pytest_sopbench.cli import main
+from tests.builders import commands
+from tests.builders.refunds import write_refunds
 
 TASKS = tuple(f"T{number}" for number in range(1, 7))
 
@@ -32,29 +32,15 @@ def sopbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sopbench:
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, arguments, catch_exceptions=False)
-
-    return run
+    return commands.sopbench
 
 
 @pytest.fixture
 def refunds(tmp_path: Path) -> Domain:
     """The domain `refunds` in the project, with six tasks."""
     folder = tmp_path / "domains" / "refunds"
-    folder.mkdir(parents=True)
-    metadata = {
-        "name": "refunds",
-        "input_columns": ["id"],
-        "output_columns": ["refund"],
-        "outputs": {"refund": {"type": "enum", "values": ["Refund A", "Refund B"]}},
-    }
-    (folder / "metadata.json").write_text(json.dumps(metadata), "utf-8")
-    (folder / "sop.txt").write_text("Refund what is small.", "utf-8")
-    (folder / "toolspecs.json").write_text("[]", "utf-8")
-    rows = "".join(f"{task},Refund A\n" for task in TASKS)
-    (folder / "data.csv").write_text(f"id,refund\n{rows}", "utf-8")
-    return load_domain(folder)
+    outputs = {"refund": {"type": "enum", "values": ["Refund A", "Refund B"]}}
+    return load_domain(write_refunds(folder, dict.fromkeys(TASKS, "Refund A"), outputs=outputs))
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path
@@ -15,7 +15,7 @@ from pytest_sopbench._replay.tape.exchange import Request, Response
 from pytest_sopbench._replay.tape.recording import Recording
 from pytest_sopbench._replay.tape.run_tape import RunTape
 from pytest_sopbench._replay.tape.shape import Shaping
-from pytest_sopbench.cli import main
+from tests.builders.commands import sopbench
 
 SYSTEM = "Follow the procedure. " * 40
 TASKS = ("T_01", "T_02", "T_03")
@@ -57,12 +57,11 @@ def place(task: str) -> TaskPlace:
     return TaskPlace("mypkg:agent", "parcels", task)
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, ["cassettes", *words])
+cassettes = partial(sopbench, "cassettes")
 
 
 def test_list_has_a_line_for_each_recording(root: Path) -> None:
-    result = run()
+    result = cassettes()
 
     first, *_, last = result.output.splitlines()
     assert 0 == result.exit_code
@@ -71,7 +70,7 @@ def test_list_has_a_line_for_each_recording(root: Path) -> None:
 
 
 def test_list_for_programs_tells_the_same(root: Path) -> None:
-    listed = json.loads(run("--json").output)
+    listed = json.loads(cassettes("--json").output)
 
     assert list(TASKS) == [one["task"] for one in listed]
     assert ["m-1"] == listed[0]["trials"]["1"]["models"]
@@ -83,11 +82,11 @@ def test_list_says_what_the_last_session_has_missed(root: Path) -> None:
     header = {"type": "header", "options": {"replay_misses": {"messages[0].content": 327}}}
     (sessions / "last.jsonl").write_text(f"{json.dumps(header)}\n")
 
-    assert "by runs: messages[0].content 327" in run().output
+    assert "by runs: messages[0].content 327" in cassettes().output
 
 
 def test_check_is_content_with_what_is_whole(root: Path) -> None:
-    result = run("check")
+    result = cassettes("check")
 
     assert (0, "3 recordings: whole, and of tasks of today\n") == (result.exit_code, result.output)
 
@@ -107,7 +106,7 @@ def test_check_names_what_is_wrong(root: Path, old: str, new: str, told: str) ->
     assert old in text
     path.write_text(text.replace(old, new))
 
-    result = run("check")
+    result = cassettes("check")
 
     assert 1 == result.exit_code
     assert told in result.output
@@ -119,7 +118,7 @@ def test_check_names_tasks_without_a_recording_and_recordings_without_a_task(roo
     cassette_path(root, place("T_02")).unlink()
     record(root, "T_99")
 
-    result = run("check")
+    result = cassettes("check")
 
     assert 1 == result.exit_code
     assert "mypkg:agent, parcels: no recording of T_02" in result.output
@@ -130,7 +129,7 @@ def test_check_of_nothing_is_no_success(root: Path) -> None:
     for path in sorted(root.rglob("*.jsonl")):
         path.unlink()
 
-    result = run("check")
+    result = cassettes("check")
 
     assert 1 == result.exit_code
     assert "no recordings in" in result.output
@@ -140,21 +139,21 @@ def test_prune_removes_what_no_task_uses_and_nothing_else(root: Path) -> None:
     record(root, "T_99", "Another prompt. " * 40)
     before = {path for path in root.rglob("*") if path.is_file()}
 
-    shown = run("prune", "--dry-run").output
+    shown = cassettes("prune", "--dry-run").output
     after_dry_run = {path for path in root.rglob("*") if path.is_file()}
-    removed = run("prune").output
+    removed = cassettes("prune").output
 
     gone = before - {path for path in root.rglob("*") if path.is_file()}
     assert after_dry_run == before
     assert shown.replace("would remove", "removed") == removed
     assert 2 == len(gone)
     assert {"shared", "parcels"} == {path.parent.name for path in gone}
-    assert 0 == run("check").exit_code
-    assert "nothing is unused" in run("prune").output
+    assert 0 == cassettes("check").exit_code
+    assert "nothing is unused" in cassettes("prune").output
 
 
 def test_prune_leaves_domains_that_are_not_found_alone(root: Path) -> None:
     for path in (root.parent / "domains" / "parcels").iterdir():
         path.unlink()
 
-    assert "nothing is unused" in run("prune").output
+    assert "nothing is unused" in cassettes("prune").output

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import ComparedSession, SessionComparison, compare
+from pytest_sopbench._core.comparing.compare import compare
+from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.gates.conditions.comparison_gates import evaluate_comparison
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.summary_gates import (
@@ -19,16 +20,14 @@ from pytest_sopbench._core.gates.conditions.summary_gates import (
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY, NEVER = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE, Outcome.NOT_RUN
 HOLDS, FAILS, UNKNOWN = GateState.HOLDS, GateState.FAILS, GateState.INCONCLUSIVE
 
 
 def runs(outcomes: Iterable[Outcome], domain: str = "d") -> list[RunRecord]:
-    return [
-        RunRecord(domain=domain, task=f"t{number}", outcome=outcome)
-        for number, outcome in enumerate(outcomes)
-    ]
+    return [run(f"t{number}", outcome, domain=domain) for number, outcome in enumerate(outcomes)]
 
 
 def comparison(

@@ -6,23 +6,23 @@ from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, GroupComparison
 from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.comparing.field_changes import FieldChange
-from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_comparison import comparison_block
 from pytest_sopbench._reports.terminal.comparison.comparison import comparison_lines
+from tests.builders import runs
+from tests.builders.runs import differing
 
 
 def run(task: int, *wrong: str, score: float | None = None, domain: str = "claims") -> RunRecord:
-    mismatches = (Mismatch(field=one, expected="x", actual="y", why="different") for one in wrong)
     compared = (Compared(field="letter", held=True, score=score),)
-    return RunRecord(
+    return runs.run(
+        f"T{task}",
+        Outcome.WRONG if wrong else Outcome.CORRECT,
         domain=domain,
-        task=f"T{task}",
-        outcome=Outcome.WRONG if wrong else Outcome.CORRECT,
         expected={"refund": "x", "letter": "x"},
-        mismatches=tuple(mismatches),
+        mismatches=differing(wrong),
         compared=() if score is None else compared,
         task_hash="h",
     )

@@ -17,23 +17,17 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders import runs
+from tests.builders.runs import differing
 
 FIELDS = ("refund", "reason", "letter")
 
 
 def run(task: str, outcome: Outcome, *wrong: str, fields: tuple[str, ...] = FIELDS) -> RunRecord:
-    return RunRecord(
-        domain="claims",
-        task=task,
-        outcome=outcome,
-        expected=dict.fromkeys(fields, "x"),
-        mismatches=tuple(
-            Mismatch(field=one, expected="x", actual="y", why="different") for one in wrong
-        ),
-    )
+    expected = dict.fromkeys(fields, "x")
+    return runs.run(task, outcome, domain="claims", expected=expected, mismatches=differing(wrong))
 
 
 RUNS = (

@@ -19,16 +19,13 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders.runs import run
 
 LAST_DAY = date(2026, 12, 1)
 NEXT_DAY = LAST_DAY + timedelta(days=1)
 MAY_FAIL = TaskPolicy(name=TaskName("lab", "T1"), may_fail="flaky", until=LAST_DAY)
 MUST_PASS = TaskPolicy(name=TaskName("lab", "T2"), must_pass=True)
 ENTRIES = TaskEntries(entries={one.name: one for one in (MAY_FAIL, MUST_PASS)})
-
-
-def run(task: str, outcome: Outcome, trial: int = 1) -> RunRecord:
-    return RunRecord(domain="lab", task=task, trial=trial, outcome=outcome)
 
 
 def test_a_task_may_fail_up_to_its_last_day() -> None:
@@ -69,7 +66,7 @@ def told(report: PolicyReport) -> dict[str, list[str]]:
 def test_a_task_that_may_fail_did_or_did_not_or_nobody_knows(
     outcomes: list[Outcome], expected: str
 ) -> None:
-    runs = [run("T1", one, trial) for trial, one in enumerate(outcomes, start=1)]
+    runs = [run("T1", one, trial=trial) for trial, one in enumerate(outcomes, start=1)]
 
     report = report_entries(runs, ENTRIES, LAST_DAY)
 
@@ -90,7 +87,7 @@ def test_a_task_that_may_fail_did_or_did_not_or_nobody_knows(
 def test_a_task_that_must_pass_did_or_did_not_or_nobody_knows(
     outcomes: list[Outcome], expected: str
 ) -> None:
-    runs = [run("T2", one, trial) for trial, one in enumerate(outcomes, start=1)]
+    runs = [run("T2", one, trial=trial) for trial, one in enumerate(outcomes, start=1)]
 
     report = report_entries(runs, ENTRIES, LAST_DAY)
 
@@ -156,7 +153,7 @@ def test_entries_of_tasks_that_were_not_selected_say_nothing() -> None:
 
 def test_the_run_that_is_shown_is_the_first_that_says_something() -> None:
     outcomes = (Outcome.CORRECT, Outcome.UNAVAILABLE, Outcome.WRONG)
-    runs = [run("T2", one, trial) for trial, one in enumerate(outcomes, start=1)]
+    runs = [run("T2", one, trial=trial) for trial, one in enumerate(outcomes, start=1)]
 
     (found,) = report_entries(runs, ENTRIES, LAST_DAY).broken
 

@@ -9,10 +9,11 @@ from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders import runs
 
 
 def run(domain: str, outcome: Outcome, expected: str = "yes") -> RunRecord:
-    return RunRecord(domain=domain, task="t", outcome=outcome, expected={"answer": expected})
+    return runs.run("t", outcome, domain=domain, expected={"answer": expected})
 
 
 SMALL = summary_of([run("small", Outcome.CORRECT), run("small", Outcome.ERROR, "no")])

@@ -18,6 +18,7 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
+from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
 
@@ -30,7 +31,7 @@ def task(draw: st.DrawFn) -> tuple[int, int]:
 
 def runs(outcomes: Mapping[str, list[Outcome]], domain: str = "d") -> list[RunRecord]:
     return [
-        RunRecord(domain=domain, task=name, trial=trial, outcome=outcome)
+        run(name, outcome, domain=domain, trial=trial)
         for name, trials in outcomes.items()
         for trial, outcome in enumerate(trials, start=1)
     ]

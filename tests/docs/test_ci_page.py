@@ -12,10 +12,9 @@ from typing import NamedTuple
 import pytest
 
 from pytest_sopbench import load_session
+from tests.builders.pages import DOCS, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "run-in-ci.md").read_text(encoding="utf-8")
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 STEP = re.compile(r"^      - (?=\w)", re.MULTILINE)
 RUN = re.compile(r"^(?: {8})?run: (?:\|\n((?: {10}.*\n|\n)+)|(.*)\n)", re.MULTILINE)
 
@@ -42,13 +41,7 @@ def steps_of(job: str) -> list[Step]:
 @pytest.fixture
 def repository(pytester: pytest.Pytester) -> Path:
     """The files of the page, and the domain and agent of the reference page."""
-    for name, text in re.findall(
-        r"`(domains/late_returns/[a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    ):
-        path = pytester.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    (desk,) = re.findall(r"```python\n((?:(?!```).)*?def agent\(.*?)```", DOMAINS, re.DOTALL)
+    desk = write_late_returns(pytester.path)
     (pytester.path / "desk.py").write_text(desk, encoding="utf-8")
     for name, text in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
         path = pytester.path / name

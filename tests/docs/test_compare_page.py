@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.compare import ComparisonResult
+from pytest_sopbench._core.comparing.comparison import ComparisonResult
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.summary_gates import gate_names
+from tests.builders.pages import DOCS, blocks, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 OPTIONS = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")
 COMPARE = (DOCS / "how-to" / "compare-with-a-baseline.md").read_text(encoding="utf-8")
 QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
-
-
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 def commands(page: str) -> list[tuple[str, str]]:
@@ -46,14 +40,7 @@ def assert_shown(shown: str, output: str) -> None:
 @pytest.fixture
 def late_returns(pytester: pytest.Pytester) -> None:
     """The domain of the reference page, its agent, and one that allows a day too many."""
-    folder = pytester.path / "domains" / "late_returns"
-    folder.mkdir(parents=True)
-    files = re.findall(
-        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    )
-    for name, content in files:
-        (folder / name).write_text(content, encoding="utf-8")
-    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
+    agent = write_late_returns(pytester.path)
     pytester.makepyfile(desk=agent, late=agent.replace("days <= 30", "days <= 31"))
 
 

@@ -20,32 +20,20 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines
 from pytest_sopbench.cli import main
+from tests.builders.pages import DOCS, DOMAINS, blocks, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 TRAJECTORY = (DOCS / "how-to" / "assert-a-trajectory.md").read_text(encoding="utf-8")
 APPROVE = (DOCS / "how-to" / "approve-a-change.md").read_text(encoding="utf-8")
 CONTRACT = (DOCS / "how-to" / "write-a-contract.md").read_text(encoding="utf-8")
 RUN = ("--sop-domain=late_returns", "--sop-agent=desk:agent", "--sop-limit=1")
 
 
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-
-
 @pytest.fixture
 def late_returns(pytester: pytest.Pytester) -> Path:
     """The domain of the reference page, and its agent as `desk:agent`."""
-    folder = pytester.path / "domains" / "late_returns"
-    folder.mkdir(parents=True)
-    files = re.findall(
-        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    )
-    for name, content in files:
-        (folder / name).write_text(content, encoding="utf-8")
-    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
+    agent = write_late_returns(pytester.path)
     pytester.makepyfile(desk=agent)
-    return folder
+    return pytester.path / "domains" / "late_returns"
 
 
 def with_contract(folder: Path, *rules: Any) -> None:

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._settings.values import ALWAYS_AGAIN, MAY_BE_AGAIN
+from tests.builders.pages import DOCS, blocks, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 PAGE = (DOCS / "how-to" / "resume-a-session.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| (.*) \| (taken over|made again).*\|$", PAGE, re.MULTILINE)
-
-
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
 @pytest.fixture
 def cut_short(pytester: pytest.Pytester) -> None:
     """A session of the reference page's domain and agent that has three of five runs."""
-    folder = pytester.path / "domains" / "late_returns"
-    folder.mkdir(parents=True)
-    for name, content in re.findall(
-        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    ):
-        (folder / name).write_text(content, encoding="utf-8")
-    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
-    pytester.makepyfile(desk=agent)
+    pytester.makepyfile(desk=write_late_returns(pytester.path))
     pytester.runpytest("--sop-domain=late_returns", "--agent=desk:agent")
     last = pytester.path / ".sop/sessions/last.jsonl"
     last.write_text("".join(last.read_text().splitlines(keepends=True)[:4]))

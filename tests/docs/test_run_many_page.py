@@ -6,36 +6,22 @@ import re
 import shlex
 import sys
 import threading
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
+from tests.builders.pages import DOCS, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^\$ pytest (.*)\n((?:[^`\n].*\n)+)", PAGE, re.MULTILINE)
 
 
 @pytest.fixture(autouse=True)
 def late_returns(pytester: pytest.Pytester) -> None:
     """The domain of the reference page, its agent, and the agents of this page."""
-    folder = pytester.path / "domains" / "late_returns"
-    folder.mkdir(parents=True)
-    files = re.findall(
-        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    )
-    for name, content in files:
-        (folder / name).write_text(content, encoding="utf-8")
-    (desk,) = [
-        code
-        for code in re.findall(r"```python\n(.*?)```", DOMAINS, re.DOTALL)
-        if "def agent(" in code
-    ]
-    pytester.makepyfile(desk=desk)
+    pytester.makepyfile(desk=write_late_returns(pytester.path))
     for name, code in re.findall(r"# file: (\S+)\n(.*?)```", PAGE, re.DOTALL):
         (pytester.path / name).write_text(code, encoding="utf-8")
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from pytest_sopbench._loading.quarantine_file import KEYS, check_tasks, read_tasks_file
 from pytest_sopbench._sessions.file.writer import sealed_session
@@ -19,9 +18,9 @@ from pytest_sopbench._sessions.lines.checksum import bare
 from pytest_sopbench._sessions.reading.dataframe import BEHIND, columns_before
 from pytest_sopbench._settings.project_file import FILES
 from pytest_sopbench.cli import main
+from tests.builders.commands import sopbench
+from tests.builders.pages import DOCS, blocks, write_late_returns
 
-DOCS = Path(__file__).parents[2] / "docs"
-DOMAINS = (DOCS / "reference" / "domains.md").read_text(encoding="utf-8")
 REFERENCE = (DOCS / "reference" / "sopbench.md").read_text(encoding="utf-8")
 AGAIN = (DOCS / "how-to" / "decide-again.md").read_text(encoding="utf-8")
 QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
@@ -35,25 +34,10 @@ def agent(inputs, tools):
 """
 
 
-def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
-
-
-def sopbench(command: str) -> Result:
-    return CliRunner().invoke(main, shlex.split(command), catch_exceptions=False)
-
-
 @pytest.fixture
 def late_returns(pytester: pytest.Pytester) -> None:
     """The domain of the reference page, its agent, and one that allows a day too many."""
-    folder = pytester.path / "domains" / "late_returns"
-    folder.mkdir(parents=True)
-    files = re.findall(
-        r"`domains/late_returns/([a-z.]+)`:\n\n```[a-z]+\n(.*?)```", DOMAINS, re.DOTALL
-    )
-    for name, content in files:
-        (folder / name).write_text(content, encoding="utf-8")
-    (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
+    agent = write_late_returns(pytester.path)
     pytester.makepyfile(
         desk=agent, late=agent.replace("days <= 30", "days <= 31"), once_wrong=ONCE_WRONG
     )
@@ -72,7 +56,7 @@ def test_the_commands_of_deciding_again_print_what_the_page_shows(
     commands = re.findall(r"^\$ sopbench (.*)\n((?:[^$`].*\n)+)", AGAIN, re.MULTILINE)
 
     for command, shown in commands:
-        lines = sopbench(command).stdout.splitlines()
+        lines = sopbench(*shlex.split(command)).stdout.splitlines()
 
         parts = re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE)
         text = "\n".join(lines) + "\n"
@@ -87,8 +71,8 @@ def test_the_baseline_of_the_page_is_compared(pytester: pytest.Pytester) -> None
     run(pytester, "late:agent", "now")
     approve, compare = re.findall(r"`sopbench ((?:approve|compare) [^`]*baseline[^`]*)`", AGAIN)
 
-    assert 0 == sopbench(approve).exit_code
-    assert "lost 2 (R-103, R-104)" in sopbench(compare).stdout
+    assert 0 == sopbench(*shlex.split(approve)).exit_code
+    assert "lost 2 (R-103, R-104)" in sopbench(*shlex.split(compare)).stdout
 
 
 @pytest.mark.usefixtures("late_returns")
@@ -101,7 +85,7 @@ def test_the_proposal_of_the_page_is_what_is_printed(pytester: pytest.Pytester) 
         session = sealed_session(header_from_json(json.loads(header)), others)
         path.write_bytes(b"".join(session))
 
-    printed = sopbench("flaky monday tuesday").stdout
+    printed = sopbench("flaky", "monday", "tuesday").stdout
 
     shown = blocks(QUARANTINE, "toml")[1]
     assert without_dates(shown) == without_dates(printed)

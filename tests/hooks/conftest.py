@@ -1,13 +1,11 @@
 """A small domain and agents for the tests that run pytest as a user would.
 
-The domain `lab` grades samples by a reading that a tool looks up: above 70 is "pass", above 40
-"retest", else "fail". Task `T_07` is the seventh row, on line 8 of its file.
+The domain `lab` is that of `tests/builders/lab.py`.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,12 +18,7 @@ import pytest
 
 import pytest_sopbench._hooks.items.fixtures
 import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
-
-SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
-"""The command, also where its folder is not on the path."""
-
-GRADES = ("pass", "retest", "fail")
-READINGS = {"pass": 90, "retest": 50, "fail": 10}
+from tests.builders.lab import write_lab
 
 AGENTS = '''
 """Agents of a user, each with one habit."""
@@ -121,42 +114,7 @@ def make_domain(pytester: pytest.Pytester) -> MakeDomain:
     """Write a domain like `lab`, under a name and with a number of tasks, into a folder."""
 
     def make(name: str = "lab", *, tasks: int = 6, under: str = "domains") -> Path:
-        folder = pytester.path / under / name
-        folder.mkdir(parents=True)
-        (folder / "sop.md").write_text("Measure the sample, then grade it.\n")
-        (folder / "toolspecs.json").write_text(
-            json.dumps(
-                [
-                    {
-                        "name": "measure",
-                        "description": "Measure a sample.",
-                        "parameters": {
-                            "type": "object",
-                            "properties": {"sample_id": {"type": "string"}},
-                            "required": ["sample_id"],
-                        },
-                    }
-                ]
-            )
-        )
-        (folder / "metadata.json").write_text(
-            json.dumps(
-                {
-                    "name": name,
-                    "title": "Grading of samples",
-                    "output_columns": ["grade"],
-                    "input_columns": ["sample_id"],
-                    "outputs": {"grade": {"type": "enum", "values": list(GRADES)}},
-                    "tools": {"measure": {"key": ["sample_id"], "returns": ["reading"]}},
-                }
-            )
-        )
-        rows = ["sample_id,reading,grade"]
-        for number in range(1, tasks + 1):
-            grade = GRADES[number % 3]
-            rows.append(f"T_{number:02},{READINGS[grade]},{grade}")
-        (folder / "data.csv").write_text("\n".join(rows) + "\n")
-        return folder
+        return write_lab(pytester.path / under, name, tasks=tasks)
 
     return make
 

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench.cli import main
-
-from .conftest import SOPBENCH
+from tests.builders.commands import SOPBENCH
 
 pytestmark = pytest.mark.usefixtures("lab")
 

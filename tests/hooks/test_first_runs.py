@@ -11,11 +11,12 @@ from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.first_runs import Likeness, Starts
+from tests.builders.runs import run
 
 
 def record(message: str = "") -> RunRecord:
     problem = Problem(type="RuntimeError", message=message) if message else None
-    return RunRecord(domain="lab", task="T_1", outcome=Outcome.ERROR, problem=problem)
+    return run("T_1", Outcome.ERROR, problem=problem)
 
 
 def begun_before_it_closes(config: Any) -> int:

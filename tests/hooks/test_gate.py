@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SOPBENCH
+from tests.builders.commands import SOPBENCH
 
 pytestmark = pytest.mark.usefixtures("lab")
 

@@ -146,6 +146,7 @@ def test_without_its_library_it_is_refused_before_the_first_run(
     assert why in again.stderr
 
 
+@pytest.mark.usefixtures("new_interpreters")
 def test_a_page_of_another_format_imports_nothing_of_it(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """

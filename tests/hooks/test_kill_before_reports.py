@@ -50,6 +50,9 @@ def test_grade(sop_run):
 """
 IN_FLIGHT = ("-n2", "--sop-concurrency=4")
 
+# A worker that forks has another parent than its controller.
+pytestmark = pytest.mark.usefixtures("new_interpreters")
+
 
 @pytest.fixture
 def killed(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SOPBENCH
+from tests.builders.commands import SOPBENCH
 
 AGENTS = """
 import asyncio

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import SOPBENCH
+from tests.builders.commands import SOPBENCH
 
 pytestmark = pytest.mark.usefixtures("lab")
 

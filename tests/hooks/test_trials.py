@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from .conftest import SOPBENCH, ReadSaved
+from tests.builders.commands import SOPBENCH
+
+from .conftest import ReadSaved
 
 OWN_TESTS = """
 import pytest

@@ -18,7 +18,6 @@ from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.row_place import RowPlace
 from pytest_sopbench._core.records.record import RunRecord
@@ -28,6 +27,8 @@ from pytest_sopbench._reports.pages.annotations import (
     annotation_line,
     annotations_of,
 )
+from tests.builders import runs
+from tests.builders.runs import differing
 
 RIGHT, WRONG = Outcome.CORRECT, Outcome.WRONG
 HOLDS = GateVerdict(asked="TSR >= 1%", got="50%", state=GateState.HOLDS)
@@ -37,9 +38,8 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 
 def run(task: str, outcome: Outcome = WRONG, **more: Any) -> RunRecord:
-    differs = Mismatch(field="grade", expected="A", actual="B", why="other known label")
-    given: dict[str, Any] = {"domain": "lab", "reason": "why", "mismatches": (differs,)}
-    return RunRecord(task=task, outcome=outcome, **{**given, **more})
+    differs = differing(["grade"], expected="A", actual="B", why="other known label")
+    return runs.run(task, outcome, **{"reason": "why", "mismatches": differs, **more})
 
 
 def told(*records: RunRecord, **more: Any) -> tuple[Annotation, ...]:

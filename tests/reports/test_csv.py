@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.csv_cells import cell
 from pytest_sopbench._reports.pages.csv_runs import csv_runs
 from pytest_sopbench._reports.pages.formats import rendered
+from tests.builders.runs import timed_run
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/export-results.md").read_text("utf-8")
 FORMULA = re.compile(r"[\s\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
@@ -35,9 +37,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=30)
 HOSTILE = st.text(st.sampled_from("=+-@\t\r\n;,'\"#:[]vso \x1b\x00\u202e1a" + HALF), max_size=30)
 
 
-def run(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
-    given: dict[str, Any] = {"domain": "lab", "expected": {"grade": "A"}, "duration_s": 1.5}
-    return RunRecord(task=task, outcome=outcome, **{**given, **more})
+run = partial(timed_run, duration_s=1.5)
 
 
 def written(*records: RunRecord, **more: Any) -> str:

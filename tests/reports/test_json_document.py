@@ -30,6 +30,7 @@ from pytest_sopbench._core.records.record import CallRecord, RunRecord, Trajecto
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.formats import rendered
 from pytest_sopbench._reports.pages.json_document import json_document
+from tests.builders.runs import timed_run as run
 
 SCHEMA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs/files/session-report.schema.json").read_text("utf-8")
@@ -53,11 +54,6 @@ def sealed(schema: Any) -> Any:
 def faults(document: str) -> list[str]:
     found = validator_for(sealed(SCHEMA)).iter_errors(json.loads(document))
     return [f"{'/'.join(map(str, one.instance_path))}: {one.message}" for one in found]
-
-
-def run(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
-    given: dict[str, Any] = {"domain": "lab", "expected": {"grade": "A"}, "duration_s": 1.0}
-    return RunRecord(task=task, outcome=outcome, **{**given, **more})
 
 
 def page_of(*records: RunRecord, **more: Any) -> SessionPage:

@@ -19,15 +19,11 @@ from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown import markdown
+from tests.builders.runs import timed_run as run
 
 
 def gate(state: GateState, **more: Any) -> GateVerdict:
     return GateVerdict(**{"asked": "TSR >= 90%", "got": "50%", "state": state, **more})
-
-
-def run(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
-    given: dict[str, Any] = {"domain": "lab", "expected": {"grade": "A"}, "duration_s": 1.0}
-    return RunRecord(task=task, outcome=outcome, **{**given, **more})
 
 
 def page_of(*records: RunRecord, **more: Any) -> str:

@@ -12,15 +12,13 @@ from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionC
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_comparison import comparison_block
+from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
 
 
 def runs(outcomes: Iterable[Outcome], domain: str = "lab") -> list[RunRecord]:
-    return [
-        RunRecord(domain=domain, task=f"T_{number}", outcome=outcome)
-        for number, outcome in enumerate(outcomes)
-    ]
+    return [run(f"T_{number}", outcome, domain=domain) for number, outcome in enumerate(outcomes)]
 
 
 def compared(

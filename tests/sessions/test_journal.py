@@ -13,7 +13,6 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.records.record import RunRecord, to_line
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer
 from pytest_sopbench._sessions.journal.journal import (
     Journal,
@@ -26,13 +25,14 @@ from pytest_sopbench._sessions.journal.journal import (
 )
 from pytest_sopbench._sessions.lines.checksum import bare, sealed
 from pytest_sopbench.errors import SessionFileError
+from tests.builders.runs import run
 
 Open = Callable[[Path], Journal]
 TRACE = Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text="café"))
 
 
 def record(task: str) -> RunRecord:
-    return RunRecord(domain="lab", task=task, agent="a", outcome=Outcome.CORRECT)
+    return run(task, agent="a")
 
 
 def key(task: str) -> RunKey:

@@ -13,12 +13,13 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
+from tests.builders.runs import run
 
 BOTH = ("ag:one", "ag:two")
 
 
 def run_of(task: str, agent: str, outcome: Outcome = Outcome.CORRECT) -> RunRecord:
-    return RunRecord(domain="lab", task=task, agent=agent, outcome=outcome)
+    return run(task, outcome, agent=agent)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from campaign.kit import lab_metadata
+from builders.lab import lab_metadata
 
 Verdict = Literal["refused", "fails", "sound"]
 Listed = Literal["broken", "usable", "absent"]

@@ -8,8 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from builders.lab import lab_metadata
+
 from campaign.folders.breakage import Breakage, keys, replaced, sound, write
-from campaign.kit import lab_metadata
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"sample_id": {"type": "string"}}}
 SPEC: dict[str, Any] = {"name": "measure", "description": "Measure.", "parameters": SCHEMA}

@@ -13,23 +13,24 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.records.document import DocumentRecord
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown_documents import documents_block
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
+from tests.builders import runs
+from tests.builders.runs import differing
 
 PATHS = ("step", "charge", "stay.room")
 
 
 def run(task: str, outcome: Outcome, wrong: Sequence[str] = (), kind: str = "") -> RunRecord:
-    return RunRecord(
+    return runs.run(
+        task,
+        outcome,
         domain="desk",
-        task=task,
-        outcome=outcome,
         expected={"step": "1", "charge": 2, "stay": {"room": "a"}},
-        mismatches=tuple(Mismatch(field=one, expected="1", actual="2", why="x") for one in wrong),
+        mismatches=differing(wrong, expected="1", actual="2"),
         document=DocumentRecord(
             paths=PATHS, labelled=("step",), label=f"document {task}", domain_class=kind
         ),

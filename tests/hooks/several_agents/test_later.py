@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.commands import SOPBENCH
+
 pytestmark = pytest.mark.usefixtures("lab")
 
 LAB = "--sop-domain=lab"
@@ -17,7 +19,6 @@ RIGHT, SECOND, THREE = (
     "--agent=habits:loses_second",
     "--agent=habits:loses_three",
 )
-SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.page import html_page
 from pytest_sopbench._sessions.reading.planned import summarized
+from tests.builders.runs import timed_run
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -90,11 +90,7 @@ def sources() -> type[Sources]:
 
 @pytest.fixture
 def run() -> Callable[..., RunRecord]:
-    def make(task: str, outcome: Outcome = Outcome.CORRECT, **more: Any) -> RunRecord:
-        given: dict[str, Any] = {"domain": "lab", "expected": {"grade": "A"}, "duration_s": 1.0}
-        return RunRecord(task=task, outcome=outcome, **{**given, **more})
-
-    return make
+    return timed_run
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ class Gate:
         load_ahead(
             self._sop.options,
             reads_back=self._looks_back,
-            verbosity=self._sop.config.getoption("verbose", 0),
+            verbosity=self._sop.config.get_verbosity(),
         )
 
     @pytest.hookimpl(tryfirst=True)

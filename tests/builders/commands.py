@@ -1,0 +1,17 @@
+"""The command `sopbench`, in this process and as the start of a command line."""
+
+from __future__ import annotations
+
+import sys
+
+from click.testing import CliRunner, Result
+
+from pytest_sopbench.cli import main
+
+SOPBENCH = (sys.executable, "-c", "from pytest_sopbench.cli import main; main()")
+"""The command, also where its folder is not on the path."""
+
+
+def sopbench(*words: str) -> Result:
+    """Run the command with these words in the current folder; what it raises is raised here."""
+    return CliRunner().invoke(main, words, catch_exceptions=False)
