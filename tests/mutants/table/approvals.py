@@ -8,6 +8,7 @@ _DOCUMENTS = ("core/documents/test_edge_cases.py",)
 _SNAPSHOTS = "hooks/test_snapshots.py::test_"
 _LAWS = (*_DOCUMENTS, "core/documents/test_laws.py")
 _COMPARING = "_core/documents/comparing.py"
+_STRICT = "_core/values/strict_json.py"
 _READING = "_core/documents/reading.py"
 
 MUTANTS = (
@@ -85,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/duplicate-key",
-        _READING,
+        _STRICT,
         "    if len(found) < len(pairs):",
         "    if len(found) > len(pairs):",
         _DOCUMENTS,
@@ -93,7 +94,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/nan",
-        _READING,
+        _STRICT,
         "object_pairs_hook=_object, parse_constant=_constant, parse_float=_float",
         "object_pairs_hook=_object, parse_float=_float",
         _DOCUMENTS,

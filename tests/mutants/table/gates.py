@@ -34,7 +34,7 @@ MUTANTS = (
     Mutant(
         "gates/nothing-holds",
         _SUMMARY,
-        '    why = why or ("" if whole else "nothing to divide")\n',
+        '    why = why or ("" if whole else _nothing(spec))\n',
         "",
         _GATE_TESTS,
         "A gate on tools holds where no tool was called.",

@@ -51,8 +51,8 @@ MUTANTS = (
     Mutant(
         "judging/one-acceptable-is-forgotten",
         _JUDGE,
-        "enumerate(task.acceptable if closest else (), start=1)",
-        "enumerate(task.acceptable[1:] if closest else (), start=1)",
+        "enumerate(task.acceptable, start=1) if closest",
+        "enumerate(task.acceptable[1:], start=1) if closest",
         _TESTS,
         "A right answer that the row allows counts as wrong.",
     ),
@@ -67,8 +67,8 @@ MUTANTS = (
     Mutant(
         "judging/any-value-is-none",
         _JUDGE,
-        "if field.compare is not Compare.IGNORE)",
-        "if field.compare is not Compare.PRESENT)",
+        "        if field.compare is Compare.IGNORE:",
+        "        if field.compare is Compare.PRESENT:",
         _TESTS,
         "A field that asks for any value asks for none.",
     ),
