@@ -55,6 +55,7 @@ def test_bounds_are_read_by_the_name_of_the_gate(text: str, value: float) -> Non
         pytest.param("=1", "write", id="no name"),
         pytest.param("foo=1", "NAME being one of", id="unknown"),
         pytest.param("tsr=nan", "a rate from 0 to 1", id="nan"),
+        pytest.param("tsr=1_0%", "a rate from 0 to 1", id="underscore"),
         pytest.param("tsr=1.1", "a rate from 0 to 1", id="above 1"),
         pytest.param("lost=-1", "a number of tasks", id="negative"),
         pytest.param("lost=10%", "a number of tasks", id="share of tasks"),

@@ -101,3 +101,19 @@ def test_where_no_task_is_right_in_the_baseline_no_gate_says_that_none_was_lost(
 
     assert FAILED == result.ret
     result.stdout.fnmatch_lines(["gate*inconclusive*"])
+
+
+def test_entries_of_a_domain_that_nobody_knows_are_named(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    """A domain that is known and not selected is passed over, as before."""
+    make_domain("clinic", tasks=3)
+    pytester.path.joinpath("sop_tasks.toml").write_text(
+        '["lad/T_01"]\nmust_pass = true\n["clinic/T_01"]\nmust_pass = true\n'
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
+
+    assert OK == result.ret
+    result.stdout.fnmatch_lines(["*sop_tasks.toml: no domain is called lad, so*not asked*"])
+    result.stdout.no_fnmatch_line("*called clinic*")

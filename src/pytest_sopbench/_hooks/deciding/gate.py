@@ -152,6 +152,7 @@ class Gate:
             *self.baseline.remarks,
             *unsaid,
             *replaced_gates(self._sop.config),
+            *self.entries.remarks(),
             *self._sop.broken,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -90,6 +90,22 @@ class Quarantine:
             check_tasks(self.path, self._entries, known)
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
+
+    def remarks(self) -> Iterator[str]:
+        """Say which entries are of no domain that has a name here: they are not asked."""
+        named = {one.domain for one in self._entries.entries} - self._checked
+        if not named:
+            return
+        from pytest_sopbench._loading.finding.resolve import domains_called  # noqa: PLC0415 - only where entries are of other domains
+
+        for name in sorted(named):
+            try:
+                is_known = bool(domains_called(name, self._sop.where))
+            except SopbenchError:
+                # It is there, and told in full where it is used.
+                is_known = True
+            if not is_known:
+                yield f"{self.shown}: no domain is called {name}, so its entries are not asked"
 
     def may_fail(self, key: RunKey | None) -> bool:
         """Tell whether the runs of a task may fail today."""

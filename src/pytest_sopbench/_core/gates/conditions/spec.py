@@ -60,7 +60,8 @@ def gate_text(spec: GateSpec) -> str:
 def _rate(text: str, bound: str) -> float:
     number = bound.removesuffix("%")
     try:
-        rate = float(number) / (100 if number != bound else 1)
+        # Python takes a "_" between digits, which is a slip of the finger here.
+        rate = float(number.replace("_", " ")) / (100 if number != bound else 1)
     except ValueError:
         rate = -1.0
     if not 0 <= rate <= 1:
