@@ -36,6 +36,7 @@ from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import breakage_of
+from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.replaying.totals import ReplayTotals
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
@@ -94,6 +95,7 @@ def activate(config: pytest.Config) -> SopSession:
     # Last, so that it sees what every other wrapper of ours has made of a report.
     outgoing = Outgoing(config, sop.options.redaction)
     register(outgoing, "sop-outgoing")
+    register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
     # Where only a test asks for SOP fixtures, the session has begun.
     outgoing.guard_terminal()
     _check_set_up(sop, runs)
