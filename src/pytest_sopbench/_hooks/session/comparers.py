@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import pluggy
 import pytest
@@ -14,6 +15,7 @@ from pytest_sopbench._running.comparing.compare import SOURCES, Comparers, find_
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
 
+from .import_limit import import_limit
 from .judging import judging_of
 
 
@@ -33,13 +35,18 @@ def comparers_of(
         path=config.rootpath,
         registered=_registered(config),
     )
-    return find_comparers(
+    find = partial(
+        find_comparers,
         domain.fields,
         options.scoring,
         place,
         seconds=options.comparer_timeout,
         sources={**SOURCES, Compare.JUDGE: judging_of(config, options).comparer},
     )
+    if not any(one.compare is Compare.CALL for one in domain.fields):
+        return find()
+    with import_limit(config, options, f"the comparers of domain {domain.name}"):
+        return find()
 
 
 def _registered(config: pytest.Config) -> Mapping[str, object]:
