@@ -13,6 +13,7 @@ from pytest_sopbench._core.variants.variant import task_of
 from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
+from .reading import read_file
 from .store import Store, credentials_of
 from .survey import Survey, survey
 
@@ -114,9 +115,9 @@ def _named_in(folder: Path, gone: Collection[Path]) -> set[str] | None:
         if path in gone:
             continue
         try:
-            for line in path.read_bytes().splitlines():
+            for line in read_file(path).splitlines():
                 _collect(json.loads(line), named)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
     return named
 
