@@ -11,9 +11,9 @@ FILES = 15
 LONGER = {
     "_core/records/record.py": 339,
     "_hooks/books/recorder.py": 303,
-    "_hooks/deciding/gate.py": 315,
+    "_hooks/deciding/gate.py": 316,
     "_hooks/printing/summary.py": 315,
-    "_hooks/runs/prefetch.py": 310,
+    "_hooks/runs/prefetch.py": 316,
     "_hooks/session/session.py": 322,
     "_running/engine/dispatcher.py": 301,
     "_running/tools/facade.py": 313,

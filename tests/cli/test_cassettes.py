@@ -125,6 +125,19 @@ def test_check_names_tasks_without_a_recording_and_recordings_without_a_task(roo
     assert "the domain has no task 'T_99'" in result.output
 
 
+def test_recording_of_a_variant_is_used_as_long_as_its_task_is_there(root: Path) -> None:
+    record(root, "T_02/v-nosop")
+    record(root, "T_09/v-nosop")
+
+    checked, pruned = cassettes("check"), cassettes("prune")
+
+    assert "the domain has no task 'T_09/v-nosop'" in checked.output
+    assert "T_02/v-nosop" not in checked.output
+    assert cassette_path(root, place("T_02/v-nosop")).exists()
+    assert not cassette_path(root, place("T_09/v-nosop")).exists()
+    assert "T_09" in pruned.output
+
+
 def test_check_of_nothing_is_no_success(root: Path) -> None:
     for path in sorted(root.rglob("*.jsonl")):
         path.unlink()

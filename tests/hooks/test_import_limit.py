@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,17 @@ def test_tools_that_hang_when_they_are_imported_are_named(
     result.stderr.fnmatch_lines(
         ["ERROR: the tools of domain lab: importing it took longer than 0.2 s at *tools.py:4"]
     )
+
+
+def test_comparer_that_hangs_at_import_is_refused(pytester: pytest.Pytester, lab: Path) -> None:
+    metadata = json.loads((lab / "metadata.json").read_text())
+    metadata["outputs"] = {"grade": {"compare": "call", "comparer": "asleep:same"}}
+    (lab / "metadata.json").write_text(json.dumps(metadata))
+    pytester.makepyfile(asleep=HANGS)
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=habits:right", "--sop-timeout=0.2"
+    )
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*the comparers of domain lab: importing it took longer than*"])

@@ -272,6 +272,31 @@ def test_run_that_did_not_return_keeps_its_recording_of_before(
     assert "record 1 run not recorded: error 1" in told(result)
 
 
+@pytest.mark.parametrize("mode", [RECORD, ONLY])
+def test_what_a_comparer_sends_is_no_traffic_of_the_agent(
+    pytester: pytest.Pytester, recorded: dict[str, str], lab: Path, saved: ReadSaved, mode: str
+) -> None:
+    pytester.makepyfile(
+        asks="""
+        import asking
+
+        def grades(expected, actual, *, field, task, answer):
+            return asking.ask(task.inputs["sample_id"], 2)["grade"] == actual
+        """
+    )
+    metadata = json.loads((lab / "metadata.json").read_text())
+    metadata["outputs"] = {"grade": {"compare": "call", "comparer": "asks:grades"}}
+    (lab / "metadata.json").write_text(json.dumps(metadata))
+
+    result = pytester.runpytest(*ONE, mode, "--sop-concurrency=4")
+
+    assert cassettes(pytester).keys() == recorded.keys()
+    assert "of threads that belong to no run" not in told(result)
+    assert {"correct" if mode == RECORD else "unavailable"} == {*saved().outcomes.values()}
+    if mode == ONLY:
+        assert "not judged: grade: it raised MissingRecordingError" in told(result)
+
+
 def test_killed_session_leaves_every_recording_whole(
     pytester: pytest.Pytester, recorded: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import pytest
 
+from pytest_sopbench._replay.tape.beside import BesideTape
 from pytest_sopbench._replay.tape.current import active, current_tape, on_tape, switched_on
 from pytest_sopbench._replay.tape.exchange import Request
 from pytest_sopbench._replay.tape.outside import OutsideTape
@@ -75,3 +76,26 @@ def test_test_may_speak_to_its_own_server_in_the_main_thread(host: str) -> None:
     assert threading.current_thread() is threading.main_thread()
     assert outside.answer(Request(method="GET", url=f"http://{host}/health")) is None
     assert outside.seen == 0
+
+
+def test_what_a_judge_sends_while_runs_are_recorded_goes_out_and_counts_for_nobody() -> None:
+    outside = OutsideTape("let through")
+
+    with switched_on(outside), on_tape(BesideTape(refuses=False)):
+        tape = in_a_new_thread(partial(copy_context().run, current_tape))
+
+    assert tape is not None
+    assert tape.answer(REQUEST) is None
+    assert 0 == outside.seen
+
+
+def test_what_a_judge_sends_while_runs_are_replayed_is_refused_and_no_run_pays() -> None:
+    outside = OutsideTape("refuse")
+
+    with switched_on(outside), on_tape(BesideTape(refuses=True)):
+        tape = current_tape()
+
+    assert tape is not None
+    with pytest.raises(MissingRecordingError, match="compares or judges"):
+        tape.answer(REQUEST)
+    assert 0 == outside.seen

@@ -271,6 +271,19 @@ def test_an_exception_that_hides_its_attributes_is_still_an_ending(run: Run) -> 
     assert "odd" == trace.problem.message
 
 
+def test_what_was_raised_is_described_when_it_is_handled_no_more(run: Run) -> None:
+    """Python prints it, and our frames, with what a destructor raises meanwhile."""
+
+    class ToldLateError(Exception):
+        def __str__(self) -> str:
+            return f"while handling {sys.exc_info()[1]!r}"
+
+    trace = run(raising(ToldLateError()))
+
+    assert trace.problem is not None
+    assert "while handling None" == trace.problem.message
+
+
 def test_a_long_message_loses_its_middle(run: Run) -> None:
     trace = run(raising(ValueError("a" * 50_000 + "z")))
 

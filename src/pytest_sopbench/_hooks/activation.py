@@ -30,6 +30,7 @@ from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import breakage_of
+from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
@@ -90,11 +91,7 @@ def activate(config: pytest.Config) -> SopSession:
         from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
 
         register(SnapshotCollector(sop), "sop-snapshot-watch")
-    # Last, so that it sees what every other wrapper of ours has made of a report.
-    outgoing = Outgoing(config, sop.options.redaction)
-    register(outgoing, "sop-outgoing")
-    # Where only a test asks for SOP fixtures, the session has begun.
-    outgoing.guard_terminal()
+    _register_last(sop)
     _check_set_up(sop, runs)
     _end_set_up(config)
     return sop
@@ -109,6 +106,16 @@ def _register_items(sop: SopSession, runs: RunCache) -> None:
         from pytest_sopbench._hooks.items.variants import VariantItems
 
         register(VariantItems(), "sop-variant-items")
+
+
+def _register_last(sop: SopSession) -> None:
+    """Register what sees that which every other wrapper of ours has made of a report."""
+    register = sop.config.pluginmanager.register
+    outgoing = Outgoing(sop.config, sop.options.redaction)
+    register(outgoing, "sop-outgoing")
+    register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
+    # Where only a test asks for SOP fixtures, the session has begun.
+    outgoing.guard_terminal()
 
 
 def _begin(sop: SopSession) -> Ending:

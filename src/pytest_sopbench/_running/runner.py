@@ -76,19 +76,23 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     problem: Problem | None = None
     ending = Ending.RETURNED
     interrupt = KeyboardInterrupt()
+    raised: list[BaseException] = []
     with watched_interrupts() as interrupts:
         try:
             # What an agent sets in its context is gone with the run.
             value = copy_context().run(attempt)
         except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
-            problem = problem_of(error, notes)
-            ending = _ending(error, unavailable, timed_out)
-            if is_of(error, KeyboardInterrupt):
-                interrupt = error
+            # Described when it is handled no more: a destructor that raises meanwhile would have
+            # this one as its context, and Python would print it with all our frames.
+            raised.append(error)
         finally:
             end_child_of(process)
             duration = clock() - started
             toolbox.close()
+        if raised:
+            # Taken out: its traceback has this frame, which would hold it until a collection.
+            problem, interrupt = _described(raised[0], notes)
+            ending = _ending(raised.pop(), unavailable, timed_out)
     if interrupts.seen:
         # As it was raised, so that pytest can say where the agent was.
         raise interrupt
@@ -153,6 +157,12 @@ def _trace(
         duration=duration,
         notes=tuple(dict.fromkeys((*toolbox.notes, *told.notes, *notes))),
     )
+
+
+def _described(error: BaseException, notes: list[str]) -> tuple[Problem, KeyboardInterrupt]:
+    """Return what is told of an exception, and what interrupts the session if it was one."""
+    interrupt = error if is_of(error, KeyboardInterrupt) else KeyboardInterrupt()
+    return problem_of(error, notes), interrupt
 
 
 def _ending(

@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "gates/percent-of-percent",
         "_core/gates/spec.py",
-        "rate = float(number) / (100 if number != bound else 1)",
-        "rate = float(number) / (100 if number != bound or float(number) > 1 else 1)",
+        '_", " ")) / (100 if number != bound else 1)',
+        '_", " ")) / (100 if number != bound or float(number) > 1 else 1)',
         ("core/test_gate_text.py",),
         "A gate of 1.5 is one of 1.5 %.",
     ),

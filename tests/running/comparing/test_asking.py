@@ -261,3 +261,16 @@ def test_what_a_comparer_prints_deep_down_the_stack_harms_nobody() -> None:
         return sys.getrecursionlimit() > 0 and deep(_)
 
     assert (found(deep).why).startswith("it raised RecursionError")
+
+
+def test_what_a_comparer_prints_is_the_runs_own(capsys: pytest.CaptureFixture[str]) -> None:
+    def talks(_: object) -> bool:
+        sys.stdout.write("compared late\n")
+        return True
+
+    trace = Comparers(by_field={"reason": Comparer("mine 1", talks)}).compare(
+        RULES, TASK, answered(), capture="keep"
+    )
+
+    assert "compared late\n" == trace.output
+    assert "" == capsys.readouterr().out

@@ -37,4 +37,13 @@ class Variant:
 
 def variant_id(task_id: str, name: str) -> str:
     """Return what the run of a variant is called, so that no run of the task has its key."""
-    return f"{task_id}/v-{name}"
+    return f"{task_id}{_VARIANT}{name}"
+
+
+def task_of(run_id: str) -> str:
+    """Return the task of a run that is called as a variant's is, else the id itself."""
+    task, found, _ = run_id.rpartition(_VARIANT)
+    return task if found else run_id
+
+
+_VARIANT: Final = "/v-"

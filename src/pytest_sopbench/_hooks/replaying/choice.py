@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -27,6 +28,10 @@ class NoTapes:
         """Return the trace of a run as it is."""
         del ref
         return trace
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Enter what is asked about a run by somebody else than its agent."""
+        return nullcontext()
 
 
 def tapes_of(sop: SopSession) -> Tapes | NoTapes:

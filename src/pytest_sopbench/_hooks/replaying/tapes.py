@@ -26,6 +26,7 @@ from pytest_sopbench._hooks.session.session import SopSession, TaskRef
 from pytest_sopbench._replay.cassettes.places import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.proxy.children import Watching, watching
+from pytest_sopbench._replay.tape.beside import BesideTape
 from pytest_sopbench._replay.tape.current import on_tape, switched_on
 from pytest_sopbench._replay.tape.miss import Miss
 from pytest_sopbench._replay.tape.outside import OutsideTape
@@ -55,6 +56,7 @@ class Tapes:
             options.replay.folder, Shaping(ignored=options.replay.ignored, mask=mask)
         )
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
+        self._beside = BesideTape(refuses=mode == "only")
         self._tapes: dict[RunKey, tuple[RunTape, Recording, int]] = {}
         self._lock = Lock()
         self._stack = ExitStack()
@@ -111,6 +113,10 @@ class Tapes:
             self._tapes[key] = tape, recording, self.outside.seen
         with on_tape(tape):
             yield
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Leave what comparers and judges send out of recordings, and of what is missed."""
+        return on_tape(self._beside)
 
     def settle(self, ref: TaskRef, trace: Trace) -> Trace:
         """Return the trace of a run that has ended, and keep its recording if it may be kept.

@@ -257,7 +257,13 @@ class RunPrefetcher:
             timed_out=self._is_timed_out,
             alone=self._estate is not None and key in self._estate.suspects,
             wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
-            compare=comparing(self._sop, ask.ref, ask.task),
+            compare=comparing(
+                self._sop,
+                ask.ref,
+                ask.task,
+                self._tapes.beside,
+                "tee" if self.pace.direct else "keep",
+            ),
         )
 
     def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from pytest_sopbench._core.hiding.masking import masking
@@ -13,6 +14,7 @@ from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.verdict import Verdict
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
 
 
@@ -59,13 +61,27 @@ def judge_and_keep(
     return verdict, make_reportable(sop, ref, task, trace, verdict)
 
 
-def comparing(sop: SopSession, ref: TaskRef, task: Task) -> Callable[[Trace], Trace] | None:
-    """Return what asks the comparers of a domain about a run, or `None` where it has none."""
+def comparing(
+    sop: SopSession,
+    ref: TaskRef,
+    task: Task,
+    beside: Callable[[], AbstractContextManager[None]],
+    capture: Capture,
+) -> Callable[[Trace], Trace] | None:
+    """Return what asks the comparers of a domain about a run, or `None` where it has none.
+
+    `beside` is entered around them: what they send is no traffic of the agent.
+    """
     comparers, rules = ref.domain.comparers, ref.domain.rules
     if not comparers.by_field:
         return None
     mask = sop.options.redaction.text
-    return lambda trace: comparers.compare(rules, task, trace, mask)
+
+    def compare(trace: Trace) -> Trace:
+        with beside():
+            return comparers.compare(rules, task, trace, mask, capture)
+
+    return compare
 
 
 def may_store_trace(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:

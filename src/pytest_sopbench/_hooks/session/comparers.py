@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 
 import pluggy
@@ -16,6 +17,7 @@ from pytest_sopbench._running.comparing.comparer import Comparer
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
 
+from .import_limit import import_limit
 from .judging import judging_of
 
 
@@ -41,13 +43,18 @@ def comparers_of(
         path=config.rootpath,
         registered=_registered(config),
     )
-    return find_comparers(
+    find = partial(
+        find_comparers,
         domain.fields,
         options.scoring,
         place,
         seconds=options.comparer_timeout,
         sources={**SOURCES, Compare.JUDGE: judged},
     )
+    if not any(one.compare is Compare.CALL for one in domain.fields):
+        return find()
+    with import_limit(config, options, f"the comparers of domain {domain.name}"):
+        return find()
 
 
 def _load_what_judges(domain: Domain) -> None:

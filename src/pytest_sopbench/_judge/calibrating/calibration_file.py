@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from errno import EINVAL
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -32,10 +33,12 @@ def read_calibrations(domain: Path) -> Mapping[str, Calibration]:
         JudgeError: the file cannot be read, or does not hold what it should.
     """
     path = calibration_path(domain)
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
+    try:
+        if not path.is_file():
+            raise OSError(EINVAL, "no regular file")  # noqa: TRY301 - told of as others are
+        data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as fault:
         msg = f"{path}: cannot be read: {fault}"
         raise JudgeError(msg, hint=_HINT) from None

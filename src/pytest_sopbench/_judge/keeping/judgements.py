@@ -35,8 +35,12 @@ class Judgements:
 
     def find(self, key: str) -> Judgement | None:
         """Return the judgement of this name; `None` where none is kept, or it cannot be read."""
+        path = self._path(key)
+        if not path.is_file():
+            # Also where it is a pipe: nobody knows whether that ends.
+            return None
         try:
-            data = _READ(self._path(key).read_text("ascii"))
+            data = _READ(path.read_text("ascii"))
             held, reason, quote = data["held"], data["reason"], data["quote"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None

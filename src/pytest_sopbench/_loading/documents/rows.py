@@ -12,7 +12,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.row_labels import tags_of
 from pytest_sopbench._loading.domain.task_ids import id_text
 from pytest_sopbench._loading.files.digest import digest
-from pytest_sopbench._loading.files.document import not_utf8, parse_json, unreadable
+from pytest_sopbench._loading.files.document import not_utf8, parse_json, refuse_endless, unreadable
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench.errors import LoadingError, RowError
 
@@ -115,6 +115,7 @@ def read_rows(path: Path) -> tuple[DocumentRow, ...]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    refuse_endless(path)
     try:
         with path.open(encoding="utf-8-sig") as stream:
             yield from ((line, text) for line, text in enumerate(stream, 1) if text.strip())

@@ -31,8 +31,9 @@ def read_text(path: Path) -> str:
     """The text of a file, with one kind of line end and without a byte order mark.
 
     Raises:
-        LoadingError: the file cannot be opened, or is not UTF-8.
+        LoadingError: the file cannot be opened, is no regular one, or is not UTF-8.
     """
+    refuse_endless(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as fault:
@@ -51,6 +52,16 @@ def is_a_file(path: Path) -> bool:
         what = "a folder" if path.is_dir() else "no regular file"
         raise LoadingError(path, f"is {what}, and must be a file", hint="remove or rename it")
     return path.is_file()
+
+
+def refuse_endless(path: Path) -> None:
+    """Refuse to read a pipe or a device, of which nobody knows whether it ends.
+
+    Raises:
+        LoadingError: it is one. A folder is refused when it is opened.
+    """
+    if not path.is_dir():
+        is_a_file(path)
 
 
 def unreadable(path: Path, fault: OSError) -> LoadingError:

@@ -12,7 +12,7 @@ from typing import TextIO
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
-from .document import not_utf8, parse_json, unreadable
+from .document import not_utf8, parse_json, refuse_endless, unreadable
 from .suggestions import did_you_mean, listed
 
 
@@ -40,9 +40,10 @@ def read_table(path: Path) -> Table:
     """Read a `.csv` or a `.jsonl` file.
 
     Raises:
-        LoadingError: the file is empty, not UTF-8, or has no usable header.
+        LoadingError: the file is empty, no regular one, not UTF-8, or has no usable header.
         RowError: one row does not fit; carries its line.
     """
+    refuse_endless(path)
     read = _read_jsonl if path.suffix == ".jsonl" else _read_csv
     try:
         return read(path)

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.variants.variant import task_of
 from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
+from .reading import read_file
 from .store import Store, credentials_of
 from .survey import Survey, survey
 
@@ -52,7 +54,7 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
     if store.path(one.place) != one.path:
         yield f"{one.path}: it is of {'/'.join(one.place)}, and lies in the place of another"
         return
-    if one.place.task not in tasks.get(one.place.domain, (one.place.task,)):
+    if _is_gone(one, tasks):
         yield f"{one.path}: the domain has no task {one.place.task!r}; sopbench cassettes prune"
     try:
         cassette = store.read(one.path)
@@ -70,6 +72,14 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
         for credential in dict.fromkeys(credentials_of(recording)):
             where = f"{one.path}: trial {trial}, {credential.where}"
             yield f"{where}: what looks like a {credential.form}"
+
+
+def _is_gone(one: Survey, tasks: TasksOf) -> bool:
+    """Tell whether a domain that is found has the task no more, nor the task of the variant."""
+    known = tasks.get(one.place.domain)
+    return (
+        known is not None and one.place.task not in known and task_of(one.place.task) not in known
+    )
 
 
 def _missing(found: Inspection, tasks: TasksOf) -> Iterator[str]:
@@ -90,11 +100,7 @@ def unused(root: Path, tasks: TasksOf) -> Iterator[Path]:
     the texts beside it.
     """
     found = inspect(root)
-    gone = {
-        one.path
-        for one in found.surveys
-        if one.place.task not in tasks.get(one.place.domain, (one.place.task,))
-    }
+    gone = {one.path for one in found.surveys if _is_gone(one, tasks)}
     yield from sorted(gone)
     for folder in sorted(root.glob(f"*/*/{SHARED}")):
         named = _named_in(folder.parent, gone)
@@ -109,9 +115,9 @@ def _named_in(folder: Path, gone: Collection[Path]) -> set[str] | None:
         if path in gone:
             continue
         try:
-            for line in path.read_bytes().splitlines():
+            for line in read_file(path).splitlines():
                 _collect(json.loads(line), named)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
     return named
 

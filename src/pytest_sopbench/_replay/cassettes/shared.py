@@ -17,6 +17,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import CassetteError
 
 from .atomic import write_whole
+from .reading import read_file
 
 _dumps = json.JSONEncoder(sort_keys=True, indent=1).encode
 
@@ -66,12 +67,12 @@ class SharedTexts:
     def _load(self, name: str) -> JsonValue:
         path = self.path(name)
         try:
-            data: dict[str, Any] = json.loads(path.read_bytes())
+            data: dict[str, Any] = json.loads(read_file(path))
             value: JsonValue = "\n".join(data["text"]) if "text" in data else data["json"]
         except FileNotFoundError:
             msg = f"{path}: not there, and a recording needs it"
             raise CassetteError(msg, hint=RESTORE) from None
-        except (OSError, ValueError, KeyError, TypeError) as fault:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
             msg = f"{path}: cannot be read: {fault}"
             raise CassetteError(msg, hint=RESTORE) from None
         if name_of(value) != name:

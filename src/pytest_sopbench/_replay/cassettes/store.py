@@ -24,6 +24,7 @@ from .credentials import Found, credentials_in, credentials_in_body
 from .file import Cassette, cassette_lines, read_lines
 from .masking import masked_reply
 from .places import SHARED, TaskPlace, cassette_path
+from .reading import read_file
 from .replies import kept_headers
 from .shared import SharedTexts
 
@@ -73,9 +74,9 @@ class Store:
             CassetteError: it cannot be read.
         """
         try:
-            lines = path.read_bytes().splitlines()
+            lines = read_file(path).splitlines()
             return read_lines(lines, self.shaping, self.shared(path.parent).get)
-        except (OSError, ValueError) as fault:
+        except (OSError, ValueError, RecursionError) as fault:
             msg = f"{path}: cannot be read: {fault}"
             raise CassetteError(msg, hint=DAMAGED) from fault
 

@@ -13,6 +13,7 @@ from pytest_sopbench.errors import CassetteError
 
 from .file import VERSION
 from .places import TaskPlace
+from .reading import read_file
 from .store import DAMAGED
 
 
@@ -44,7 +45,7 @@ def survey(path: Path) -> Survey:
         CassetteError: it cannot be read, or is not whole.
     """
     try:
-        content = path.read_bytes()
+        content = read_file(path)
         lines = content.splitlines()
         head: dict[str, Any] = json.loads(lines[0]) if lines else {}
         if head.get("cassette") != VERSION:
@@ -60,7 +61,7 @@ def survey(path: Path) -> Survey:
             msg = "the file ends before all requests that it announces"
             raise ValueError(msg)  # noqa: TRY301 - as above
         place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as fault:
         msg = f"{path}: cannot be read: {fault}"
         raise CassetteError(msg, hint=DAMAGED) from fault
     return Survey(path=path, place=place, trials=trials, size=len(content))

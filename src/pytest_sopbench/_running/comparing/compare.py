@@ -20,6 +20,7 @@ from pytest_sopbench._core.model.task import (
     Task,
 )
 from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._running.observing.capture import Capture, Output, captured
 from pytest_sopbench.errors import ComparerError
 
 from .comparer import PATIENCE, Comparer, ask
@@ -49,12 +50,24 @@ class Comparers:
         return {name: one.identity for name, one in self.by_field.items()}
 
     def compare(
-        self, rules: JudgingRules, task: Task, trace: Trace, mask: Mask | None = None
+        self,
+        rules: JudgingRules,
+        task: Task,
+        trace: Trace,
+        mask: Mask | None = None,
+        capture: Capture = "tee",
     ) -> Trace:
-        """Return the trace with what the comparers find of its answer; nothing is raised."""
+        """Return the trace with what the comparers find of its answer; nothing is raised.
+
+        What they write is a part of what the run has written, as what its agent writes is.
+        """
         with masking(mask or str):
-            found = tuple(self._ask(one) for one in questions(rules, task, trace))
-        return replace(trace, compared=found) if found or trace.compared else trace
+            output = Output()
+            with captured(output, capture):
+                found = tuple(self._ask(one) for one in questions(rules, task, trace))
+        if not found and not trace.compared:
+            return trace
+        return replace(trace, compared=found, output=trace.output + output.text)
 
     def _ask(self, question: Question) -> Compared:
         comparer = self.by_field.get(question.field.name)

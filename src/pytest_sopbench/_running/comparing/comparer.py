@@ -19,6 +19,8 @@ from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.event_loop.blocking import close_coroutine, in_thread, run_blocking
 from pytest_sopbench._running.observing.problem import message_of, name_of
 
+from .allowance import Allowance
+
 PATIENCE: Final = 60.0
 """Seconds that one comparison may take, where nothing else is said."""
 
@@ -52,7 +54,7 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
     except (RuntimeError, MemoryError) as error:
         return not_judged(field, place, f"it could not be started: {name_of(error)}")
     try:
-        return future.result(seconds)
+        return _waited_for(future, seconds)
     except StillRunning as error:
         if seconds is not None and (not future.done() or isinstance(error, _OverTimeError)):
             return not_judged(field, place, f"it was still comparing after {seconds:g} s")
@@ -61,6 +63,22 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
         if not future.done():
             raise
         return not_judged(field, place, f"it raised {name_of(error)}", secret=message_of(error))
+
+
+def _waited_for(future: Future[Compared], seconds: float | None) -> Compared:
+    if seconds is None:
+        return future.result()
+    allowed = Allowance(seconds)
+    while True:
+        try:
+            return future.result(allowed.step())
+        except StillRunning:
+            if future.done():
+                # It has ended since, or raised such an error itself.
+                return future.result()
+            allowed.waited()
+            if allowed.is_spent:
+                raise
 
 
 class _OverTimeError(TimeoutError):
@@ -110,9 +128,14 @@ async def _awaited(value: Awaitable[object], seconds: float | None) -> object:
     import asyncio  # noqa: PLC0415 - only where something is awaited
 
     work = asyncio.ensure_future(wait())
-    done, _ = await asyncio.wait({work}, timeout=seconds)
-    if done:
-        return work.result()
+    allowed = None if seconds is None else Allowance(seconds)
+    while allowed is None or not allowed.is_spent:
+        step = None if allowed is None else allowed.step()
+        done, _ = await asyncio.wait({work}, timeout=step)
+        if done:
+            return work.result()
+        if allowed is not None:
+            allowed.waited()
     work.cancel()
     raise _OverTimeError
 

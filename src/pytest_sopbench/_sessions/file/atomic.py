@@ -91,7 +91,7 @@ def try_writing(path: Path) -> None:
         OSError: it could not.
     """
     if path.exists():
-        with path.open("ab"):
+        with opened_at_once(path, os.O_APPEND):
             return
     aside = _aside(path)
     try:
@@ -101,6 +101,17 @@ def try_writing(path: Path) -> None:
             _sync(file)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def opened_at_once(path: Path, flags: int) -> BinaryIO:
+    """Open a file to write, and wait for nobody who would have to read a pipe first.
+
+    Raises:
+        OSError: it cannot be opened, or is a pipe that nobody reads.
+    """
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    os.set_blocking(number, True)
+    return os.fdopen(number, "wb")
 
 
 def try_making(path: Path) -> None:

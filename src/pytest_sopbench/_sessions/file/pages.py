@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from errno import ENOENT
-from os import strerror
+from os import O_APPEND, O_TRUNC, strerror
 from pathlib import Path
 from typing import BinaryIO
 
 from pytest_sopbench.errors import SopbenchError
 
-from .atomic import replace_file, try_making, try_writing
+from .atomic import opened_at_once, replace_file, try_making, try_writing
 
 
 def write_pages(pages: Mapping[Path, str]) -> None:
@@ -50,7 +50,7 @@ def add_to_page(path: Path, page: str) -> None:
     Raises:
         SopbenchError: the disk did not take it.
     """
-    with _named(path), path.open("ab") as file:
+    with _named(path), opened_at_once(path, O_APPEND) as file:
         file.write(page.encode("utf-8", "backslashreplace"))
 
 
@@ -58,7 +58,7 @@ def add_to_page(path: Path, page: str) -> None:
 def _opened(path: Path) -> Generator[BinaryIO]:
     if path.exists() and not path.is_file():
         # A device or a pipe: renaming a file over it would take it away from everybody.
-        with path.open("wb") as file:
+        with opened_at_once(path, O_TRUNC) as file:
             yield file
     elif not path.parent.is_dir():
         # A folder that is not there is more often a slip than a wish.
