@@ -19,6 +19,7 @@ MODES: Final[Mapping[str, tuple[str, ...]]] = {
     "in flight": ("--sop-concurrency=4",),
     "workers": ("-n2",),
 }
+FILES: Final = {"page.md", "page.html", "runs.csv", "session.json", "junit.xml", "log.log"}
 HABITS: Final = """
 def number(inputs):
     return int(inputs["sample_id"].rpartition("_")[2])
@@ -59,7 +60,7 @@ def try_places(mode: str, places: Sequence[str], seed: int, folder: Path) -> str
     ]
     if fault := traceback_of_ours(ended.text):
         faults.append(fault)
-    if ended.status != 1 or not {"page.md", "junit.xml", "log.log"} <= texts.keys():
+    if ended.status != 1 or not FILES <= texts.keys():
         faults.append(f"the session is none: {excerpt(ended)}")
     return "\n".join(faults) or None
 
@@ -90,7 +91,8 @@ def _session(mode: str, seed: int, folder: Path, *, is_masked: bool) -> Ended:
     key = f"env:{names[PLACES[-1]]}" if is_masked else secret_of(PLACES[-1], seed)
     return run_pytest(
         folder, "--sop-domain=lab", "--sop-agent=canaries:agent", f"--sop-agent-arg=key={key}",
-        "--sop-report=md=page.md", "--junitxml=junit.xml", "-ojunit_family=xunit1",
+        "--sop-report=md=page.md", "--sop-report=html=page.html", "--sop-report=csv=runs.csv",
+        "--sop-report=json=session.json", "--junitxml=junit.xml", "-ojunit_family=xunit1",
         "-osop_traces=all", "-rA", "-vv", "-Wdefault", "--log-file=log.log",
         "domains/lab/data.csv", "test_own.py", *MODES[mode],
         env={**env, "PLACES": json.dumps(names)}, xdist=True,
@@ -99,7 +101,7 @@ def _session(mode: str, seed: int, folder: Path, *, is_masked: bool) -> Ended:
 
 def _left(folder: Path, ended: Ended) -> dict[str, str]:
     """Return the streams and all files that a session has left, and what `sopbench` shows of it."""
-    kinds = {".jsonl", ".json", ".xml", ".md", ".log"}
+    kinds = {".jsonl", ".json", ".xml", ".md", ".log", ".csv", ".html"}
     files = [one for one in folder.rglob("*") if one.suffix in kinds and one.is_file()]
     shown = run_sopbench(folder, "show", "last", "--all", "--json")
     return {
