@@ -371,7 +371,8 @@ def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(
 
     replayed = pytester.runpytest(*agent, ONLY, "--sop-concurrency=2")
     for path in (pytester.path / "sop_cassettes").rglob("*.jsonl"):
-        path.write_text(path.read_text().replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
+        text = re.sub('"crc":"........",', "", path.read_text())
+        path.write_text(text.replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
     other = pytester.runpytest(*agent, ONLY)
 
     assert (0, 0) == (live.ret, replayed.ret), told(live) + told(replayed)
@@ -422,7 +423,8 @@ def test_recording_that_is_too_old_is_refused(
     pytester: pytest.Pytester, recorded: dict[str, str]
 ) -> None:
     path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
-    path.write_text(re.sub(r'"recorded":"\d{4}', '"recorded":"2020', path.read_text()))
+    text = re.sub('"crc":"........",', "", path.read_text())
+    path.write_text(re.sub(r'"recorded":"\d{4}', '"recorded":"2020', text))
 
     result = pytester.runpytest(*ONE, ONLY, "-osop_replay_max_age=90")
 
@@ -440,3 +442,18 @@ def test_damaged_recording_is_refused_with_its_name(
 
     assert 4 == result.ret
     assert "T_04.jsonl: cannot be read" in told(result)
+
+
+@pytest.mark.parametrize("mode", [ONLY, AUTO])
+def test_recording_that_was_changed_by_hand_is_refused_with_what_to_do(
+    pytester: pytest.Pytester, recorded: dict[str, str], model: Model, mode: str
+) -> None:
+    path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
+    path.write_text(re.sub('"grade":"[a-z]+"', '"grade":"other"', path.read_text()))
+
+    result = pytester.runpytest(*ONE, mode)
+
+    assert 4 == result.ret
+    assert not model.asked
+    assert "T_04.jsonl: trial 1: changed since it was recorded" in told(result)
+    assert "record it anew with --sop-replay=record" in told(result)

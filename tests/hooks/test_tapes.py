@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._hooks.replaying.tapes import Tapes
 from pytest_sopbench._replay.cassettes.places import TaskPlace
@@ -18,6 +19,7 @@ from pytest_sopbench._replay.tape.exchange import Request, Response
 from pytest_sopbench._replay.tape.recording import Recording
 from pytest_sopbench._replay.tape.run_tape import RunTape
 from pytest_sopbench._replay.tape.shape import Shaping
+from pytest_sopbench.errors import CassetteError
 
 ASKED = Request(method="POST", url="https://api.example.com/v1/chat", body=b'{"turn": 1}')
 FIRST = Response(status=200, chunks=(b'{"said": "first"}',))
@@ -35,7 +37,7 @@ def recording_of(response: Response) -> Recording:
 def tapes(tmp_path: Path) -> Tapes:
     replay = SimpleNamespace(folder=tmp_path, ignored=())
     options = SimpleNamespace(retries=0, redaction=NOTHING_REDACTED, replay=replay)
-    return Tapes(cast("Any", SimpleNamespace(options=options)), "only")
+    return Tapes(cast("Any", SimpleNamespace(options=options, shown=str)), "only")
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,25 @@ def test_a_trial_is_served_its_own_recording(tapes: Tapes, trial: int, recorded:
 
     assert served is not None
     assert json.loads(recorded.body) == json.loads(served.body)
+
+
+def test_run_whose_recording_was_changed_by_hand_is_unavailable_and_says_what_to_do(
+    tapes: Tapes,
+) -> None:
+    key = RunKey("lab", "T_01", 1, "mypkg:agent")
+    tapes.store.keep(TaskPlace("mypkg:agent", "lab", "T_01"), 1, recording_of(FIRST), trials=1)
+    (path,) = tapes.store.root.rglob("*.jsonl")
+    path.write_text(path.read_text().replace("first", "better"))
+    raised = Trace(ending=Ending.RAISED, problem=Problem(type="E", message="", traceback="ours"))
+
+    with pytest.raises(CassetteError), tapes.pytest_sop_wrap_run(key, 1):
+        pass
+    trace = tapes.settle(cast("Any", SimpleNamespace(key=key)), raised)
+
+    assert trace.ending is Ending.UNAVAILABLE
+    assert trace.problem is not None
+    assert not trace.problem.traceback
+    why, where, hint = trace.problem.message.splitlines()
+    assert why == "trial 1: changed since it was recorded, its checksum does not fit"
+    assert where == f"in {path}"
+    assert "--sop-replay=record" in hint

@@ -12,7 +12,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
-from .store import Store, credentials_of
+from .seals import CHANGED, Seal
+from .store import DAMAGED, Store, credentials_of
 from .survey import Survey, survey
 
 TasksOf: TypeAlias = "Mapping[str, Collection[str]]"
@@ -25,6 +26,11 @@ class Inspection:
 
     surveys: tuple[Survey, ...]
     problems: tuple[str, ...]
+
+    @property
+    def unsealed(self) -> int:
+        """How many cassettes have a recording without a checksum: earlier versions wrote none."""
+        return sum(Seal.NONE in one.seals.values() for one in self.surveys)
 
 
 def inspect(root: Path) -> Inspection:
@@ -40,7 +46,7 @@ def inspect(root: Path) -> Inspection:
 
 
 def faults_of(root: Path, found: Inspection, tasks: TasksOf) -> Iterator[str]:
-    """Yield what is wrong: unreadable, changed by hand, of no task, with a credential, missing."""
+    """Yield what is wrong: unreadable, changed, of no task, with a credential, missing."""
     yield from found.problems
     store = Store(root)
     for one in found.surveys:
@@ -54,6 +60,7 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
         return
     if one.place.task not in tasks.get(one.place.domain, (one.place.task,)):
         yield f"{one.path}: the domain has no task {one.place.task!r}; sopbench cassettes prune"
+    yield from _faults_of_trials(one)
     try:
         cassette = store.read(one.path)
     except CassetteError as error:
@@ -65,11 +72,18 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
             for number, exchange in enumerate(recording.exchanges, start=1)
             if exchange.key != exchange.shape.key
         ]
-        if changed:
+        # A checksum that does not fit says the same of the whole recording.
+        if changed and cassette.seals[trial] is not Seal.BROKEN:
             yield f"{one.path}: trial {trial}, request {changed[0]}: changed since it was recorded"
         for credential in dict.fromkeys(credentials_of(recording)):
             where = f"{one.path}: trial {trial}, {credential.where}"
             yield f"{where}: what looks like a {credential.form}"
+
+
+def _faults_of_trials(one: Survey) -> Iterator[str]:
+    for number, trial in one.trials.items():
+        if trial.seal is Seal.BROKEN:
+            yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"
 
 
 def _missing(found: Inspection, tasks: TasksOf) -> Iterator[str]:
