@@ -122,6 +122,16 @@ def test_check_names_what_is_wrong(root: Path, old: str, new: str, told: str) ->
     assert "a1a1" not in result.output
 
 
+def test_check_names_a_recording_without_a_request(root: Path) -> None:
+    nothing = Recording(recorded="2026-10-12T08:00:00+00:00")
+    Store(root).keep(place("T_02"), 1, nothing, trials=1)
+
+    result = cassettes("check")
+
+    assert 1 == result.exit_code
+    assert "T_02.jsonl: trial 1: no request in it" in result.output
+
+
 def test_check_counts_recordings_without_a_checksum_and_is_content(root: Path) -> None:
     for task in ("T_01", "T_02"):
         without_checksum(cassette_path(root, place(task)))

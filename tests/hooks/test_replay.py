@@ -44,6 +44,9 @@ def stubborn(inputs, tools):
     except BaseException:
         return {"grade": "pass"}
 
+def unseen(inputs, tools):
+    return {"grade": "pass"}
+
 def in_a_thread(inputs, tools):
     found = []
     thread = threading.Thread(target=lambda: found.append(two_steps(inputs, tools)))
@@ -457,3 +460,13 @@ def test_recording_that_was_changed_by_hand_is_refused_with_what_to_do(
     assert not model.asked
     assert "T_04.jsonl: trial 1: changed since it was recorded" in told(result)
     assert "record it anew with --sop-replay=record" in told(result)
+
+
+@pytest.mark.parametrize("how", [(ONLY,), (AUTO, "-n2")], ids=["only", "auto, two workers"])
+def test_recordings_that_no_run_has_used_are_told(
+    pytester: pytest.Pytester, recorded: dict[str, str], how: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=mine=asking:unseen", *how)
+
+    assert "alarm  none of 6 recordings was used: does the agent ask its model" in told(result)
+    assert cassettes(pytester) == recorded

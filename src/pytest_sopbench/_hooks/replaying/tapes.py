@@ -14,6 +14,7 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import (
+    EMPTY,
     MISSING,
     NO_RECORDING,
     NOT_KEPT,
@@ -21,6 +22,7 @@ from pytest_sopbench._core.model.run_notes import (
     NOT_WHOLE,
     RECORDED,
     REPLAYED,
+    UNUSED,
 )
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
@@ -168,7 +170,11 @@ class Tapes:
         if taken.served and not taken.live and not taken.lost:
             yield f"{REPLAYED} {recording.recorded.partition('T')[0]}"
             return
-        if self._mode == "only" or (self._mode == "auto" and recording.recorded and not taken.live):
+        if self._mode != "record" and recording.recorded and not taken.live:
+            # What got no reply was seen, and so was its run.
+            yield from () if taken.lost else _unused(recording)
+            return
+        if self._mode == "only":
             return
         if trace.ending not in _WELL:
             yield f"{NOT_KEPT} the run did not return"
@@ -206,6 +212,11 @@ class Tapes:
                     task = one.domain, one.task
                     self._last_trials[task] = max(self._last_trials.get(task, 1), one.trial)
             return max(self._last_trials.get((key.domain, key.task), 1), key.trial)
+
+
+def _unused(recording: Recording) -> Generator[str]:
+    count = len(recording.exchanges)
+    yield f"{UNUSED} {f'of its requests none of {count} came' if count else EMPTY}"
 
 
 def missed(trace: Trace, miss: Miss) -> Trace:

@@ -84,6 +84,8 @@ def _faults_of_trials(one: Survey) -> Iterator[str]:
     for number, trial in one.trials.items():
         if trial.seal is Seal.BROKEN:
             yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"
+        if not trial.requests:
+            yield f"{one.path}: trial {number}: no request in it, so that a replay proves nothing"
 
 
 def _missing(found: Inspection, tasks: TasksOf) -> Iterator[str]:
