@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +54,12 @@ def record(root: Path, task: str, system: str = SYSTEM) -> None:
     Store(root).keep(place(task), 1, recording, trials=1)
 
 
+def without_checksum(path: Path) -> None:
+    text, count = re.subn(r'"crc":"[0-9a-f]{8}",', "", path.read_text())
+    assert count
+    path.write_text(text)
+
+
 def place(task: str) -> TaskPlace:
     return TaskPlace("mypkg:agent", "parcels", task)
 
@@ -94,7 +101,8 @@ def test_check_is_content_with_what_is_whole(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        pytest.param('"T_01"}]', '"T_09"}]', "request 1: changed since it was recorded", id="body"),
+        pytest.param('"T_01"}]', '"T_09"}]', "trial 1: changed since it was recorded", id="body"),
+        pytest.param('"light"', '"heavy"', "trial 1: changed since it was recorded", id="reply"),
         pytest.param('"light"', '"sk-' + "a1" * 10 + '"', "key of OpenAI or alike", id="secret"),
         pytest.param('"requests":1', '"requests":2', "ends before all requests", id="cut"),
         pytest.param('"task":"T_01"', '"task":"T_02"', "in the place of another", id="renamed"),
@@ -112,6 +120,48 @@ def test_check_names_what_is_wrong(root: Path, old: str, new: str, told: str) ->
     assert told in result.output
     assert "T_01.jsonl" in result.output
     assert "a1a1" not in result.output
+
+
+def test_check_names_a_recording_without_a_request(root: Path) -> None:
+    nothing = Recording(recorded="2026-10-12T08:00:00+00:00")
+    Store(root).keep(place("T_02"), 1, nothing, trials=1)
+
+    result = cassettes("check")
+
+    assert 1 == result.exit_code
+    assert "T_02.jsonl: trial 1: no request in it" in result.output
+
+
+def test_check_counts_recordings_without_a_checksum_and_is_content(root: Path) -> None:
+    for task in ("T_01", "T_02"):
+        without_checksum(cassette_path(root, place(task)))
+
+    result = cassettes("check")
+
+    assert 0 == result.exit_code
+    assert "2 of 3 recordings have no checksum" in result.output
+    assert "3 recordings: whole, and of tasks of today" in result.output
+
+
+def test_check_finds_a_changed_request_without_a_checksum(root: Path) -> None:
+    path = cassette_path(root, place("T_01"))
+    without_checksum(path)
+    path.write_text(path.read_text().replace('"T_01"}]', '"T_09"}]'))
+
+    result = cassettes("check")
+
+    assert 1 == result.exit_code
+    assert "request 1: changed since it was recorded" in result.output
+
+
+def test_check_finds_a_changed_shared_text(root: Path) -> None:
+    (text,) = root.rglob("shared/*.json")
+    text.write_text(text.read_text().replace("procedure", "rules"))
+
+    result = cassettes("check")
+
+    assert 1 == result.exit_code
+    assert "its content was changed" in result.output
 
 
 def test_check_names_tasks_without_a_recording_and_recordings_without_a_task(root: Path) -> None:

@@ -44,6 +44,9 @@ def stubborn(inputs, tools):
     except BaseException:
         return {"grade": "pass"}
 
+def unseen(inputs, tools):
+    return {"grade": "pass"}
+
 def in_a_thread(inputs, tools):
     found = []
     thread = threading.Thread(target=lambda: found.append(two_steps(inputs, tools)))
@@ -396,7 +399,8 @@ def test_agent_in_a_process_of_its_own_is_recorded_and_replayed(
 
     replayed = pytester.runpytest(*agent, ONLY, "--sop-concurrency=2")
     for path in (pytester.path / "sop_cassettes").rglob("*.jsonl"):
-        path.write_text(path.read_text().replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
+        text = re.sub('"crc":"........",', "", path.read_text())
+        path.write_text(text.replace('"m-1"', '"m-2"').replace('"key":"', '"key":"x'))
     other = pytester.runpytest(*agent, ONLY)
 
     assert (0, 0) == (live.ret, replayed.ret), told(live) + told(replayed)
@@ -447,7 +451,8 @@ def test_recording_that_is_too_old_is_refused(
     pytester: pytest.Pytester, recorded: dict[str, str]
 ) -> None:
     path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
-    path.write_text(re.sub(r'"recorded":"\d{4}', '"recorded":"2020', path.read_text()))
+    text = re.sub('"crc":"........",', "", path.read_text())
+    path.write_text(re.sub(r'"recorded":"\d{4}', '"recorded":"2020', text))
 
     result = pytester.runpytest(*ONE, ONLY, "-osop_replay_max_age=90")
 
@@ -465,3 +470,28 @@ def test_damaged_recording_is_refused_with_its_name(
 
     assert 4 == result.ret
     assert "T_04.jsonl: cannot be read" in told(result)
+
+
+@pytest.mark.parametrize("mode", [ONLY, AUTO])
+def test_recording_that_was_changed_by_hand_is_refused_with_what_to_do(
+    pytester: pytest.Pytester, recorded: dict[str, str], model: Model, mode: str
+) -> None:
+    path = pytester.path / "sop_cassettes/mine/lab/T_04.jsonl"
+    path.write_text(re.sub('"grade":"[a-z]+"', '"grade":"other"', path.read_text()))
+
+    result = pytester.runpytest(*ONE, mode)
+
+    assert 4 == result.ret
+    assert not model.asked
+    assert "T_04.jsonl: trial 1: changed since it was recorded" in told(result)
+    assert "record it anew with --sop-replay=record" in told(result)
+
+
+@pytest.mark.parametrize("how", [(ONLY,), (AUTO, "-n2")], ids=["only", "auto, two workers"])
+def test_recordings_that_no_run_has_used_are_told(
+    pytester: pytest.Pytester, recorded: dict[str, str], how: tuple[str, ...]
+) -> None:
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=mine=asking:unseen", *how)
+
+    assert "alarm  none of 6 recordings was used: does the agent ask its model" in told(result)
+    assert cassettes(pytester) == recorded

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from pytest_sopbench._core.values.patterns import linear_pattern
 from pytest_sopbench._replay.cassettes.bodies import BodyWriter, read_body_line
 from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path, safe_name
 from pytest_sopbench._replay.cassettes.replies import read_reply, write_reply
+from pytest_sopbench._replay.cassettes.seals import Seal, checksum, seal_of
 from pytest_sopbench._replay.cassettes.store import Store
+from pytest_sopbench._replay.cassettes.survey import survey
 from pytest_sopbench._replay.tape.exchange import Request, Response
 from pytest_sopbench._replay.tape.paths import read_path
 from pytest_sopbench._replay.tape.recording import Recording
@@ -391,3 +394,78 @@ def test_body_of_every_kind_is_read_back(tmp_path: Path, body: bytes) -> None:
     (found,) = Store(tmp_path).load(PLACE).trials[1].exchanges
     assert found.shape == recording.exchanges[0].shape
     assert found.key == found.shape.key
+
+
+def changed(folder: Path, change: Callable[[str], str]) -> None:
+    path = cassette_path(folder, PLACE)
+    before = path.read_bytes().decode()
+    assert change(before) != before
+    path.write_bytes(change(before).encode())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace('"status":200', '"status":500', 1), id="reply"),
+        pytest.param(lambda text: text.replace("2026-10-12", "2026-11-12"), id="day"),
+        pytest.param(lambda text: text.replace('"input_tokens":12000', '"input_tokens":1'), id="u"),
+        pytest.param(lambda text: re.sub('"crc":"........"', '"crc":7', text), id="checksum"),
+    ],
+)
+def test_recording_that_was_changed_by_hand_is_not_served(
+    tmp_path: Path, change: Callable[[str], str]
+) -> None:
+    kept(Store(tmp_path), recording_of(conversation(2)))
+    changed(tmp_path, change)
+
+    with pytest.raises(CassetteError, match="trial 1: changed since it was recorded") as refused:
+        Store(tmp_path).load(PLACE)
+
+    assert "--sop-replay=record" in refused.value.hint
+
+
+def written_anew(text: str) -> str:
+    values = map(json.loads, text.splitlines())
+    return "".join(f"{json.dumps(one, ensure_ascii=False)} \n" for one in values)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="line ends"),
+        pytest.param(written_anew, id="space and characters"),
+        pytest.param(lambda text: re.sub('"crc":"........",', "", text), id="no checksum"),
+    ],
+)
+def test_recording_that_says_the_same_is_served(
+    tmp_path: Path, change: Callable[[str], str]
+) -> None:
+    kept(Store(tmp_path), recording_of(conversation(2, "Käfer")))
+    before = Store(tmp_path).load(PLACE).trials
+    changed(tmp_path, change)
+
+    assert Store(tmp_path).load(PLACE).trials == before
+    (trial,) = survey(cassette_path(tmp_path, PLACE)).seals.values()
+    assert trial is not Seal.BROKEN
+
+
+def test_recording_without_a_checksum_gets_none_when_another_trial_is_recorded(
+    tmp_path: Path,
+) -> None:
+    kept(Store(tmp_path), recording_of(conversation(2)), trials=2)
+    changed(tmp_path, lambda text: re.sub('"crc":"........",', "", text))
+
+    kept(Store(tmp_path), recording_of(conversation(2)), trial=2, trials=2)
+
+    assert {1: Seal.NONE, 2: Seal.FITS} == Store(tmp_path).load(PLACE).seals
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=3), max_size=4))
+def test_checksum_fits_what_was_written_and_nothing_else(bodies: list[Any]) -> None:
+    told: dict[str, Any] = {"trial": 1, "requests": len(bodies)}
+    sealed = [json.dumps(body, separators=(",", ":")).encode() for body in bodies]
+    told["crc"] = checksum(told, sealed)
+
+    assert Seal.FITS is seal_of(told, [json.dumps(body).encode() for body in bodies])
+    assert Seal.BROKEN is seal_of(told, [*sealed, b"{}"])
+    assert Seal.BROKEN is seal_of({**told, "trial": 2}, sealed)

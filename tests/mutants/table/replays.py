@@ -118,10 +118,18 @@ MUTANTS = (
     Mutant(
         "replay/other-trial",
         "_hooks/replaying/tapes.py",
-        ".trials.get(key.trial, recording)",
-        ".trials.get(1, recording)",
+        ".trials.get(key.trial, Recording())",
+        ".trials.get(1, Recording())",
         ("hooks/test_tapes.py",),
         "All trials of a task are the first one.",
+    ),
+    Mutant(
+        "replay/changed-by-hand",
+        "_replay/cassettes/store.py",
+        "        if seal is Seal.BROKEN:\n",
+        "        if seal is None:\n",
+        _CASSETTES,
+        "A reply that was made right by hand is served, and the run is correct.",
     ),
     Mutant(
         "replay/child-is-sent-live",

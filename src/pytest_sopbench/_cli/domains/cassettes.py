@@ -44,7 +44,7 @@ def cassettes(context: click.Context, *, as_json: bool) -> None:
 @cassettes.command()
 @click.option("--domain", "places", multiple=True, metavar="PATH", help="A domain by its folder.")
 def check(places: Sequence[str]) -> None:
-    """Check that every recording is whole, holds no credential, and is of a task of today.
+    """Check that every recording is whole, unchanged, without a credential, of a task of today.
 
     The status is 1 where something is wrong, and 0 where all is well.
     """
@@ -55,6 +55,13 @@ def check(places: Sequence[str]) -> None:
     faults = list(faults_of(root, found, _tasks(found, places)))
     for fault in faults:
         say(fault)
+    if found.unsealed:
+        many = found.unsealed != 1
+        have, them = ("have", "them") if many else ("has", "it")
+        say(
+            f"{found.unsealed} of {_count(len(found.surveys), 'recording')} {have} no checksum, so "
+            f"a change by hand is not found; record {them} anew: --sop-replay=record"
+        )
     if not found.surveys and not faults:
         say(f"no recordings in {root}")
     elif not faults:

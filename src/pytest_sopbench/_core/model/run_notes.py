@@ -31,6 +31,12 @@ NO_RECORDING: Final = "no recording:"
 MISSING: Final = "no recording"
 """The type of the problem of such a run; its message explains, line by line."""
 
+UNUSED: Final = "its recording was not used:"
+"""How the note of a run begins that has a recording, and of which no request was seen."""
+
+EMPTY: Final = "no request is in it"
+"""How that note ends where the recording has nothing to serve."""
+
 RECORDED: Final = "recorded:"
 """How the note of a run begins that was recorded; the number of its requests follows."""
 

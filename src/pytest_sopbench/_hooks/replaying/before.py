@@ -12,6 +12,7 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes.store import refuse_changed
 from pytest_sopbench._replay.cassettes.survey import Survey, TrialSurvey, survey
 from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench.errors import CassetteError
@@ -39,7 +40,7 @@ def stock_of(sop: SopSession) -> Stock:
     """Look for the recordings of all runs that the options select.
 
     Raises:
-        CassetteError: a cassette cannot be read.
+        CassetteError: a cassette cannot be read, or was changed by hand.
     """
     found: list[TrialSurvey] = []
     lacking: list[str] = []
@@ -59,7 +60,10 @@ def stock_of(sop: SopSession) -> Stock:
 def _trials(sop: SopSession, place: TaskPlace) -> dict[int, TrialSurvey]:
     path = cassette_path(sop.options.replay.folder, place)
     found: Survey | None = survey(path) if path.exists() else None
-    return dict(found.trials) if found is not None else {}
+    if found is None:
+        return {}
+    refuse_changed(path, found.seals)
+    return dict(found.trials)
 
 
 def _places(sop: SopSession) -> Iterator[TaskPlace]:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from threading import Lock
 from typing import Final
 
@@ -13,6 +14,7 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import (
+    EMPTY,
     MISSING,
     NO_RECORDING,
     NOT_KEPT,
@@ -20,6 +22,7 @@ from pytest_sopbench._core.model.run_notes import (
     NOT_WHOLE,
     RECORDED,
     REPLAYED,
+    UNUSED,
 )
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._hooks.session.session import SopSession, TaskRef
@@ -58,6 +61,7 @@ class Tapes:
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
         self._beside = BesideTape(refuses=mode == "only")
         self._tapes: dict[RunKey, tuple[RunTape, Recording, int]] = {}
+        self._unusable: dict[RunKey, CassetteError] = {}
         self._lock = Lock()
         self._stack = ExitStack()
         self._watching: Watching | None = None
@@ -105,9 +109,7 @@ class Tapes:
 
     @contextmanager
     def _around(self, key: RunKey) -> Generator[None]:
-        recording = Recording()
-        if self._mode != "record":
-            recording = self.store.load(_place(key)).trials.get(key.trial, recording)
+        recording = self._recording(key)
         tape = RunTape(self._mode, recording, self.store.shaping)
         with self._lock:
             self._tapes[key] = tape, recording, self.outside.seen
@@ -118,14 +120,28 @@ class Tapes:
         """Leave what comparers and judges send out of recordings, and of what is missed."""
         return on_tape(self._beside)
 
+    def _recording(self, key: RunKey) -> Recording:
+        if self._mode == "record":
+            return Recording()
+        try:
+            return self.store.load(_place(key)).trials.get(key.trial, Recording())
+        except CassetteError as error:
+            with self._lock:
+                self._unusable[key] = error
+            # So that the agent is not even started.
+            raise
+
     def settle(self, ref: TaskRef, trace: Trace) -> Trace:
         """Return the trace of a run that has ended, and keep its recording if it may be kept.
 
         A request without a recording makes the run unavailable, whatever the agent made of it:
-        nobody knows what it would have done.
+        nobody knows what it would have done. So does a recording that is broken.
         """
         with self._lock:
+            unusable = self._unusable.pop(ref.key, None)
             found = self._tapes.pop(ref.key, None)
+        if unusable is not None:
+            return _unavailable(trace, self._told(unusable))
         if found is None:
             return trace
         tape, recording, seen = found
@@ -137,6 +153,12 @@ class Tapes:
             return missed(trace, miss)
         notes = [*self._notes(ref, trace, taken, recording)]
         return replace(trace, notes=(*trace.notes, *notes)) if notes else trace
+
+    def _told(self, error: CassetteError) -> str:
+        """Return why a recording cannot be used in lines: paths are long, and lines are cut."""
+        path, _, why = error.message.partition(": ")
+        lines = (why, f"in {self._sop.shown(Path(path))}", error.hint)
+        return "\n".join(line for line in lines if line)
 
     def _lost_context(self, taken: Taken, recording: Recording, seen: int) -> Miss | None:
         """Return why a run says nothing that may have sent what was refused as of no run.
@@ -154,7 +176,11 @@ class Tapes:
         if taken.served and not taken.live and not taken.lost:
             yield f"{REPLAYED} {recording.recorded.partition('T')[0]}"
             return
-        if self._mode == "only" or (self._mode == "auto" and recording.recorded and not taken.live):
+        if self._mode != "record" and recording.recorded and not taken.live:
+            # What got no reply was seen, and so was its run.
+            yield from () if taken.lost else _unused(recording)
+            return
+        if self._mode == "only":
             return
         if trace.ending not in _WELL:
             yield f"{NOT_KEPT} the run did not return"
@@ -194,11 +220,20 @@ class Tapes:
             return max(self._last_trials.get((key.domain, key.task), 1), key.trial)
 
 
+def _unused(recording: Recording) -> Generator[str]:
+    count = len(recording.exchanges)
+    yield f"{UNUSED} {f'of its requests none of {count} came' if count else EMPTY}"
+
+
 def missed(trace: Trace, miss: Miss) -> Trace:
     """Return the trace of a run that sent what is not recorded."""
-    problem = Problem(type=MISSING, message=str(miss))
     notes = (*trace.notes, f"{NO_RECORDING} {miss.path}")
-    return replace(trace, ending=Ending.UNAVAILABLE, returned=None, problem=problem, notes=notes)
+    return replace(_unavailable(trace, str(miss)), notes=notes)
+
+
+def _unavailable(trace: Trace, why: str) -> Trace:
+    problem = Problem(type=MISSING, message=why)
+    return replace(trace, ending=Ending.UNAVAILABLE, returned=None, problem=problem)
 
 
 def _place(key: RunKey) -> TaskPlace:

@@ -9,11 +9,13 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.model.run_notes import (
+    EMPTY,
     NO_RECORDING,
     NOT_KEPT,
     NOT_RECORDED,
     NOT_WHOLE,
     RECORDED,
+    UNUSED,
 )
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import is_replayed
@@ -34,7 +36,10 @@ class ReplayTotals:
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
         self._stock: Stock | None = None
+        self._finished = 0
         self._replayed = 0
+        self._unused = 0
+        self._empty = 0
         self._cost: float | None = 0.0
         self._recorded = 0
         self._requests = 0
@@ -70,6 +75,7 @@ class ReplayTotals:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
+        self._finished += 1
         if is_replayed(run):
             self._replayed += 1
             cost = run.usage.cost_usd
@@ -82,6 +88,7 @@ class ReplayTotals:
     def _counts(self, run: RunRecord) -> dict[str, Callable[[str], None]]:
         return {
             NO_RECORDING: self._miss,
+            UNUSED: self._leave,
             RECORDED: self._record,
             NOT_KEPT: lambda _: self._kept.update([run.outcome.value]),
             NOT_WHOLE: lambda _: self._lose(),
@@ -92,6 +99,10 @@ class ReplayTotals:
         self._misses[path] += 1
         # So that `sopbench cassettes` can say it as well.
         self._sop.recorded[MISSES] = dict(self._misses.most_common())
+
+    def _leave(self, why: str) -> None:
+        self._unused += 1
+        self._empty += why == EMPTY
 
     def _record(self, requests: str) -> None:
         self._recorded += 1
@@ -115,6 +126,7 @@ class ReplayTotals:
         if self._replayed:
             cost = "" if not self._cost else f", {money(self._cost)} when recorded"
             yield f"replay {counted(self._replayed, 'run')} replayed{cost}"
+        yield from self._unused_lines()
         yield from self._miss_lines()
         yield from self._record_lines()
         tapes = self._sop.config.stash.get(TAPES, None)
@@ -126,6 +138,20 @@ class ReplayTotals:
             yield "       start them with contextvars.copy_context().run, or asyncio.to_thread"
         for what in {*self._unseen, *(tapes.unseen if tapes is not None else ())}:
             yield f"alarm  {what}"
+
+    def _unused_lines(self) -> Iterator[str]:
+        if self._replayed or self._misses or self._recorded:
+            # Some tasks may ask no model, now as then; of all tasks that is not likely.
+            unused = self._unused - self._empty
+            told = f"{unused} of {counted(self._finished, 'run')} used no recording"
+        else:
+            unused = self._unused
+            told = f"none of {counted(unused, 'recording')} was used"
+        if unused:
+            yield (
+                f"alarm  {told}: does the agent ask its model in another process, "
+                "or by a client that is not seen?"
+            )
 
     def _miss_lines(self) -> Iterator[str]:
         if not self._misses:

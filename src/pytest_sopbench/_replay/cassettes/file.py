@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
@@ -16,6 +16,7 @@ from pytest_sopbench._replay.tape.shape import Shape, Shaping
 from .bodies import BodyWriter, Get, Put, read_body_line
 from .places import TaskPlace
 from .replies import read_reply, write_reply
+from .seals import CRC, Seal, checksum, seal_of
 
 VERSION: Final = 1
 _dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -24,10 +25,11 @@ _USAGE: Final = ("input_tokens", "output_tokens", "cost_usd")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cassette:
-    """All recordings of one task, by trial."""
+    """All recordings of one task, by trial, and what their checksums say where they were read."""
 
     place: TaskPlace
     trials: Mapping[int, Recording]
+    seals: Mapping[int, Seal] = field(default_factory=dict[int, Seal])
 
     @property
     def requests(self) -> int:
@@ -52,10 +54,14 @@ def cassette_lines(
             "models": [*recording.models],
             "usage": _usage(recording.usage),
         }
-        yield _line({**told, **({"ignored": ignored} if ignored else {})})
+        told |= {"ignored": ignored} if ignored else {}
         writer = BodyWriter(put, texts)
-        for one in recording.exchanges:
-            yield _line(_exchange(one, writer))
+        lines = [_line(_exchange(one, writer)) for one in recording.exchanges]
+        # What nobody could check so far is not vouched for because it is written again.
+        if cassette.seals.get(trial) is not Seal.NONE:
+            told[CRC] = checksum(told, (line.encode("ascii") for line in lines))
+        yield _line(told)
+        yield from lines
 
 
 def _exchange(one: Recorded, writer: BodyWriter) -> dict[str, Any]:
@@ -103,17 +109,21 @@ def read_lines(lines: Sequence[bytes], shaping: Shaping, get: Get) -> Cassette:
             raise ValueError(msg)  # noqa: TRY301 - the number of the line is added below
         place = TaskPlace(str(head["agent"]), str(head["domain"]), str(head["task"]))
         trials: dict[int, Recording] = {}
+        seals: dict[int, Seal] = {}
         while source.has_more:
             told = source.read()
+            start = source.number
             reader = _TrialReader(told, shaping, get)
             for _ in range(int(told["requests"])):
                 reader.add(source.read())
-            trials[int(told["trial"])] = reader.recording()
+            trial = int(told["trial"])
+            trials[trial] = reader.recording()
+            seals[trial] = seal_of(told, lines[start : source.number])
     except (KeyError, TypeError, ValueError) as fault:
         told_fault = f"key {fault} is missing" if isinstance(fault, KeyError) else str(fault)
         msg = f"line {source.number}: {told_fault}"
         raise ValueError(msg) from fault
-    return Cassette(place=place, trials=trials)
+    return Cassette(place=place, trials=trials, seals=seals)
 
 
 class _Lines:

@@ -14,7 +14,8 @@ from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
 from .reading import read_file
-from .store import Store, credentials_of
+from .seals import CHANGED, Seal
+from .store import DAMAGED, Store, credentials_of
 from .survey import Survey, survey
 
 TasksOf: TypeAlias = "Mapping[str, Collection[str]]"
@@ -27,6 +28,11 @@ class Inspection:
 
     surveys: tuple[Survey, ...]
     problems: tuple[str, ...]
+
+    @property
+    def unsealed(self) -> int:
+        """How many cassettes have a recording without a checksum: earlier versions wrote none."""
+        return sum(Seal.NONE in one.seals.values() for one in self.surveys)
 
 
 def inspect(root: Path) -> Inspection:
@@ -42,7 +48,7 @@ def inspect(root: Path) -> Inspection:
 
 
 def faults_of(root: Path, found: Inspection, tasks: TasksOf) -> Iterator[str]:
-    """Yield what is wrong: unreadable, changed by hand, of no task, with a credential, missing."""
+    """Yield what is wrong: unreadable, changed, of no task, with a credential, missing."""
     yield from found.problems
     store = Store(root)
     for one in found.surveys:
@@ -56,6 +62,7 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
         return
     if _is_gone(one, tasks):
         yield f"{one.path}: the domain has no task {one.place.task!r}; sopbench cassettes prune"
+    yield from _faults_of_trials(one)
     try:
         cassette = store.read(one.path)
     except CassetteError as error:
@@ -67,7 +74,8 @@ def _faults(store: Store, one: Survey, tasks: TasksOf) -> Iterator[str]:
             for number, exchange in enumerate(recording.exchanges, start=1)
             if exchange.key != exchange.shape.key
         ]
-        if changed:
+        # A checksum that does not fit says the same of the whole recording.
+        if changed and cassette.seals[trial] is not Seal.BROKEN:
             yield f"{one.path}: trial {trial}, request {changed[0]}: changed since it was recorded"
         for credential in dict.fromkeys(credentials_of(recording)):
             where = f"{one.path}: trial {trial}, {credential.where}"
@@ -80,6 +88,14 @@ def _is_gone(one: Survey, tasks: TasksOf) -> bool:
     return (
         known is not None and one.place.task not in known and task_of(one.place.task) not in known
     )
+
+
+def _faults_of_trials(one: Survey) -> Iterator[str]:
+    for number, trial in one.trials.items():
+        if trial.seal is Seal.BROKEN:
+            yield f"{one.path}: trial {number}: {CHANGED}: {DAMAGED}"
+        if not trial.requests:
+            yield f"{one.path}: trial {number}: no request in it, so that a replay proves nothing"
 
 
 def _missing(found: Inspection, tasks: TasksOf) -> Iterator[str]:

@@ -6,7 +6,7 @@ A cassette is replaced in one rename, so that a session that is killed leaves ea
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import O_RDONLY, close
@@ -26,6 +26,7 @@ from .masking import masked_reply
 from .places import SHARED, TaskPlace, cassette_path
 from .reading import read_file
 from .replies import kept_headers
+from .seals import CHANGED, Seal
 from .shared import SharedTexts
 
 ATTRIBUTES: Final = "* -text\n"
@@ -56,7 +57,7 @@ class Store:
         """Return the recordings of a task, which may be none.
 
         Raises:
-            CassetteError: its file cannot be read.
+            CassetteError: its file cannot be read, or a recording in it was changed by hand.
         """
         path = self.path(place)
         if not path.exists():
@@ -65,10 +66,11 @@ class Store:
         if found.place != place:
             msg = f"{path}: it is of {'/'.join(found.place)}, and not of {'/'.join(place)}"
             raise CassetteError(msg, hint="files of cassettes cannot be renamed; record anew")
+        refuse_changed(path, found.seals)
         return found
 
     def read(self, path: Path) -> Cassette:
-        """Read one file.
+        """Read one file; whether its checksums fit stands in what is returned.
 
         Raises:
             CassetteError: it cannot be read.
@@ -108,20 +110,21 @@ class Store:
             raise CassetteError(_told(found), hint=NAME_IT)
         try:
             with _alone_in(path.parent):
-                others = self._others(place, trials)
-                cassette = Cassette(place=place, trials={**others, trial: recording})
-                self._write(path, cassette, texts)
+                before = self._before(place)
+                others = {n: one for n, one in before.trials.items() if n <= trials}
+                seals = {n: seal for n, seal in before.seals.items() if n != trial}
+                recordings = {**others, trial: recording}
+                self._write(path, Cassette(place=place, trials=recordings, seals=seals), texts)
         except OSError as fault:
             msg = f"{path}: cannot be written: {fault.strerror or fault}"
             raise CassetteError(msg) from fault
 
-    def _others(self, place: TaskPlace, trials: int) -> dict[int, Recording]:
+    def _before(self, place: TaskPlace) -> Cassette:
         try:
-            before = self.load(place).trials
+            return self.load(place)
         except CassetteError:
             # What cannot be read cannot be replayed either.
-            return {}
-        return {number: one for number, one in before.items() if number <= trials}
+            return Cassette(place=place, trials={})
 
     def _write(self, path: Path, cassette: Cassette, texts: Sequence[str]) -> None:
         shared = self.shared(path.parent)
@@ -138,6 +141,18 @@ class Store:
         if not attributes.exists():
             write_whole(attributes, ATTRIBUTES.encode())
         write_whole(path, "".join(f"{line}\n" for line in lines).encode("ascii"))
+
+
+def refuse_changed(path: Path, seals: Mapping[int, Seal]) -> None:
+    """Refuse a cassette with a recording whose checksum does not fit.
+
+    Raises:
+        CassetteError: there is one.
+    """
+    for trial, seal in seals.items():
+        if seal is Seal.BROKEN:
+            msg = f"{path}: trial {trial}: {CHANGED}"
+            raise CassetteError(msg, hint=DAMAGED)
 
 
 NAME_IT: Final = "name it in sop_redact, so that it is masked, and record anew"

@@ -1,4 +1,4 @@
-"""What lies on disk, told by the lines about trials alone: the exchanges are not read."""
+"""What lies on disk, told by the lines about trials; exchanges are not read, but checksummed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pytest_sopbench.errors import CassetteError
 from .file import VERSION
 from .places import TaskPlace
 from .reading import read_file
+from .seals import Seal, seal_of
 from .store import DAMAGED
 
 
@@ -26,6 +27,7 @@ class TrialSurvey:
     models: tuple[str, ...]
     tokens: int | None = None
     cost_usd: float | None = None
+    seal: Seal = Seal.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,11 @@ class Survey:
     place: TaskPlace
     trials: Mapping[int, TrialSurvey]
     size: int
+
+    @property
+    def seals(self) -> Mapping[int, Seal]:
+        """What the checksums of its recordings say."""
+        return {number: one.seal for number, one in self.trials.items()}
 
 
 def survey(path: Path) -> Survey:
@@ -55,8 +62,10 @@ def survey(path: Path) -> Survey:
         number = 1
         while number < len(lines):
             told: dict[str, Any] = json.loads(lines[number])
-            trials[int(told["trial"])] = _trial(told)
-            number += 1 + int(told["requests"])
+            behind = number + 1 + max(0, int(told["requests"]))
+            seal = seal_of(told, lines[number + 1 : behind])
+            trials[int(told["trial"])] = _trial(told, seal)
+            number = behind
         if number != len(lines) or not content.endswith(b"\n"):
             msg = "the file ends before all requests that it announces"
             raise ValueError(msg)  # noqa: TRY301 - as above
@@ -67,7 +76,7 @@ def survey(path: Path) -> Survey:
     return Survey(path=path, place=place, trials=trials, size=len(content))
 
 
-def _trial(told: Mapping[str, Any]) -> TrialSurvey:
+def _trial(told: Mapping[str, Any], seal: Seal) -> TrialSurvey:
     usage: Mapping[str, Any] = told.get("usage", {})
     tokens = [usage[name] for name in ("input_tokens", "output_tokens") if name in usage]
     recorded = datetime.fromisoformat(told["recorded"])
@@ -80,4 +89,5 @@ def _trial(told: Mapping[str, Any]) -> TrialSurvey:
         models=tuple(map(str, told["models"])),
         tokens=sum(tokens) if tokens else None,
         cost_usd=usage.get("cost_usd"),
+        seal=seal,
     )
