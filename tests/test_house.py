@@ -11,7 +11,7 @@ FILES = 15
 LONGER = {
     "_core/records/record.py": 339,
     "_hooks/books/recorder.py": 303,
-    "_hooks/deciding/gate.py": 316,
+    "_hooks/deciding/gate.py": 321,
     "_hooks/printing/summary.py": 315,
     "_hooks/runs/prefetch.py": 316,
     "_hooks/session/session.py": 322,

@@ -53,12 +53,6 @@ def broken(severity: Severity) -> RuleResult:
             "gate   grounded TSR >= 10% inconclusive (got n/a): no rule requires a tool",
             id="inconclusive",
         ),
-        pytest.param(
-            ("--gate", "other:tsr=0.1"),
-            3,
-            "gate   other: TSR >= 10% inconclusive (got n/a): no run was planned",
-            id="another domain",
-        ),
     ],
 )
 def test_the_status_is_that_of_the_gate(
@@ -70,6 +64,19 @@ def test_the_status_is_that_of_the_gate(
 
     assert status == result.exit_code
     assert f"{line}\n" == result.stdout
+
+
+def test_a_gate_on_a_domain_that_did_not_run_is_inconclusive_and_misses_elsewhere_fail(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("base", runs("T1", "T2"))
+
+    result = sopbench("gate", "base", "--gate", "other:tsr=0.1")
+
+    text = " ".join(result.output.split())
+    assert 1 == result.exit_code
+    assert "other: TSR >= 10% inconclusive (got n/a): no run was planned" in text
+    assert "refunds: runs that are not correct, where no gate is asked <= 0" in text
 
 
 def test_one_gate_that_does_not_hold_outweighs_one_that_nobody_knows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._core.gates.conditions.spec import read_gate
-from pytest_sopbench._core.gates.conditions.unasked import unasked_verdicts
+from pytest_sopbench._core.gates.conditions.unasked import unasked_agents, unasked_verdicts
 from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
@@ -57,8 +57,18 @@ def test_misses_are_not_looked_at_by_gates_on(gates: list[str]) -> None:
     assert {"clinic": "does not hold 3"} == unasked(TWO_DOMAINS, *gates)
 
 
-def test_a_gate_on_one_agent_says_nothing_of_another() -> None:
-    assert {"lab (b)": "does not hold 4"} == unasked(TWO_AGENTS, "tsr=0.9@a")
+@pytest.mark.parametrize("gate", ["tsr=0.9@a", "lab:tsr=0.9@a"])
+def test_an_agent_that_no_gate_names_is_told_and_fails_nothing(gate: str) -> None:
+    told = unasked_agents([read_gate(gate)], TWO_AGENTS)
+
+    assert ["lab (b): no gate is asked; 4 of 10 are not correct"] == [*told]
+    assert {} == unasked(TWO_AGENTS, gate)
+
+
+def test_agents_of_a_domain_of_which_no_gate_is_asked_fail_it() -> None:
+    both = {**TWO_AGENTS, "clinic (a)": summary(9, 1), "clinic (b)": summary(10, 0)}
+
+    assert {"clinic (a)": "does not hold 1"} == unasked(both, "lab:tsr=0.9@a")
 
 
 def test_a_domain_without_misses_needs_no_gate() -> None:
