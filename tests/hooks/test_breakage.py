@@ -38,6 +38,9 @@ def agent(inputs, tools):
     return answer
 """
 
+# What is imported only where it is used must not be imported in a world that is broken.
+pytestmark = pytest.mark.usefixtures("new_interpreters")
+
 RUN = ("--sop-domain=lab", "--agent=meddler:agent", "--sop-fail-under=0.5")
 
 

@@ -90,7 +90,7 @@ class Gate:
         load_ahead(
             self._sop.options,
             reads_back=self._looks_back,
-            verbosity=self._sop.config.get_verbosity(),
+            verbosity=int(self._sop.config.getoption("verbose", 0) or 0),
         )
 
     @pytest.hookimpl(tryfirst=True)
