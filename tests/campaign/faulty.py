@@ -140,7 +140,7 @@ class Fault:
     """What fails. Without a `function`, `habit` is what the agent does to the folder.
 
     Where a gate is asked, `is_gated`, a session that is not saved is no success; else it says so.
-    `size` are kilobytes of a disk of the session's own; `limit` is that of one file.
+    `size` are the kilobytes left on a disk of the session's own; `limit` is that of one file.
     """
 
     mode: str = "default"
@@ -202,8 +202,9 @@ class Fault:
             script = "mount --bind .sop .sop && mount -o remount,bind,ro .sop; exec"
             return ("unshare", "-rm", "bash", "-c", f'{script} "$@"', "bash", *command)
         script = (
-            f"cp -a .sop seen && mount -t tmpfs -o size={self.size}k none .sop"
-            ' && cp -a seen/. .sop && "$@"; status=$?; rm -rf seen; cp -a .sop seen;'
+            "cp -a .sop seen || exit; used=$(du -sk seen | cut -f1);"
+            f" mount -t tmpfs -o size=$((used + {self.size}))k none .sop || exit;"
+            ' cp -a seen/. .sop && "$@"; status=$?; rm -rf seen; cp -a .sop seen;'
             " exit $status"
         )
         return ("unshare", "-rm", "bash", "-c", script, "bash", *command)

@@ -28,6 +28,11 @@ ROWS: dict[str, tuple[str, tuple[str, ...]]] = {
     "has a quote inside a cell": (f'{HEADER}\n{GOOD}\nT_02,"1"0,fail\n', ("row 3",)),
     "has a NUL": (f"{HEADER}\n{GOOD}\nT_02,\0,fail\n", ("row 3", "NUL")),
     "has an id twice": (f"{HEADER}\n{GOOD}\nT_02,10,fail\nT_02,10,fail\n", ("row 4",)),
+    "has an id that is blank": (f"{HEADER}\n{GOOD}\nT_02,10,fail\n  ,10,fail\n", ("row 4",)),
+    "has an id of a line separator": (
+        f"{HEADER}\n{GOOD}\nT_02,10,fail\n\u2028,10,fail\n",
+        ("row 4", "'sample_id'"),
+    ),
     "has the same row twice": (f"{HEADER}\n{GOOD}\n{GOOD}\n", ("row 3",)),
     "has a label that is no label": (f"{HEADER}\n{GOOD}\nT_02,10,good\n", ("row 3", "'grade'")),
     "has a cell of 200,000 letters": (
@@ -217,12 +222,12 @@ HOSTILE = (
     "con",
     ".",
     "..",
-    "\r",
+    "a\rb",
     "$(id)",
     "\x7f",
     "[x]",
     "@",
-    "\u2028",
+    "a\u2028b",
 )
 """Names of tasks that are odd and may be used."""
 

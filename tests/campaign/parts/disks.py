@@ -49,7 +49,7 @@ def _faults(lot: random.Random) -> Iterator[tuple[str, Fault]]:
         yield f"{habit}/{mode}", Fault(habit=habit, mode=mode, spares_older=not is_gone)
     for mode in modes:
         for _ in range(2):
-            size = lot.randrange(40, 72, 4)
+            size = lot.randrange(4, 36, 4)
             small = Fault(size=size, mode=mode, is_gated=lot.random() < 0.5)
             yield f"a small disk/{size} kB, {mode}, {lot.random():.3f}", small
         limit = lot.randrange(1, 24)
