@@ -79,6 +79,7 @@ if told:
 """
 
 AGENT = """
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -101,8 +102,11 @@ def habit():
     elif HABIT == "folder moved":
         OWN.rename("elsewhere")
     elif HABIT == "folder is a file":
-        shutil.rmtree(OWN, ignore_errors=True)
-        OWN.write_text("no folder")
+        # The session may make its folder anew in between.
+        while not OWN.is_file():
+            shutil.rmtree(OWN, ignore_errors=True)
+            with contextlib.suppress(IsADirectoryError):
+                OWN.write_text("no folder")
     elif HABIT == "session removed":
         newest().unlink()
     elif HABIT == "session emptied":
