@@ -6,10 +6,12 @@ import functools
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import click
+
+from pytest_sopbench._core.dataclass import dataclass
 
 _ROWS = re.compile(r"(\d+)(?:-(\d+))?")
 

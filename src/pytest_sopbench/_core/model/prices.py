@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Protocol
+
+from pytest_sopbench._core.dataclass import dataclass
 
 from .trace import UNKNOWN_USAGE, Usage
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 
 from .exchange import Response

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from pytest_sopbench._core.dataclass import dataclass
 
 MONEY_DIGITS = 9
 """Decimals that sums of money keep, so that the order of adding leaves no trace."""
