@@ -11,7 +11,7 @@ known: `InitVar`, ordering, and a frozen class below one that is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from dataclasses import dataclass as standard_dataclass
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 Method = Callable[..., Any]
 
-__all__ = ["dataclass", "lean_dataclass"]
+__all__ = ["dataclass", "field", "lean_dataclass", "replace"]
 
 _CANNOT: Final = "cannot {} field {!r}"
 
@@ -96,25 +96,25 @@ def _init(made: Any, *, is_frozen: bool) -> FunctionType:
     return init
 
 
-def _parameter(field: Field[Any], names: dict[str, Any]) -> str:
-    if field.default_factory is not MISSING:
-        return f"{field.name}=__made"
-    if field.default is MISSING:
-        return field.name
-    names[f"__default_{field.name}"] = field.default
-    return f"{field.name}=__default_{field.name}"
+def _parameter(spec: Field[Any], names: dict[str, Any]) -> str:
+    if spec.default_factory is not MISSING:
+        return f"{spec.name}=__made"
+    if spec.default is MISSING:
+        return spec.name
+    names[f"__default_{spec.name}"] = spec.default
+    return f"{spec.name}=__default_{spec.name}"
 
 
-def _line(made: Any, field: Field[Any], names: dict[str, Any], *, is_frozen: bool) -> str:
-    value = name = field.name
-    if field.default_factory is not MISSING:
-        names[f"__new_{name}"] = field.default_factory
-        is_given = f"{name} if {name} is not __made else " if field.init else ""
+def _line(made: Any, spec: Field[Any], names: dict[str, Any], *, is_frozen: bool) -> str:
+    value = name = spec.name
+    if spec.default_factory is not MISSING:
+        names[f"__new_{name}"] = spec.default_factory
+        is_given = f"{name} if {name} is not __made else " if spec.init else ""
         value = f"{is_given}__new_{name}()"
-    elif not field.init:
-        if field.default is MISSING or "__slots__" not in made.__dict__:
+    elif not spec.init:
+        if spec.default is MISSING or "__slots__" not in made.__dict__:
             return ""
-        names[f"__default_{name}"] = field.default
+        names[f"__default_{name}"] = spec.default
         value = f"__default_{name}"
     if not is_frozen:
         return f"self.{name} = {value}"

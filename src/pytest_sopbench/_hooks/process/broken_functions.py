@@ -15,11 +15,10 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import repeat
 from operator import is_not
 from typing import Any, Final, TypeAlias
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _NULL: Final = os.devnull
 # Taken at import, since what is looked for here may be one of them.
