@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
+from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench.errors import SopbenchError
 
 from .table import SPECS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from pytest_sopbench._core.dataclass import dataclass, field
 
 from .finding import Finding, Severity
 

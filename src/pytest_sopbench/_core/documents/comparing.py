@@ -7,9 +7,9 @@ counts. Ignored paths are passed over at every depth.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
+from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.model.usage import read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue

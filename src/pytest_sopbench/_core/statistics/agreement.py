@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from pytest_sopbench._core.dataclass import dataclass
 
 from .intervals import wilson
 

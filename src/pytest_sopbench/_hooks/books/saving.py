@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from pytest_sopbench._core.gates.conditions.spec import gate_text
@@ -15,6 +14,7 @@ from pytest_sopbench._core.model.shards import Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.journals import journal_folder
+from pytest_sopbench._hooks.session.consistency import own_version
 from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
@@ -189,7 +189,7 @@ def session_header(sop: SopSession, before: SessionHeader | None = None) -> Sess
     names = dict.fromkeys([*planned, *others])
     actives = {name: sop.find_active(name) for name in names}
     return SessionHeader(
-        plugin=version("pytest-sopbench"),
+        plugin=own_version(),
         agent=sop.agent_shown,
         agent_args={
             name: sop.options.redaction.text(value) for name, value in sop.options.agent_args

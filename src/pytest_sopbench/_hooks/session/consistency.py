@@ -7,6 +7,7 @@ expects other answers would be counted like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,18 @@ ROUNDS = 2
 """How often all workers may die at their start, before nobody believes that one will come up."""
 
 
+@cache
+def own_version() -> str:
+    """Return the version of this package; its metadata are read once."""
+    return version("pytest-sopbench")
+
+
 def contents_of(active: ActiveDomain) -> dict[str, str]:
     """Hash what decides on the verdicts of a domain; equal on machines that judge alike."""
     return {
         **active.domain.hashes,
         "judging": rules_fingerprint({active.domain.name: active.rules}),
-        "pytest-sopbench": version("pytest-sopbench"),
+        "pytest-sopbench": own_version(),
     }
 
 

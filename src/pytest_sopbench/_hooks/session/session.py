@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
+from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata.read import is_domain_folder
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from pytest_sopbench._core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

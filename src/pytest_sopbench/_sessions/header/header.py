@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from sys import intern
 from typing import Any
 
+from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.model.shards import Share
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from

@@ -7,9 +7,9 @@ stands. Whoever asks for one asks here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.values import Shard

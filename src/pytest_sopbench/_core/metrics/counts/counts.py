@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from pytest_sopbench._core.dataclass import dataclass, field
 
 MONEY_DIGITS = 9
 """Decimals that sums of money keep, so that the order of adding leaves no trace."""
