@@ -82,7 +82,8 @@ def _blocks(values: JsonValue, value: object, notes: list[str]) -> Returned:
 def _object(value: Any, notes: list[str], depth: int) -> Returned:
     spoiled: list[str] = []
     copied = to_json_value(value, spoiled)
-    output: object = get_member(value, "output")
+    # A plain dictionary runs no code of its own.
+    output: object = value.get("output") if type(value) is dict else get_member(value, "output")
     if isinstance(copied, Mapping):
         notes.extend(note for note in spoiled if note not in notes)
         return _mapping(value, copied, output, notes, depth)

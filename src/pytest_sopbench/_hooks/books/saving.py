@@ -59,7 +59,8 @@ class Saving:
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
         # In any case: what may be taken over is made again nevertheless where its log is not whole.
-        self.begin()
+        if self._writer is None:
+            self.begin()
         if not self._resumption.takes(key):
             self.add(start_to_line(key))
 
