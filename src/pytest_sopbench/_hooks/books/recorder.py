@@ -265,8 +265,7 @@ class SessionRecorder:
         self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[key] = record.outcome
         tally.add(record)
-        if events:
-            self.saving.add_events(key, events)
+        self.saving.add_events(key, events)
         self.saving.add(line or to_line(record), record)
         if not taken_over:
             # What an agent of an earlier process left behind has gone with it.

@@ -96,12 +96,6 @@ class Breakage:
             self._mend(INDISPENSABLE)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        if must_be_mended():
-            self._mend(INDISPENSABLE)
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
         # A run in flight may have done it since.
         if must_be_mended():
@@ -157,6 +151,11 @@ class Breakage:
         if _is_of_pytest(sys.stderr):
             self._open.keep(stderr=sys.stderr)
         self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+
+    def look_quickly(self) -> None:
+        """Mend what pytest cannot do without until its next hook."""
+        if must_be_mended():
+            self._mend(INDISPENSABLE)
 
     def take(self, notes: Iterable[str]) -> None:
         """Keep notes of what was mended."""

@@ -39,11 +39,14 @@ def make_reportable(
     active = ref.domain
     redaction = sop.options.redaction.of(active.domain.private_columns)
     wanted = trace is not None and _is_wanted(sop, verdict)
-    # Before anything is cut: a part of a secret is no longer known for one.
-    trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
-    record = redaction.record(
-        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent)
-    )
+    masks = redaction.masks
+    if masks:
+        # Before anything is cut: a part of a secret is no longer known for one.
+        trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
+    trial, agent = ref.key.trial, ref.key.agent
+    record = record_of(active.rules, task, trace, verdict, trial=trial, agent=agent)
+    if masks:
+        record = redaction.record(record)
     if trace is None or not wanted:
         return ReportableRun(record=record)
     return ReportableRun(

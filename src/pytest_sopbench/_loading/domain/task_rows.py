@@ -196,7 +196,7 @@ class TaskRows(Sequence[Task]):
             results=results,
             acceptable=acceptable,
             disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
-            tags=self.tags_at(position),
+            tags=self.tags_at(position) if layout.tags else (),
             hash=digest(content),
             tables={name: group.records for name, group in groups.items()},
         )
