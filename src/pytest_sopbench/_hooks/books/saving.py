@@ -72,7 +72,7 @@ class Saving:
         """Append a line, that of `record` if it is one of a run; the first one opens the file."""
         if self.problems:
             return
-        writer = self._open()
+        writer = self._writer or self._open()
         try:
             if writer is not None and not self._resumption.is_written(line):
                 seal = writer.append(line)

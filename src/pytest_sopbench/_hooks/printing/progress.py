@@ -73,8 +73,10 @@ class ProgressHooks:
         self._slowest = max(self._slowest, run.duration_s or 0.0)
 
     @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self) -> None:
-        self._tick(waiting=False)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Once for each test: while it waits for its run, it looks by itself.
+        if report.when == "teardown":
+            self._tick(waiting=False)
 
     def _may_be_live(self) -> bool:
         """Tell whether all that is printed meanwhile is ours."""
