@@ -12,7 +12,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
-from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
@@ -103,5 +103,6 @@ def redacted_record(sop: SopSession, active: ActiveDomain, record: RunRecord) ->
 
 def _is_wanted(sop: SopSession, verdict: Verdict) -> bool:
     if sop.options.traces == "failed":
-        return not verdict.correct or any(rule.broken for rule in verdict.rules)
+        is_wrong = verdict.outcome is not Outcome.CORRECT
+        return is_wrong or (bool(verdict.rules) and any(rule.broken for rule in verdict.rules))
     return sop.options.traces == "all"
