@@ -11,11 +11,15 @@ import signal
 import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 # Taken at import: an agent may put another function into its place.
 _current_thread, _main_thread = threading.current_thread, threading.main_thread
+# As `signal.getsignal`, which looks besides for a member of an enumeration, that no function is:
+# for a run in the main thread it took longer than judging its answer.
+_handler_of: Final[Callable[[int], object]] = import_module("_signal").getsignal
 
 
 class Interrupts:
@@ -28,7 +32,7 @@ class Interrupts:
     @property
     def is_watching(self) -> bool:
         """Whether nobody has put a handler of his own into the place of this one."""
-        return self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler
+        return self._handler is not None and _handler_of(signal.SIGINT) is self._handler
 
     @contextmanager
     def watching(self) -> Generator[Interrupts, None, None]:
