@@ -83,7 +83,8 @@ def _object(value: Any, notes: list[str], depth: int) -> Returned:
     spoiled: list[str] = []
     copied = to_json_value(value, spoiled)
     # A plain dictionary runs no code of its own.
-    output: object = value.get("output") if type(value) is dict else get_member(value, "output")
+    is_plain = cast("type[object]", type(value)) is dict
+    output: object = value.get("output") if is_plain else get_member(value, "output")
     if isinstance(copied, Mapping):
         notes.extend(note for note in spoiled if note not in notes)
         return _mapping(value, copied, output, notes, depth)
