@@ -15,8 +15,13 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from pytest_sopbench._hooks.process.broken_functions import (
+    INDISPENSABLE,
+    Mending,
+    must_be_mended,
+    seen_now,
+)
 from pytest_sopbench._hooks.process.broken_functions import NAMES as LOOKED_AT
-from pytest_sopbench._hooks.process.broken_functions import Mending, seen_now
 
 NAMES = {
     "builtins.__import__": builtins,
@@ -57,6 +62,32 @@ def test_each_function_is_looked_at() -> None:
 
 def test_a_process_in_which_nothing_was_replaced_needs_no_mending() -> None:
     assert [] == Mending().mend()
+
+
+def test_the_quick_look_misses_nothing_that_pytest_cannot_do_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: dict[str, tuple[bool, bool]] = {}
+    for name, owner in NAMES.items():
+        attribute, original = name.rpartition(".")[2], getattr(owner, name.rpartition(".")[2])
+        with monkeypatch.context() as patch:
+            # As a wrapper that works: between two patches Python itself needs it.
+            patch.setattr(owner, attribute, MagicMock(wraps=original))
+            found[name] = must_be_mended(), INDISPENSABLE.are_replaced()
+
+    assert {"builtins.__import__", "builtins.repr", "os.environ"} == {
+        name for name, (quickly, _) in found.items() if quickly
+    }
+    assert all(quickly == thoroughly for quickly, thoroughly in found.values())
+    assert not must_be_mended()
+
+
+def test_the_quick_look_sees_what_was_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.delattr(builtins, "repr")
+        seen = must_be_mended()
+
+    assert seen
 
 
 @pytest.mark.parametrize(("name", "owner"), NAMES.items())

@@ -62,7 +62,12 @@ class Stage:
 
     def __init__(self, terminal: Terminal, *, typed: bool = True) -> None:
         self.now, self.terminal, self.flights = 0.0, terminal, Flights()
-        manager = SimpleNamespace(get_plugin=lambda name: terminal if "term" in name else None)
+        self.registered: list[Any] = []
+        manager = SimpleNamespace(
+            get_plugin=lambda name: terminal if "term" in name else None,
+            register=self.registered.append,
+            unregister=self.registered.remove,
+        )
         plan = SimpleNamespace(
             tests=SimpleNamespace(keys={}),
             builtin=SimpleNamespace(keys=dict.fromkeys("abcdefghij")),
@@ -88,11 +93,14 @@ class Stage:
             self._loop.__next__()
 
     def letter(self, nodeid: str) -> Any:
-        status: Any = self.hooks.pytest_report_teststatus(SimpleNamespace(nodeid=nodeid))  # type: ignore[arg-type]
-        next(status)
-        with pytest.raises(StopIteration) as stopped:
-            status.send(("passed", ".", "PASSED"))
-        return stopped.value.value
+        result: Any = ("passed", ".", "PASSED")
+        for plugin in self.registered:
+            status: Any = plugin.pytest_report_teststatus(SimpleNamespace(nodeid=nodeid))
+            next(status)
+            with pytest.raises(StopIteration) as stopped:
+                status.send(result)
+            result = stopped.value.value
+        return result
 
 
 @pytest.fixture(autouse=True)

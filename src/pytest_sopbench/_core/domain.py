@@ -10,6 +10,7 @@ from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
+    Compare,
     LookupTool,
     OutputField,
     Scoring,
@@ -28,8 +29,9 @@ class JudgingRules:
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
     the procedure, whose own examples are no answer where an agent pastes it. With `document` the
     answer is a JSON document, and there are no `fields`. `comparers` says of each field that others
-    compare by what they do so, down to its version. `asked_of_others` are those fields: they are
-    asked for with each run, so they are looked for once.
+    compare by what they do so, down to its version. `asked_of_others` are those fields, `private`
+    and `ignored` the names of fields that are masked and not compared: they are asked for with
+    each run, so they are looked for once.
     """
 
     fields: tuple[OutputField, ...]
@@ -42,10 +44,16 @@ class JudgingRules:
     document: DocumentRules | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
     asked_of_others: tuple[OutputField, ...] = field(init=False, repr=False, compare=False)
+    private: frozenset[str] = field(init=False, repr=False, compare=False)
+    ignored: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         asked = tuple(one for one in self.fields if one.compare in ASKED_OF_OTHERS)
         object.__setattr__(self, "asked_of_others", asked)
+        private = frozenset(one.name for one in self.fields if one.private)
+        object.__setattr__(self, "private", private)
+        ignored = tuple(one.name for one in self.fields if one.compare is Compare.IGNORE)
+        object.__setattr__(self, "ignored", ignored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
 from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
-from pytest_sopbench._hooks.process.breakage import breakage_of
+from pytest_sopbench._hooks.process.breakage import BREAKAGE, breakage_of
 from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
@@ -111,7 +111,8 @@ def _register_items(sop: SopSession, runs: RunCache) -> None:
 def _register_last(sop: SopSession) -> None:
     """Register what sees that which every other wrapper of ours has made of a report."""
     register = sop.config.pluginmanager.register
-    outgoing = Outgoing(sop.config, sop.options.redaction)
+    mend = sop.config.stash[BREAKAGE].look_quickly
+    outgoing = Outgoing(sop.config, sop.options.redaction, mend)
     register(outgoing, "sop-outgoing")
     register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
     # Where only a test asks for SOP fixtures, the session has begun.

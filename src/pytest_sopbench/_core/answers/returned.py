@@ -82,7 +82,9 @@ def _blocks(values: JsonValue, value: object, notes: list[str]) -> Returned:
 def _object(value: Any, notes: list[str], depth: int) -> Returned:
     spoiled: list[str] = []
     copied = to_json_value(value, spoiled)
-    output: object = get_member(value, "output")
+    # A plain dictionary runs no code of its own.
+    is_plain = cast("type[object]", type(value)) is dict
+    output: object = value.get("output") if is_plain else get_member(value, "output")
     if isinstance(copied, Mapping):
         notes.extend(note for note in spoiled if note not in notes)
         return _mapping(value, copied, output, notes, depth)

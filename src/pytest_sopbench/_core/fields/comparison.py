@@ -61,7 +61,8 @@ def compare(
         why = KINDS[field.compare](field, expected, actual)
     elif field.key:
         why = keyed(field, expected, actual)
-    elif same_container(field, expected, actual):
+    elif (type(actual) is str and expected == actual) or same_container(field, expected, actual):
+        # The same text needs no reading: that is what most answers are.
         why = ""
     else:
         why = _difference(field, expected, actual)

@@ -98,6 +98,8 @@ def _parts(text: str) -> list[JsonValue]:
 
 def label_of(aliases: Mapping[str, str], text: str) -> str:
     """Return the label that a text stands for; what is no alias stands for itself."""
+    if not aliases:
+        return text
     folded = fold(text)
     return next((label for alias, label in aliases.items() if fold(alias) == folded), text)
 

@@ -46,6 +46,9 @@ def without_controls(text: str, *, colours: Colours = "escaped") -> str:
 
 def harmless(text: str, *, colours: Colours = "escaped") -> str:
     """Return lines that may be printed, whoever wrote them."""
+    if text.isprintable() and "::" not in text and "##" not in text:
+        # As nearly every text is.
+        return text
     return without_commands(without_controls(text, colours=colours))
 
 

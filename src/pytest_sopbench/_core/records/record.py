@@ -19,7 +19,7 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import Compare, Task
+from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import (
     UNKNOWN_USAGE,
     Ending,
@@ -153,8 +153,7 @@ def record_of(
     agent: str = "",
 ) -> RunRecord:
     """Keep a judged run. A run that left no trace, or died, has no duration, which is not 0."""
-    private = {output.name for output in rules.fields if output.private}
-    document = rules.document
+    private, document = rules.private, rules.document
     return RunRecord(
         domain=task.domain,
         task=task.id,
@@ -168,13 +167,13 @@ def record_of(
         expected=_masked(task.expected_as_written, private),
         mismatches=tuple(_mismatch(one, private) for one in verdict.mismatches),
         text="" if private else _text(trace.returned if trace else None, _text_limit(document)),
-        calls=tuple(_call(call) for call in trace.calls) if trace else (),
+        calls=tuple(map(_call, trace.calls)) if trace else (),
         usage=trace.usage if trace else UNKNOWN_USAGE,
         duration_s=_duration(trace),
         problem=trace.problem if trace else None,
         disagreement=task.disagreement,
         only_published=verdict.only_published,
-        rules=tuple(kept_rule(one) for one in verdict.rules),
+        rules=tuple(map(kept_rule, verdict.rules)),
         contract=verdict.contract,
         grounded=verdict.grounded,
         trajectory=_held(verdict.departure),
@@ -182,7 +181,7 @@ def record_of(
         notes=(*(trace.notes if trace else ()), *verdict.notes),
         document=_document(document, task),
         compared=trace.compared if trace else (),
-        ignored=tuple(one.name for one in rules.fields if one.compare is Compare.IGNORE),
+        ignored=rules.ignored,
     )
 
 
@@ -285,7 +284,7 @@ def _document(rules: DocumentRules | None, task: Task) -> DocumentRecord | None:
 
 
 def _answer(
-    answer: Answer | None, private: set[str], *, whole: bool
+    answer: Answer | None, private: frozenset[str], *, whole: bool
 ) -> Mapping[str, JsonValue] | None:
     if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
@@ -297,13 +296,15 @@ def _answer(
     return {name: cut(value) for name, value in _masked(answer.values, private).items()}
 
 
-def _mismatch(mismatch: Mismatch, private: set[str]) -> Mismatch:
+def _mismatch(mismatch: Mismatch, private: frozenset[str]) -> Mismatch:
     if mismatch.field in private:
         return replace(mismatch, expected=MASK, actual=MASK)
     return replace(mismatch, actual=cut(mismatch.actual))
 
 
-def _masked(values: Mapping[str, JsonValue], private: set[str]) -> Mapping[str, JsonValue]:
+def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping[str, JsonValue]:
+    if not private:
+        return dict(values)
     return {name: MASK if name in private else value for name, value in values.items()}
 
 
@@ -316,9 +317,7 @@ def _text_limit(document: DocumentRules | None) -> int:
 
 
 def _text(returned: Returned | None, limit: int) -> str:
-    if returned is None:
-        return ""
-    text = returned.text
+    text = returned.text if returned is not None else ""
     # The answer stands at the end of what an agent says, so the end is what is worth keeping.
     return text if len(text) <= limit else f"[...]{text[-limit:]}"
 
@@ -330,7 +329,7 @@ def _call(call: ToolCall) -> CallRecord:
         result=cut(call.result),
         error=call.error,
         bad=call.bad,
-        findings=tuple(_finding(finding) for finding in call.findings),
+        findings=tuple(map(_finding, call.findings)),
         overlaps=call.overlaps,
     )
 

@@ -50,7 +50,7 @@ class Redaction:
     @property
     def masks(self) -> bool:
         """Whether there is anything to be masked at all."""
-        return self.masks_texts or bool(self.private)
+        return self.secrets is not None or bool(self.patterns) or bool(self.private)
 
     def of(self, private: Collection[str]) -> Redaction:
         """Return the redaction of a domain with these private columns."""

@@ -32,6 +32,8 @@ def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
 
     What could not be said as it was is told in `notes`, each kind once.
     """
+    if type(value) is str and value.isascii():
+        return value
     flat = _flat_copy(value)
     if flat is not None:
         return flat
@@ -72,15 +74,16 @@ def _flat_copy(value: object) -> JsonValue:
     # A snapshot at once, as `_Copier._fitting` takes it.
     items = list(cast("dict[object, object]", value).items())
     for key, one in items:
-        if type(key) is not str or not key.isascii() or not _is_plain(one):
+        if type(key) is not str or not key.isascii():
+            return None
+        if not (type(one) is str and one.isascii()) and not _is_plain(one):
             return None
     return cast("JsonValue", dict(items)) if len(items) <= SIZE_LIMIT else None
 
 
 def _is_plain(value: object) -> bool:
+    # An ASCII text, which most are, is not asked about.
     kind = type(value)
-    if kind is str:
-        return cast("str", value).isascii()
     if kind is int:
         return -_SMALL < cast("int", value) < _SMALL
     if kind is float:

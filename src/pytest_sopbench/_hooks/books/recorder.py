@@ -255,17 +255,17 @@ class SessionRecorder:
         taken_over: bool = False,
     ) -> None:
         """Count a run and write it, once."""
-        tally = self._tally(record.domain, record.agent)
-        if record.key in self._outcomes:
+        tally, key = self._tally(record.domain, record.agent), record.key
+        if key in self._outcomes:
             # Made again by a worker that took over from a dead one; the first verdict counts.
             tally.add_rerun()
             if self._tell_again is not None and not taken_over:
                 self._tell_again(record)
             return
         self.resumption.watch(record, taken_over=taken_over)
-        self._outcomes[record.key] = record.outcome
+        self._outcomes[key] = record.outcome
         tally.add(record)
-        self.saving.add_events(record.key, events)
+        self.saving.add_events(key, events)
         self.saving.add(line or to_line(record), record)
         if not taken_over:
             # What an agent of an earlier process left behind has gone with it.

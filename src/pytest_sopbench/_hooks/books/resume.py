@@ -157,10 +157,10 @@ class Resumption:
 
     def watch(self, record: RunRecord, *, taken_over: bool) -> None:
         """Count a run as it is entered."""
-        key = record.key
         if taken_over:
-            self._took.add(key)
+            self._took.add(record.key)
         elif record.outcome is not Outcome.NOT_RUN and self._left is not None:
+            key = record.key
             self.retried += key in self._left.again
             self.without_log += key in self._taken.lines and key not in self._changed
 

@@ -59,7 +59,8 @@ class Saving:
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
         # In any case: what may be taken over is made again nevertheless where its log is not whole.
-        self.begin()
+        if self._writer is None:
+            self.begin()
         if not self._resumption.takes(key):
             self.add(start_to_line(key))
 
@@ -71,7 +72,7 @@ class Saving:
         """Append a line, that of `record` if it is one of a run; the first one opens the file."""
         if self.problems:
             return
-        writer = self._open()
+        writer = self._writer or self._open()
         try:
             if writer is not None and not self._resumption.is_written(line):
                 seal = writer.append(line)

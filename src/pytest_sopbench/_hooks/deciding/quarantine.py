@@ -73,13 +73,11 @@ class Quarantine:
             pytest.UsageError: there is one.
         """
         # This is asked at each report, and few projects have entries.
-        if not self.is_set:
+        if not self._entries.entries:
             return
         actives = self._sop.actives
         if len(actives) == len(self._checked):
             # Domains are only added.
-            return
-        if not self._entries.entries:
             return
         fresh = [one for one in actives if one.domain.name not in self._checked]
         self._checked.update(one.domain.name for one in fresh)

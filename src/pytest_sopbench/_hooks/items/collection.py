@@ -117,12 +117,13 @@ class SopItem(pytest.Function):
         return self.stash[REF]
 
     def reportinfo(self) -> tuple[PathLike[str] | str, int | None, str]:
-        key = self.ref.key
+        ref = self.ref
+        key = ref.key
         name = key.task if key.trial == 1 else f"{key.task}/t{key.trial}"
         label = self.config.stash[SESSION].label_of(key.agent)
         by = "" if label is None else f"[{label}]"
         # The heading of a failure, which pytest writes as it is.
-        return self.path, self.ref.line - 1, harmless(one_line(f"{key.domain}[{name}]{by}"))
+        return self.path, ref.line - 1, harmless(one_line(f"{key.domain}[{name}]{by}"))
 
     def repr_failure(
         self,

@@ -43,9 +43,10 @@ class FixtureFastPath:
         # Another plugin may run the item again, which is told of as such.
         before = item.stash.get(RUN, None)
         result = yield
-        run = item.stash.get(RUN, None)
-        if run is None or run is before:
-            # Else a fixture has asked for it by name while it was set up.
+        if RUN in item.stash and item.stash[RUN] is not before:
+            # A fixture has asked for it by name while it was set up.
+            run = item.stash[RUN]
+        else:
             run = fixtures.direct_run(item, ref)
         given = {"sop_run": run, "sop_task": run.task, "request": getattr(item, "_request", None)}
         item.funcargs.update(given)

@@ -53,8 +53,10 @@ class ReportHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        left = item.stash.get(LEFT, None)
-        if left is not None:
+        stash = item.stash
+        left: PendingReport | None = None
+        if LEFT in stash:
+            left = stash[LEFT]
             record = left.done.kept.record
             item.user_properties += [
                 ("sop.domain", record.domain),
@@ -64,19 +66,19 @@ class ReportHooks:
             if self._sop.label_of(record.agent) is not None:
                 # Where the session has one agent, every run is of it.
                 item.user_properties.append(("sop.agent", record.agent))
-            if record.outcome is not Outcome.CORRECT and BUILTIN in item.stash:
+            if record.outcome is not Outcome.CORRECT and BUILTIN in stash:
                 item.user_properties.append(("sop.miss", "true"))
         report = yield
         if left is not None:
-            del item.stash[LEFT]
+            del stash[LEFT]
             _take_own_time(left, report)
         is_first, self._plan_sent = not self._plan_sent, True
-        is_rerun = item.stash.get(RERUN, False)
+        is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
             self._hand_over(left.done if left else None, report, first=is_first, rerun=is_rerun)
         if is_rerun:
-            del item.stash[RERUN]
-        if BUILTIN in item.stash:
+            del stash[RERUN]
+        if call.excinfo is not None and BUILTIN in stash:
             _tell_kind(call, report)
         return report
 

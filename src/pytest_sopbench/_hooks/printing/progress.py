@@ -22,6 +22,21 @@ LOG_SECONDS: Final = 30.0
 """Between two lines where lines stay."""
 
 
+class NoLetters:
+    """Prints no letter of a run where a line counts them; registered only as long as one does."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> Generator[None, Any, Any]:
+        result = yield
+        if result and self._sop.plan.key(report.nodeid) is not None:
+            category, _, _ = result
+            return category, "", ""
+        return result
+
+
 class ProgressHooks:
     """Counts what is recorded, and shows it; quiet under `-q`."""
 
@@ -36,12 +51,15 @@ class ProgressHooks:
         self._slowest = 0.0
         self._terminal: Any = None
         self._is_live = False
+        self._no_letters = NoLetters(sop)
         flights.watch(self._tick)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
         self._terminal = self._sop.config.pluginmanager.get_plugin("terminalreporter")
         self._is_live = self._may_be_live()
+        if self._is_live:
+            self._sop.config.pluginmanager.register(self._no_letters)
         self._began = self._shown = self._clock()
         try:
             return (yield)
@@ -54,18 +72,11 @@ class ProgressHooks:
         self._correct += run.outcome is Outcome.CORRECT
         self._slowest = max(self._slowest, run.duration_s or 0.0)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_report_teststatus(self, report: pytest.TestReport) -> Generator[None, Any, Any]:
-        """Print no letter of a run where a line counts them."""
-        result = yield
-        if self._is_live and result and self._sop.plan.key(report.nodeid) is not None:
-            category, _, _ = result
-            return category, "", ""
-        return result
-
     @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logreport(self) -> None:
-        self._tick(waiting=False)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Once for each test: while it waits for its run, it looks by itself.
+        if report.when == "teardown":
+            self._tick(waiting=False)
 
     def _may_be_live(self) -> bool:
         """Tell whether all that is printed meanwhile is ours."""
@@ -109,6 +120,7 @@ class ProgressHooks:
     def _clear(self) -> None:
         if self._is_live:
             self._terminal.rewrite("", erase=True)
+            self._sop.config.pluginmanager.unregister(self._no_letters)
             self._is_live = False
 
     def _progress(self, now: float) -> Progress:

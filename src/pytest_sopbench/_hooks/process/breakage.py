@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from importlib import import_module
+from operator import is_
 from typing import Any, Final
 
 import pytest
@@ -16,7 +17,15 @@ from pytest_sopbench._running.observing.recursion_limit import (
     restored_recursion_limit,
 )
 
-from .broken_functions import EVERY, INDISPENSABLE, Mending, Seen, Watched, seen_now
+from .broken_functions import (
+    EVERY,
+    INDISPENSABLE,
+    Mending,
+    Seen,
+    Watched,
+    must_be_mended,
+    seen_now,
+)
 from .kept_open import KeptOpen
 
 SENT: Final = "sop_broken"
@@ -26,6 +35,23 @@ _MOST: Final = 20
 """Notes that are kept; an agent may close a stream in each of its runs."""
 
 BREAKAGE = pytest.StashKey["Breakage"]()
+
+
+class _Watching(restored_recursion_limit):
+    """Has somebody look, after a block, at what was there before it."""
+
+    __slots__ = ("_look", "_seen")
+
+    def __init__(self, look: Callable[..., None]) -> None:
+        self._look = look
+
+    def __enter__(self) -> None:
+        self._seen = seen_now()
+        super().__enter__()
+
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
+        self._look(since=self._seen)
 
 
 class Breakage:
@@ -45,16 +71,12 @@ class Breakage:
         self._mask = mask
         self._mending = Mending()
         self._open = KeptOpen(self._note)
+        # Those that were seen last: from one phase to the next they nearly always are the same.
+        self._streams: tuple[object, ...] = (None,) * 4
 
-    @contextmanager
-    def watching(self) -> Generator[None]:
+    def watching(self) -> AbstractContextManager[None]:
         """Put back what does not work and was replaced in the block, in which a run is made."""
-        before = seen_now()
-        try:
-            with restored_recursion_limit():
-                yield
-        finally:
-            self._look(since=before)
+        return _Watching(self._look)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -65,21 +87,19 @@ class Breakage:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         self._keep_streams()
-        self._look(INDISPENSABLE)
+        if must_be_mended():
+            self._mend(INDISPENSABLE)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        self._look(INDISPENSABLE)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        self._look(INDISPENSABLE)
-        return (yield)
+        if must_be_mended():
+            self._mend(INDISPENSABLE)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self) -> Generator[None, object, object]:
         # A run in flight may have done it since.
-        self._look(INDISPENSABLE)
+        if must_be_mended():
+            self._mend(INDISPENSABLE)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -111,18 +131,31 @@ class Breakage:
     def pytest_unconfigure(self) -> None:
         self._open.let_go()
 
-    def _look(self, watched: Watched = EVERY, *, since: Seen | None = None) -> None:
-        """Mend what does not work; see `Mending.mend`. Done ten times for each test."""
-        if watched.are_replaced():
-            self.take(self._mending.mend(watched, since=since))
+    def _look(self, *, since: Seen | None = None) -> None:
+        """Mend whatever does not work; see `Mending.mend`."""
+        if EVERY.are_replaced():
+            self._mend(EVERY, since=since)
+
+    def _mend(self, watched: Watched, *, since: Seen | None = None) -> None:
+        self.take(self._mending.mend(watched, since=since))
 
     def _keep_streams(self) -> None:
+        streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+        # Not by `==`, which may be the project's own.
+        if all(map(is_, streams, self._streams)):
+            return
+        self._streams = streams
         # What a fixture put there is closed by the fixture.
         if _is_of_pytest(sys.stdout):
             self._open.keep(stdout=sys.stdout)
         if _is_of_pytest(sys.stderr):
             self._open.keep(stderr=sys.stderr)
         self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
+
+    def look_quickly(self) -> None:
+        """Mend what pytest cannot do without until its next hook."""
+        if must_be_mended():
+            self._mend(INDISPENSABLE)
 
     def take(self, notes: Iterable[str]) -> None:
         """Keep notes of what was mended."""

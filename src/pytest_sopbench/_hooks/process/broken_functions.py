@@ -122,7 +122,7 @@ NAMES: Final = tuple(one.name for one in _NEEDED)
 
 
 class Watched:
-    """Some of the functions, in columns: to look at all of them is done ten times for each test."""
+    """Some of the functions, in columns: to look at all of them is done twice for each test."""
 
     def __init__(self, needed: Iterable[_Needed]) -> None:
         self._needed = tuple(needed)
@@ -149,6 +149,22 @@ INDISPENSABLE: Final = Watched(
     one for one in _NEEDED if one.name in {"builtins.__import__", "builtins.repr", "os.environ"}
 )
 """What pytest needs between any two of its hooks; no test can mean to do without."""
+
+_BUILTINS: Final = vars(builtins)
+_OS: Final = vars(os)
+_import, _environ = builtins.__import__, os.environ
+
+
+def must_be_mended() -> bool:
+    """Tell whether something else stands in the place of what is `INDISPENSABLE`.
+
+    As its `are_replaced` says it, in a fifth of the time: it is asked eight times for each test.
+    """
+    return (
+        _BUILTINS.get("__import__") is not _import
+        or _BUILTINS.get("repr") is not _repr
+        or _OS.get("environ") is not _environ
+    )
 
 
 def seen_now() -> Seen:

@@ -25,7 +25,7 @@ def output_apart(config: pytest.Config) -> Generator[None]:
         one.addFilter(is_shown)
     logging.getLogger().addHandler(handler)
     config.pluginmanager.register(routes)
-    routes.route()
+    route_streams(sys.stdout, sys.stderr)
     try:
         yield
     finally:
@@ -38,19 +38,16 @@ def output_apart(config: pytest.Config) -> Generator[None]:
 class Routes:
     """Routes the streams again wherever pytest has put others into their place."""
 
-    def route(self) -> None:
-        route_streams(sys.stdout, sys.stderr)
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        self.route()
+        route_streams(sys.stdout, sys.stderr)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         # `capsys` and its like have put streams of their own there.
-        self.route()
+        route_streams(sys.stdout, sys.stderr)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:
         # The terminal's own streams stand there while pytest reports.
-        self.route()
+        route_streams(sys.stdout, sys.stderr)

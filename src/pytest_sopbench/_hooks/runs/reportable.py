@@ -12,7 +12,7 @@ from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
-from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
@@ -39,11 +39,14 @@ def make_reportable(
     active = ref.domain
     redaction = sop.options.redaction.of(active.domain.private_columns)
     wanted = trace is not None and _is_wanted(sop, verdict)
-    # Before anything is cut: a part of a secret is no longer known for one.
-    trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
-    record = redaction.record(
-        record_of(active.rules, task, trace, verdict, trial=ref.key.trial, agent=ref.key.agent)
-    )
+    masks = redaction.masks
+    if masks:
+        # Before anything is cut: a part of a secret is no longer known for one.
+        trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
+    trial, agent = ref.key.trial, ref.key.agent
+    record = record_of(active.rules, task, trace, verdict, trial=trial, agent=agent)
+    if masks:
+        record = redaction.record(record)
     if trace is None or not wanted:
         return ReportableRun(record=record)
     return ReportableRun(
@@ -100,5 +103,6 @@ def redacted_record(sop: SopSession, active: ActiveDomain, record: RunRecord) ->
 
 def _is_wanted(sop: SopSession, verdict: Verdict) -> bool:
     if sop.options.traces == "failed":
-        return not verdict.correct or any(rule.broken for rule in verdict.rules)
+        is_wrong = verdict.outcome is not Outcome.CORRECT
+        return is_wrong or (bool(verdict.rules) and any(rule.broken for rule in verdict.rules))
     return sop.options.traces == "all"

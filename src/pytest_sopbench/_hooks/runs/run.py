@@ -56,7 +56,8 @@ class JudgedRun:
     @property
     def breaches(self) -> tuple[RuleResult, ...]:
         """The broken rules that fail the run, whatever its answer is."""
-        return breaches(self.verdict.rules, self.verdict.outcome, enforce=self.enforce)
+        rules = self.verdict.rules
+        return breaches(rules, self.verdict.outcome, enforce=self.enforce) if rules else ()
 
 
 class Run:

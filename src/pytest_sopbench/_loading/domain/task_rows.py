@@ -94,7 +94,7 @@ class TaskRows(Sequence[Task]):
     def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
         if isinstance(index, slice):
             return tuple(self._task(position) for position in range(*index.indices(len(self))))
-        return self._task(range(len(self))[index])
+        return self._task(range(len(self._ids))[index])
 
     @property
     def path(self) -> Path:
@@ -180,10 +180,12 @@ class TaskRows(Sequence[Task]):
             "acceptable": acceptable,
             "results": results,
         }
-        row = self._table.rows[position]
-        groups = {table.name: table.of(row, self._places) for table in self._tables}
-        if groups:
+        records: Mapping[str, Sequence[Mapping[str, JsonValue]]] = {}
+        if self._tables:
+            row = self._table.rows[position]
+            groups = {table.name: table.of(row, self._places) for table in self._tables}
             content = {**content, "tables": {name: group.hash for name, group in groups.items()}}
+            records = {name: group.records for name, group in groups.items()}
         return Task(
             domain=self._domain,
             id=self._ids[position],
@@ -196,9 +198,9 @@ class TaskRows(Sequence[Task]):
             results=results,
             acceptable=acceptable,
             disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
-            tags=self.tags_at(position),
+            tags=self.tags_at(position) if layout.tags else (),
             hash=digest(content),
-            tables={name: group.records for name, group in groups.items()},
+            tables=records,
         )
 
     def _acceptable(

@@ -110,7 +110,7 @@ class AgentCaller:
         inputs = to_json_value(task.inputs)
         values: dict[str, object] = {
             **self._arguments,
-            **self._late_values(),
+            **(self._late_values() if self._arguments else {}),
             "sop": domain.sop,
             "inputs": inputs,
             "task": inputs,

@@ -52,8 +52,7 @@ class Dispatcher(Generic[K]):
         self._context = copy_context()
         self._lock = Lock()
         self._register: RunQueues[K] = RunQueues()
-        self._stopped = False
-        self._alarms = Timers(clock)
+        self._stopped, self._alarms = False, Timers(clock)
         self._loop = SharedLoop()
         self._pulse = pulse
         self._used = TimeUsed(self._register, self._loop, clock=clock, pulse=pulse)
@@ -65,6 +64,7 @@ class Dispatcher(Generic[K]):
             alarms=self._alarms,
             cut=self._cut,
         )
+        self._beat = self._alarms.beside(self._time.look)
         self._workers: ThreadPool[PendingRun[K]] = ThreadPool(self._work)
 
     def queue(self, flight: PendingRun[K], *, start: bool = True) -> None:
@@ -179,7 +179,7 @@ class Dispatcher(Generic[K]):
             flight = register.queue.popleft()
             self._admit(flight)
             try:
-                self._pulse.start(self._alarms.beside(self._time.look))
+                self._pulse.start(self._beat)
                 flight.worker = self._workers.start(flight)
             except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
                 # There are no more threads: those that there are have to do.

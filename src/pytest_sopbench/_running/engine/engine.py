@@ -13,7 +13,7 @@ from typing import Final, Generic
 
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.queue.job import Job, K, Listener, NullListener
-from pytest_sopbench._running.queue.pending import Limits, PendingRun
+from pytest_sopbench._running.queue.pending import Limits, PendingRun, State
 from pytest_sopbench._running.queue.queues import EngineStatus
 from pytest_sopbench._running.threads.clock import Clock
 from pytest_sopbench._running.threads.pulse import Pulse
@@ -88,7 +88,8 @@ class Engine(Generic[K]):
         thread, upcoming ones are left for later.
         """
         self._ensure(current, job_of)
-        self.urgent(current)
+        if self._flights[current].state is State.QUEUED:
+            self.urgent(current)
         if not self.direct:
             for key in upcoming:
                 self._ensure(key, job_of)

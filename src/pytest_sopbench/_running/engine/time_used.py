@@ -83,9 +83,9 @@ class TimeUsed(Generic[K]):
         """Return when a run would have begun that has used as much, and was never held up."""
         return self._clock() - self.of(flight, limit)
 
-    def notes(self, flight: PendingRun[K]) -> list[str]:
-        """Say what kept a run from its work."""
-        stood, notes = self._stood(flight), list[str]()
+    def _notes(self, flight: PendingRun[K], stood: float) -> list[str]:
+        """Say what kept a run from its work; `stood` is for how long the process stood still."""
+        notes: list[str] = []
         if stood >= WORTH_A_NOTE:
             notes.append(f"{STOOD_STILL} {as_seconds(stood)}, which its time limit does not count")
         if flight.held_up >= WORTH_A_NOTE:
@@ -106,10 +106,10 @@ class TimeUsed(Generic[K]):
 
         `limited` tells whether there is a time limit at all; see `attempt.told` for the rest.
         """
-        notes = self.notes(flight) if limited else ()
-        return run_trace(
-            flight, trace, timeout=timeout, most=most, kept=self.kept(flight), notes=notes
-        )
+        stood = self._stood(flight)
+        notes = self._notes(flight, stood) if limited else ()
+        kept = stood + flight.held_up
+        return run_trace(flight, trace, timeout=timeout, most=most, kept=kept, notes=notes)
 
     def look(self, limit: float | None) -> None:
         """Ask all loops whether they go on; leave those that a run blocks which was ended."""

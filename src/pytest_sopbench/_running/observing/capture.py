@@ -30,14 +30,14 @@ MARGIN: Final = 10_000
 class Output:
     """What one run wrote; may be written to from any thread."""
 
-    __slots__ = ("_left", "_lock", "_mask", "_parts")
+    __slots__ = ("_left", "_lock", "_parts", "mask")
 
     def __init__(self, limit: int = OUTPUT_LIMIT) -> None:
         self._lock = Lock()
         self._left = limit + MARGIN
         self._parts: list[str] = []
         # Of the context of the run: whoever writes or reads may be of another one.
-        self._mask = current_mask()
+        self.mask = current_mask()
 
     def write(self, text: str) -> None:
         """Keep text.
@@ -56,12 +56,14 @@ class Output:
 
     @property
     def text(self) -> str:
+        if not self._parts:
+            return ""
         with self._lock:
             kept, full = escape_surrogates("".join(self._parts)), self._left <= 0
         if not full:
             return kept
         # Where a secret was cut in two, its first part lies in the margin.
-        return f"{self._mask(kept)[:-MARGIN]}\n[more output was left out]\n"
+        return f"{self.mask(kept)[:-MARGIN]}\n[more output was left out]\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,16 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 # Taken at import: an agent may put another function into its place.
 _current_thread, _main_thread = threading.current_thread, threading.main_thread
+# As `signal.getsignal`, which looks besides for a member of an enumeration, that no function is:
+# for a run in the main thread it took longer than judging its answer.
+_handler_of: Final[Callable[[int], object]] = import_module("_signal").getsignal
 
 
 class Interrupts:
@@ -28,15 +32,15 @@ class Interrupts:
     @property
     def is_watching(self) -> bool:
         """Whether nobody has put a handler of his own into the place of this one."""
-        return self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler
+        return self._handler is not None and _handler_of(signal.SIGINT) is self._handler
 
     @contextmanager
-    def watching(self) -> Generator[None, None, None]:
+    def watching(self) -> Generator[Interrupts, None, None]:
         """Note that SIGINT came, in the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
         # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
         if _current_thread() is not _main_thread() or not callable(before):
-            yield
+            yield self
             return
 
         def note(number: int, frame: FrameType | None) -> None:
@@ -47,7 +51,7 @@ class Interrupts:
         self._handler = note
         signal.signal(signal.SIGINT, note)
         try:
-            yield
+            yield self
         finally:
             # An agent that has set a handler of its own keeps it.
             if self.is_watching:
@@ -71,18 +75,14 @@ def standing_watch() -> Generator[None, None, None]:
             _standing = before
 
 
-@contextmanager
-def watched_interrupts() -> Generator[Interrupts, None, None]:
+def watched_interrupts() -> AbstractContextManager[Interrupts]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
     if _current_thread() is not _main_thread():
-        yield Interrupts()
-    elif _standing is not None and _standing.is_watching:
+        return nullcontext(Interrupts())
+    if _standing is not None and _standing.is_watching:
         _standing.seen = False
-        yield _standing
-    else:
-        interrupts = Interrupts()
-        with interrupts.watching():
-            yield interrupts
+        return nullcontext(_standing)
+    return Interrupts().watching()
 
 
 class Deferral:

@@ -40,12 +40,14 @@ def kept_recursion_limit() -> Generator[None]:
             sys.setrecursionlimit = setter
 
 
-@contextmanager
-def restored_recursion_limit() -> Generator[None]:
+class restored_recursion_limit:  # noqa: N801 - it is used as a function is; a generator costs a run more
     """Raise the limit to what it was, where the block has lowered it."""
-    before = _get()
-    try:
-        yield
-    finally:
-        if _get() < before:
-            _set(before)
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _get()
+
+    def __exit__(self, *_: object) -> None:
+        if _get() < self._before:
+            _set(self._before)

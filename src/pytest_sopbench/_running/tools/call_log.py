@@ -170,6 +170,8 @@ class CallLog:
         return self._clock() - self.opened
 
     def _calls(self) -> tuple[ToolCall, ...]:
+        if not self._entries:
+            return ()
         now = self.now()
         return tuple(entry.as_call(now, len(self._entries)) for entry in self._entries)
 

@@ -41,7 +41,8 @@ class ReportedUsage:
 
     def reckon_by(self, prices: Prices | None) -> None:
         """Have costs reckoned by these prices, from the first report on."""
-        self._prices, self._reckoning = prices, Reckoning(prices)
+        if prices is not None:
+            self._prices, self._reckoning = prices, Reckoning(prices)
 
     def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
         """Return what the run has consumed, and what it cost where that can be reckoned.

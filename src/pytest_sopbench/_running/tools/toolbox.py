@@ -12,7 +12,7 @@ from threading import Lock
 from typing import cast
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.masking import current_mask, masking
+from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
@@ -162,7 +162,7 @@ class ToolServer:
         self._manager = manager
         # Managers are written for one caller, and agents call tools in parallel.
         self._one_at_a_time = Lock()
-        self._mask = current_mask()
+        self._mask = output.mask
         self.output = output
         self.ledger = ledger
         self.notes: list[str] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from sys import intern
 from typing import Any
 
@@ -16,8 +15,14 @@ from pytest_sopbench._sessions.lines.checksum import identity_from
 from .git import GitState
 from .options import SessionOptions, read_session_options
 
+
+def _parts(value: Any) -> dict[str, Any]:
+    # Not `asdict`, which copies every value it meets: the ids of all planned tasks are among them.
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
-_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_parts).encode
 
 SCHEMA = 2
 """Counts up when a reader of before could misread what is written."""
@@ -135,8 +140,7 @@ def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
 
 def header_to_line(header: SessionHeader) -> str:
     """One line of ASCII JSON without its end, and without its checksum."""
-    data = {"type": "header", "schema": header.schema, **asdict(header)}
-    return _encode(data)
+    return _encode({"type": "header", "schema": header.schema, **_parts(header)})
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
