@@ -45,6 +45,7 @@ class Aftermath:
         self._truth = truth(agent)
         # What a session adds to the list that resumes this one has ended after the kill.
         self._ended = _ended_runs(home)
+        self._crashed: set[str] = set()
 
     def fault(self, killed: Ended, *, by_hand: bool, shows: bool) -> str | None:
         """Say what is not as promised of a killed session, and of the one that resumes it.
@@ -88,7 +89,8 @@ class Aftermath:
         lost = [task for task, outcome in self._ended.items() if outcomes.get(task) != outcome]
         if self._is_worker:
             # The test that a worker was in the middle of counts as a crash, and fails.
-            lost = [task for task in lost if outcomes.get(task) is not Outcome.CRASH]
+            self._crashed = {task for task in lost if outcomes.get(task) is Outcome.CRASH}
+            lost = [task for task in lost if task not in self._crashed]
         if lost:
             yield f"ended before the kill, and lost: {lost}"
         is_whole = saved.finished and outcomes == self._truth
@@ -135,7 +137,9 @@ class Aftermath:
         if not saved.finished or saved.problems or outcomes != self._truth:
             yield f"the resumed session comes to other outcomes: {outcomes}, {saved.problems}"
         calls = Counter(_words(self._home / "calls.txt"))
-        if again := [task for task in self._ended if calls[task] > 1]:
+        # What counts as a crash is made again.
+        kept = [task for task in self._ended if task not in self._crashed]
+        if again := [task for task in kept if calls[task] > 1]:
             yield f"ended before the kill, and made again: {again}"
 
 
