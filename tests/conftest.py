@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import gc
 import os
 import signal
 import sys
@@ -59,6 +60,22 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # A loaded machine is no fault of the code; benchmarks are where time is measured.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what is collected out of the way of the garbage collector.
+
+    Half a million objects that all live to the end: to look at them again and again takes a sixth
+    of the time of a collection, and a tenth of the time of the sessions inside of tests after it.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 # Coverage is measured from the start of an interpreter on, so nothing forks where it is.
