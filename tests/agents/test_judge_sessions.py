@@ -95,24 +95,24 @@ def label(table: Path, wrong: int = 0) -> None:
 def test_a_whole_domain_is_judged_once_and_for_nothing_after_that(
     pytester: pytest.Pytester, stub: Any
 ) -> None:
-    make_claims(pytester, 327)
+    make_claims(pytester, 120)
 
     many = ("--sop-concurrency=64", "--sop-fail-under=0.5")
     first = session(pytester, *many, f"--sop-save={KEPT}")
     paid = asked(stub)
     second = session(pytester, *many, "--sop-save=again.jsonl")
 
-    assert (327, 327) == (paid, asked(stub))
-    assert {"correct": 218, "wrong": 109} == outcomes(pytester)
+    assert (120, 120) == (paid, asked(stub))
+    assert {"correct": 80, "wrong": 40} == outcomes(pytester)
     assert outcomes(pytester) == outcomes(pytester, "again.jsonl")
     first.stdout.fnmatch_lines(
         [
             "judge  claims, reason: no calibration",
-            "judge  327 judgements: 327 asked, 0 kept from before, 39,240 tokens",
+            "judge  120 judgements: 120 asked, 0 kept from before, 14,400 tokens",
             "       cost unknown",
         ]
     )
-    second.stdout.fnmatch_lines(["judge  327 judgements: 0 asked, 327 kept from before"])
+    second.stdout.fnmatch_lines(["judge  120 judgements: 0 asked, 120 kept from before"])
 
 
 def test_two_workers_judge_as_one_process_does_and_its_cost_is_counted_apart(

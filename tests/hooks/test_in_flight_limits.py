@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._running.engine import time_used
+
 LAB = "--sop-domain=lab"
 
 HANGING = """
@@ -81,8 +83,10 @@ def test_a_value_that_cannot_be_used_is_named(
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize("concurrency", ["1", "3"])
 def test_an_agent_that_blocks_its_loop_times_out_alone(
-    pytester: pytest.Pytester, concurrency: str
+    pytester: pytest.Pytester, concurrency: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The loop that is left never comes back, however long the others wait for it.
+    monkeypatch.setattr(time_used, "PATIENCE", 0.5)
     pytester.makepyfile(hanging=HANGING)
     options = ("--sop-timeout=2", f"--sop-concurrency={concurrency}")
 

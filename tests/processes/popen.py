@@ -27,10 +27,12 @@ from typing import Any
 READY = Path(__file__).with_name("ready.py")
 HEADER_BYTES = 4
 START_SECONDS = 300
+WORKER = ("-c", "import sys;exec(eval(sys.stdin.readline()))")
+"""What starts a worker of xdist."""
 WAYS = {
     ("-mpytest",),
     ("-m", "pytest"),
-    ("-c", "import sys;exec(eval(sys.stdin.readline()))"),  # a worker of xdist
+    WORKER,
     ("-c", "from pytest_sopbench.cli import main; main()"),
 }
 SCRIPTS = {"pytest", "sopbench"}

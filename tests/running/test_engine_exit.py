@@ -19,10 +19,14 @@ from pathlib import Path
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._running.agents.caller import AgentCaller
+from pytest_sopbench._running.engine import time_used
 from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.queue.pending import Limits
 from pytest_sopbench._running.queue.job import Job
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
+
+# No loop that is left here comes back; to wait longer for it is to let the others spin.
+time_used.PATIENCE = 0.5
 
 task = Task(domain="d", id="T1", line=2, inputs={}, expected={}, results={}, hash="")
 domain = Domain(name="d", folder=Path(), data_file=Path("data.csv"), sop="", tool_specs=(),

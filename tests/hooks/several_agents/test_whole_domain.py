@@ -1,4 +1,4 @@
-"""Two agents on all 327 tasks of a bundled domain: what two sessions say of them, one says."""
+"""Two agents on many tasks of a bundled domain: what two sessions say of them, one says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-DOMAIN = "--sop-domain=dangerous_goods"
+TASKS = 120
+DOMAIN = ("--sop-domain=dangerous_goods", f"--sop-sample={TASKS}@7")
 AGENT = '''
 """Follows the procedure, and errs on every task whose id ends in a seven."""
 
@@ -52,23 +53,23 @@ def test_one_session_says_of_two_agents_what_two_sessions_say(
     pytester.makepyfile(sevens=AGENT)
     alone: list[Any] = []
     for agent in (POLICY, ERRING):
-        pytester.runpytest(DOMAIN, agent, "--tb=no", "-q")
+        pytester.runpytest(*DOMAIN, agent, "--tb=no", "-q")
         alone.append(saved())
     expected = {**outcomes(alone[0]), **outcomes(alone[1])}
     sevens = sum(task.endswith("7") for _, task in outcomes(alone[1]))
 
     for options in (("--sop-concurrency=16",), ("-n2", "--sop-concurrency=16")):
-        result = pytester.runpytest(DOMAIN, POLICY, ERRING, "--tb=no", *options)
+        result = pytester.runpytest(*DOMAIN, POLICY, ERRING, "--tb=no", *options)
 
         both = saved()
         assert expected == outcomes(both), options
         assert {**counts(alone[0]), **counts(alone[1])} == counts(both), options
-        result.assert_outcomes(passed=654 - sevens, failed=sevens)
+        result.assert_outcomes(passed=2 * TASKS - sevens, failed=sevens)
         result.stdout.fnmatch_lines(
             [
                 "agent *",
                 "reference-policy 100.0 *",
-                f"agent * {100 * (327 - sevens) / 327:.1f} *",
+                f"agent * {100 * (TASKS - sevens) / TASKS:.1f} *",
                 f"pairs  more than chance: reference-policy over agent ({sevens} tasks to 0, *",
             ]
         )

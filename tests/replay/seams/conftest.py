@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,11 @@ from pytest_sopbench._replay.tape.outside import OutsideTape
 sys.path.insert(0, str(Path(__file__).parent))
 
 from replay_stub import MemoryTape, Provider
+
+with suppress(ImportError):
+    # A session inside of a test forgets what it imports, and the compiled parser of aiohttp goes on
+    # to make readers of the module that is forgotten, which no seam of a later test would see.
+    import_module("aiohttp")
 
 OnTape = Callable[[Tape], AbstractContextManager[None]]
 

@@ -132,8 +132,12 @@ def project_candidates(where: SearchPaths) -> tuple[DomainCandidate, ...]:
 
 
 def bundled_candidates() -> tuple[DomainCandidate, ...]:
-    """The domains that come with the package."""
-    return tuple(_candidate(folder, Origin.BUNDLED) for folder in domains_in(BUNDLED))
+    """The domains that come with the package, each in the folder of its name."""
+    # Their metadata says the same: files that no start needs to read.
+    return tuple(
+        DomainCandidate(names=(folder.name,), origin=Origin.BUNDLED, folder=folder)
+        for folder in domains_in(BUNDLED)
+    )
 
 
 def domains_in(folder: Path) -> list[Path]:
