@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_sopbench._cli.app import project, say
-from pytest_sopbench._cli.masking import project_redaction
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.hiding.masking import Mask
     from pytest_sopbench._core.model.prices import Prices
     from pytest_sopbench._judge.judging import Judging
 
 
-def project_judging() -> Judging:
+def project_judging(mask: Mask) -> Judging:
     """Return the judge that the project sets; it is made where it is asked for."""
     import secrets
 
@@ -23,7 +23,7 @@ def project_judging() -> Judging:
     return Judging(
         words=known.words(OPTION),
         folder=known.folders("sop_judgements_dir")[0],
-        mask=project_redaction().text,
+        mask=mask,
         log_name=secrets.token_hex(8),
         uncalibrated=known.words("sop_judge_uncalibrated")[0],
     )

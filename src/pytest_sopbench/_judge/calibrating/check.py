@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
-from functools import partial
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.calibration import Calibration
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.task import Compare
 from pytest_sopbench._core.statistics.agreement import agreement_of
 from pytest_sopbench._judge.asking.question import Question
 from pytest_sopbench._judge.asking.reply import Judgement
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
+from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench.errors import JudgeError, SopbenchError
 
 from .labels import LabelledCase
@@ -92,8 +94,14 @@ def check_labels(
     """
     rubrics = {(one.domain, one.field): _rubric(one, domains) for one in cases}
     labelled = [one for one in cases if one.label is not None]
+    context = copy_context()
+
+    def judged_here(case: LabelledCase) -> JudgedCase:
+        # What is masked here is masked in the threads of the pool as well.
+        return context.copy().run(_judged, judge, rubrics, case)
+
     with ThreadPoolExecutor(in_flight) as pool:
-        judged = [*pool.map(partial(_judged, judge, rubrics), labelled)]
+        judged = [*pool.map(judged_here, labelled)]
     return tuple(
         FieldCheck(
             domain=domains[domain],
@@ -137,5 +145,7 @@ def _judged(
         return JudgedCase(case=case, judgement=judge.judge(question))
     except SopbenchError as error:
         return JudgedCase(case=case, why=error.message)
-    except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        return JudgedCase(case=case, why=f"{type(error).__name__}: {error}"[:_TOLD])
+    except BaseException as error:  # noqa: BLE001 - whatever a provider's client leaves by
+        # In a thread nothing but the client raises it: an exit is none of this command.
+        why = ready_to_cut(f"{name_of(error)}: {message_of(error)}")
+        return JudgedCase(case=case, why=" ".join(why[:_TOLD].split()))
