@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from model_judge import Asked, judge_of, judgement_text, replied
@@ -217,6 +218,22 @@ def test_a_client_that_exits_is_no_end_of_the_check(tmp_path: Path, folder: Path
 
     assert [] == [one.why for one in found.not_judged if "sk-" in one.why]
     assert ["SystemExit: xxx"] == [one.why[:15] for one in found.not_judged]
+
+
+def test_a_server_that_never_ends_its_reply_is_left(tmp_path: Path, folder: Path) -> None:
+    domains = {"claims": load_domain(claims(tmp_path))}
+    never = Event()
+
+    def hangs(question: Question) -> Reply:
+        never.wait()
+        return says_yes_to_long_ones(question)
+
+    (found,) = check_labels(
+        [case("long", True)], domains, judge_of(folder, Asked(hangs)), in_flight=1, seconds=0.01
+    )
+    never.set()
+
+    assert ["no judgement after 0.01 s"] == [one.why for one in found.not_judged]
 
 
 def test_the_page_shows_what_a_check_says(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import click
 from pytest_sopbench._cli.app import FAILS, INCONCLUSIVE, full_session, refuse, say
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
 
-from .judging import project_judging, say_consumption
+from .judging import comparer_seconds, project_judging, say_consumption
 
 
 @click.group()
@@ -87,7 +87,9 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
     mask = project_redaction().text
     judging = project_judging(mask)
     with masking(mask):
-        checks = check_labels(cases, domains, judging.judge, in_flight=concurrency)
+        checks = check_labels(
+            cases, domains, judging.judge, in_flight=concurrency, seconds=comparer_seconds()
+        )
     for one in checks:
         for line in check_lines(one):
             say(mask(line))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._cli.app import project, say
+from pytest_sopbench._cli.app import project, refuse, say
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.hiding.masking import Mask
@@ -27,6 +27,16 @@ def project_judging(mask: Mask) -> Judging:
         log_name=secrets.token_hex(8),
         uncalibrated=known.words("sop_judge_uncalibrated")[0],
     )
+
+
+def comparer_seconds() -> float | None:
+    """Return how long one comparison may take, `None` for no limit."""
+    from pytest_sopbench._settings.readers import read_seconds
+
+    try:
+        return read_seconds(project().words("sop_comparer_timeout")[0])
+    except ValueError as fault:
+        refuse(f"sop_comparer_timeout: {fault}")
 
 
 def say_consumption(judging: Judging) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.calibration import Calibration
@@ -15,6 +16,8 @@ from pytest_sopbench._core.statistics.agreement import agreement_of
 from pytest_sopbench._judge.asking.question import Question
 from pytest_sopbench._judge.asking.reply import Judgement
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
+from pytest_sopbench._running.comparing.comparer import PATIENCE, waited_for
+from pytest_sopbench._running.event_loop.blocking import in_thread
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench.errors import JudgeError, SopbenchError
 
@@ -86,8 +89,9 @@ def check_labels(
     judge: ModelJudge,
     *,
     in_flight: int,
+    seconds: float | None = PATIENCE,
 ) -> tuple[FieldCheck, ...]:
-    """Ask the judge about each labelled case, so many at a time.
+    """Ask the judge about each labelled case, so many at a time, each for so many seconds.
 
     Raises:
         JudgeError: a case is of a field that no judge compares.
@@ -98,7 +102,7 @@ def check_labels(
 
     def judged_here(case: LabelledCase) -> JudgedCase:
         # What is masked here is masked in the threads of the pool as well.
-        return context.copy().run(_judged, judge, rubrics, case)
+        return context.copy().run(_judged, judge, rubrics, case, seconds)
 
     with ThreadPoolExecutor(in_flight) as pool:
         judged = [*pool.map(judged_here, labelled)]
@@ -133,7 +137,10 @@ def _rubric(case: LabelledCase, domains: Mapping[str, Domain]) -> str:
 
 
 def _judged(
-    judge: ModelJudge, rubrics: Mapping[tuple[str, str], str], case: LabelledCase
+    judge: ModelJudge,
+    rubrics: Mapping[tuple[str, str], str],
+    case: LabelledCase,
+    seconds: float | None,
 ) -> JudgedCase:
     question = Question(
         rubric=rubrics[case.domain, case.field],
@@ -141,11 +148,15 @@ def _judged(
         expected=case.expected,
         actual=case.actual,
     )
+    asked = in_thread(partial(judge.judge, question))
     try:
-        return JudgedCase(case=case, judgement=judge.judge(question))
+        return JudgedCase(case=case, judgement=waited_for(asked, seconds))
     except SopbenchError as error:
         return JudgedCase(case=case, why=error.message)
     except BaseException as error:  # noqa: BLE001 - whatever a provider's client leaves by
+        if seconds is not None and not asked.done():
+            # A server that sends a sign now and then keeps every client waiting.
+            return JudgedCase(case=case, why=f"no judgement after {seconds:g} s")
         # In a thread nothing but the client raises it: an exit is none of this command.
         why = ready_to_cut(f"{name_of(error)}: {message_of(error)}")
         return JudgedCase(case=case, why=" ".join(why[:_TOLD].split()))
