@@ -15,7 +15,6 @@ from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
-from pytest_sopbench._hooks.deciding.asked_gates import check_gates
 from pytest_sopbench._hooks.deciding.earned import NAME as EARNED
 from pytest_sopbench._hooks.deciding.earned import Earned
 from pytest_sopbench._hooks.deciding.ending import Ending
@@ -222,7 +221,10 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
     if has_workers(sop.config) and is_due(sop):
         # Before workers are started, each of which would say the same again.
         runs.prepare(sop.domains, sop.options.agents)
-    check_gates(sop)
+    if sop.options.gates:
+        from pytest_sopbench._hooks.deciding.asked_gates import check_gates
+
+        check_gates(sop)
     _check_tags(sop)
     totals: ReplayTotals | None = sop.config.pluginmanager.get_plugin(REPLAY)
     if totals is not None:
