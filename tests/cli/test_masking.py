@@ -53,12 +53,3 @@ def test_a_variable_that_is_not_set_hides_no_error(
 
     assert 2 == done.exit_code
     assert "column 'grade': 'xxx" in done.stderr
-
-
-def test_the_list_of_a_session_is_masked(odd: Path, pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest(
-        "--sop-list", f"--rootdir={odd.parents[1]}", "-c", str(odd.parents[1] / "pytest.ini")
-    )
-
-    assert "xxx" in result.stdout.str()
-    assert "pq-12" not in result.stdout.str()
