@@ -24,6 +24,44 @@ def test_a_variable_of_the_agent_is_masked_without_being_named() -> None:
     assert () == hidden.open_arguments
 
 
+def test_the_key_of_the_judge_is_masked_without_being_named() -> None:
+    judge = ["openai/judge-1", "api_key=env:KEY", "temperature=0"]
+
+    redaction = hidden_of([], [], ENVIRONMENT, judge=judge).redaction
+
+    assert "*** of openai/judge-1" == redaction.text("another-key of openai/judge-1")
+
+
+@pytest.mark.parametrize(
+    ("setting", "environment"),
+    [
+        pytest.param("base_url=http://joe:p%40ssword@host/v1", {}, id="argument"),
+        pytest.param("base_url=env:URL", {"URL": "http://joe:p%40ssword@host"}, id="variable"),
+        pytest.param("model=m", {"HTTPS_PROXY": "http://joe:p%40ssword@proxy:3128"}, id="proxy"),
+        pytest.param("model=m", {"all_proxy": "socks5://joe:p%40ssword@proxy"}, id="lower-case"),
+        pytest.param("model=m", {"OPENAI_BASE_URL": "https://joe:p%40ssword@host/v1"}, id="server"),
+    ],
+)
+def test_passwords_in_addresses_that_clients_follow_are_masked(
+    setting: str, environment: dict[str, str]
+) -> None:
+    """A client quotes the address, and a server the header that is made of it."""
+    redaction = hidden_of([], [setting], environment).redaction
+
+    told = "no way to http://joe:p%40ssword@host; Basic am9lOnBAc3N3b3Jk, p@ssword"
+    masked = redaction.text(told)
+    assert masked.startswith("no way to ")
+    assert not any(one in masked for one in ("ssword", "c3N3b3"))
+
+
+def test_a_user_of_an_address_is_no_secret_unless_it_is_a_token() -> None:
+    environment = {"HTTP_PROXY": "http://jenkins@proxy", "HTTPS_PROXY": f"http://{'t0' * 10}@proxy"}
+
+    redaction = hidden_of([], [], environment).redaction
+
+    assert "jenkins ***" == redaction.text(f"jenkins {'t0' * 10}")
+
+
 def test_a_variable_too_short_to_be_masked_is_told_of() -> None:
     hidden = hidden_of([], ["key=env:SHORT", "other=env:EMPTY", "no=env:NONE"], ENVIRONMENT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,22 @@ def test_an_error_of_a_list_shows_no_secret(pytester: pytest.Pytester) -> None:
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*[*][*][*]*no domain has this name*"])
     result.stderr.no_fnmatch_line("*hunter22*")
+
+
+def test_what_a_list_says_of_a_broken_domain_shows_no_secret(
+    lab: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the message cuts the value, it cuts it in the secret."""
+    monkeypatch.setenv("TOKEN", "pq-1234567890-abcdef")
+    pytester.makeini("[pytest]\nsop_redact = env:TOKEN\n")
+    data = lab / "data.csv"
+    grade = f"{'x' * 48}pq-1234567890-abcdef"
+    data.write_text(data.read_text().replace(",retest\n", f",{grade}\n", 1))
+
+    result = pytester.runpytest("--sop-list")
+
+    result.stdout.fnmatch_lines(["*xxx*"])
+    result.stdout.no_fnmatch_line("*pq-12*")
 
 
 def test_an_error_of_a_list_commands_no_terminal(pytester: pytest.Pytester) -> None:

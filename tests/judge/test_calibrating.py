@@ -6,11 +6,13 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from model_judge import Asked, judge_of, judgement_text, replied
 
 from pytest_sopbench._core.gates.calibration import Calibration
+from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.statistics.agreement import Agreement
 from pytest_sopbench._judge.asking.question import Question
 from pytest_sopbench._judge.asking.reply import Judgement
@@ -198,6 +200,40 @@ def test_a_check_counts_both_raters_and_names_what_they_dispute(
     assert "    row 3: judge yes, people no: by its length" in told
     assert "    row 7: the judge gave no JSON object: 'I cannot say.'" in told
     assert "gates on it are inconclusive: only 4 labels, of at least 50" in told
+
+
+def exits(question: Question) -> Reply:
+    said = f"{'x' * 190} sk-1234567890"
+    raise SystemExit(said)
+
+
+def test_a_client_that_exits_is_no_end_of_the_check(tmp_path: Path, folder: Path) -> None:
+    """Its status would be that of the command; what it says is masked before it is cut."""
+    domains = {"claims": load_domain(claims(tmp_path))}
+
+    with masking(lambda text: text.replace("sk-1234567890", "***")):
+        (found,) = check_labels(
+            [case("long", True)], domains, judge_of(folder, Asked(exits)), in_flight=1
+        )
+
+    assert [] == [one.why for one in found.not_judged if "sk-" in one.why]
+    assert ["SystemExit: xxx"] == [one.why[:15] for one in found.not_judged]
+
+
+def test_a_server_that_never_ends_its_reply_is_left(tmp_path: Path, folder: Path) -> None:
+    domains = {"claims": load_domain(claims(tmp_path))}
+    never = Event()
+
+    def hangs(question: Question) -> Reply:
+        never.wait()
+        return says_yes_to_long_ones(question)
+
+    (found,) = check_labels(
+        [case("long", True)], domains, judge_of(folder, Asked(hangs)), in_flight=1, seconds=0.01
+    )
+    never.set()
+
+    assert ["no judgement after 0.01 s"] == [one.why for one in found.not_judged]
 
 
 def test_the_page_shows_what_a_check_says(tmp_path: Path) -> None:

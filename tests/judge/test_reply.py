@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from model_judge import judgement_text, replied
 
+from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._judge.asking.reply import read_reply, stands_in
 from pytest_sopbench.agents import Message, Reply, StopReason, ToolRequest
 from pytest_sopbench.errors import NotJudgedError
@@ -97,6 +98,17 @@ def test_a_reply_that_is_none_says_why(text: str, why: str) -> None:
 def test_a_reply_that_ended_otherwise_is_none_whatever_it_says(reply: Reply, why: str) -> None:
     with pytest.raises(NotJudgedError, match=why):
         read_reply(reply, ANSWER)
+
+
+def test_what_it_said_instead_is_masked_before_it_is_cut() -> None:
+    said = "I cannot say, since the key that I hold is: sk-1234567890, by the page."
+
+    with masking(lambda text: text.replace("sk-1234567890", "***")):
+        reply = replied(said)
+        with pytest.raises(NotJudgedError) as raised:
+            read_reply(reply, ANSWER)
+
+    assert "hold is: ***, by the" in str(raised.value)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench._core.hiding.secrets import secrets_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import linear_pattern
@@ -335,6 +336,30 @@ def test_named_secret_across_the_pieces_of_a_stream_is_not_written(tmp_path: Pat
 
     with pytest.raises(CassetteError, match="across the pieces"):
         kept(Store(tmp_path, shaping), recording_of([exchange], shaping))
+
+
+def test_named_secret_in_the_events_of_a_stream_is_not_written(tmp_path: Path) -> None:
+    """No event has all of it, and whoever reads them one after the other has."""
+    redaction = Redaction(secrets=secrets_of(["pq-1234567890"]))
+    shaping = Shaping(mask=redaction.value)
+    pieces = ("the key is pq-12", "3456", "7890.")
+    chunks = [f"data: {json.dumps({'delta': {'text': one}})}\n\n".encode() for one in pieces]
+    exchange = (request({}), Response(status=200, chunks=tuple(chunks)))
+
+    with pytest.raises(CassetteError, match="across the pieces"):
+        kept(Store(tmp_path, shaping), recording_of([exchange], shaping))
+
+
+def test_named_secret_with_a_sign_that_parts_a_query_is_masked_whole(tmp_path: Path) -> None:
+    shaping = Shaping(mask=Redaction(secrets=secrets_of(["pq-1234&k=567890"])).value)
+    exchange = (
+        replace(request({}), url="http://host/v1?about=pq-1234&k=567890&n=1"),
+        reply({"content": "x"}),
+    )
+
+    kept(Store(tmp_path, shaping), recording_of([exchange], shaping))
+
+    assert not any("1234" in text or "5678" in text for text in written(tmp_path))
 
 
 def test_other_ignored_paths_make_the_keys_anew(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -12,6 +14,7 @@ import click
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.records.redaction import Redaction
     from pytest_sopbench._sessions.reading.content import Parse
     from pytest_sopbench._sessions.reading.reader import SavedSession
     from pytest_sopbench._settings.project_file import Project
@@ -32,7 +35,7 @@ class FrontDoor(click.Group):
         try:
             return super().invoke(ctx)
         except SopbenchError as error:
-            tell(str(error))
+            tell(known_mask()(str(error)))
             sys.exit(WRONG_USAGE)
         except click.UsageError as error:
             from pytest_sopbench._core.hiding.harmless import harmless
@@ -53,6 +56,38 @@ def project() -> Project:
     from pytest_sopbench._settings.project_file import read_project
 
     return read_project(Path.cwd())
+
+
+def known_redaction(agent_args: Sequence[str] = ()) -> Redaction:
+    """Return what the project masks, as far as the environment of this command knows it.
+
+    Raises:
+        PatternError: a pattern cannot be used.
+    """
+    from pytest_sopbench._core.hiding.secrets import secrets_of
+    from pytest_sopbench._core.records.redaction import Redaction
+    from pytest_sopbench._core.values.patterns import linear_pattern
+    from pytest_sopbench._settings.secret_values import ENV, held_by_variables, passwords_of
+
+    words = project().words("sop_redact")
+    settings = (*agent_args, *project().words("sop_judge"))
+    held = [os.environ.get(one.removeprefix(ENV), "") for one in words if one.startswith(ENV)]
+    held += (one for _, one in held_by_variables(settings, os.environ))
+    return Redaction(
+        patterns=tuple(linear_pattern(one) for one in words if not one.startswith(ENV)),
+        secrets=secrets_of([*held, *passwords_of(settings, os.environ)]),
+    )
+
+
+def known_mask() -> Callable[[str], str]:
+    """Return what takes secrets out of what is said of files of the project."""
+    from pytest_sopbench._core.values.patterns import PatternError
+
+    try:
+        return known_redaction().cut_text
+    except (PatternError, SopbenchError):
+        # The configuration cannot be read, which may be what is to be said.
+        return str
 
 
 def path_of(session: str) -> Path:

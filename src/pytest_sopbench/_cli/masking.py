@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .app import project, refuse
+from .app import known_redaction, project, refuse, tell
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records.redaction import Redaction
 
-_ENV = "env:"
-"""Begins what names a variable of the environment in `sop_redact`."""
 
+def project_redaction(agent_args: Sequence[str] = ()) -> Redaction:
+    """Return what the project masks, for what was never a part of the session.
 
-def project_redaction() -> Redaction:
-    """Return what the project masks, for what was never a part of the session."""
-    from pytest_sopbench._core.hiding.secrets import secrets_of
-    from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
+    A variable may be missing where nothing is run. What it would mask is then told, and no error:
+    sessions are masked already, and often they are read where the key is not. `agent_args` are
+    those of a session, as `KEY=VALUE`.
+    """
+    from pytest_sopbench._core.values.patterns import PatternError
+    from pytest_sopbench._settings.secret_values import ENV
 
     words = project().words("sop_redact")
-    named = (os.environ.get(one.removeprefix(_ENV), "") for one in words if one.startswith(_ENV))
+    named = [one.removeprefix(ENV) for one in words if one.startswith(ENV)]
+    if missing := [name for name in named if name not in os.environ]:
+        tell(f"sop_redact: not set here: {', '.join(missing)}; what it names is not looked for")
     try:
-        patterns = tuple(linear_pattern(one) for one in words if not one.startswith(_ENV))
+        return known_redaction(agent_args)
     except PatternError as fault:
         refuse(f"sop_redact: not a regular expression that can be used: {fault}")
-    return Redaction(patterns=patterns, secrets=secrets_of(named))

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.spec import gate_text
-from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._hooks.books.judge_books import JudgeBooks
 from pytest_sopbench._hooks.books.price_books import PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
@@ -224,7 +222,10 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
     if has_workers(sop.config) and is_due(sop):
         # Before workers are started, each of which would say the same again.
         runs.prepare(sop.domains, sop.options.agents)
-    _check_gates(sop)
+    if sop.options.gates:
+        from pytest_sopbench._hooks.deciding.asked_gates import check_gates
+
+        check_gates(sop)
     _check_tags(sop)
     totals: ReplayTotals | None = sop.config.pluginmanager.get_plugin(REPLAY)
     if totals is not None:
@@ -232,19 +233,6 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
     runs_planned = sum(len(active.positions) for active in sop.domains) * sop.options.trials
     raise_restart_limit(sop.config, runs_planned)
     _point_at_data(sop)
-
-
-def _check_gates(sop: SopSession) -> None:
-    names = {active.domain.name for active in sop.domains}
-    for gate in sop.options.gates:
-        if gate.domain and gate.domain not in names:
-            msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
-            raise pytest.UsageError(msg)
-        # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
-        if gate.agent and sop.has_agents and not named_agents(gate.agent, sop.agents):
-            labels = ", ".join(sop.labels.values())
-            msg = f"gate {gate_text(gate)}: no such agent is tested\nthe agents are {labels}"
-            raise pytest.UsageError(msg)
 
 
 def _check_tags(sop: SopSession) -> None:

@@ -125,6 +125,29 @@ def test_what_could_not_be_judged_is_asked_again_and_the_agent_is_not(
     assert before == calls()
 
 
+def test_what_is_said_when_it_is_asked_again_is_masked(
+    pytester: pytest.Pytester, claims: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what only the session names: a variable that its agent was given."""
+    secrets = {"TOKEN": "pq-1234567890", "KEY": "sk-0987654321"}
+    for name, secret in secrets.items():
+        monkeypatch.setenv(name, secret)
+    pytester.makeini("[pytest]\nsop_redact = env:TOKEN\n")
+    pytester.makepyfile(
+        keyed="from clerks import clerk\ndef agent(inputs, key): return clerk(inputs)"
+    )
+    write_comparers(pytester, RAISES + FIRST)
+    pytester.runpytest("--sop-domain=claims", "--agent=keyed:agent", "--sop-agent-arg=key=env:KEY")
+    told = RAISES.replace('"asked again"', f'"x" * 250 + " {" ".join(secrets.values())}"')
+    write_comparers(pytester, told + FIRST)
+
+    done = rescored()
+
+    kept = Path(".sop/sessions/again.jsonl").read_text()
+    assert "xxx *** ***" in kept
+    assert not any(one[:6] in text for one in secrets.values() for text in (kept, done.output))
+
+
 def test_a_comparer_of_a_conftest_has_left_what_it_found(
     pytester: pytest.Pytester, make_claims: Any, saved: ReadSaved
 ) -> None:

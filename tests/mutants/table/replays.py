@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         "replay/credential-in-a-stream",
         "_replay/cassettes/credentials.py",
-        '        yield from _in_text("".join(strings), f"{where}{place}")',
+        '        yield from _in_text(joined, f"{where}{place}")',
         "        yield from ()",
         _CASSETTES,
         "A credential that a stream cut into pieces is committed.",
@@ -110,8 +110,8 @@ MUTANTS = (
     Mutant(
         "replay/named-secret-in-pieces",
         "_replay/cassettes/masking.py",
-        "    if mask(text) != text:",
-        '    if mask(text) == "":',
+        "for one in (text, *joined_pieces(text).values())):",
+        "for one in ()):",
         _CASSETTES,
         "What sop_redact names stands in a recording across two pieces.",
     ),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pytest_sopbench._core.dataclass import dataclass, field
+from pytest_sopbench._core.dataclass import dataclass, field, replace
 
 from .finding import Finding, Severity
 
@@ -38,6 +38,19 @@ class Audit:
         """How many findings of each severity there are."""
         found = Counter(one.severity for one in self.findings)
         return {severity: found[severity] for severity in Severity}
+
+    def masked_by(self, mask: Callable[[str], str]) -> Audit:
+        """Return it without secrets: rows, and what the code of a domain says, may hold some."""
+
+        def masked(one: Finding) -> Finding:
+            return replace(one, what=mask(one.what), do=mask(one.do))
+
+        return replace(
+            self,
+            findings=tuple(map(masked, self.findings)),
+            accepted=tuple((masked(one), mask(reason)) for one, reason in self.accepted),
+            facts=tuple(map(mask, self.facts)),
+        )
 
     @property
     def summary(self) -> str:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 
 from .copies import copied, with_other_contents
 from .observed import Incident, IncidentKind, Observed
@@ -236,7 +237,7 @@ def _judged(
     if any("done" in one for one in lines):
         return _Ended(lines=lines, kind=None, printed=output.size)
     end = output.end.decode("utf-8", "replace").strip().splitlines()[-1:]
-    said = f": {end[0][:200]}" if end else ""
+    said = f": {ready_to_cut(end[0])[:200]}" if end else ""
     if status < 0:
         detail = f"signal {signal.Signals(-status).name}{said}"
         return _Ended(lines=lines, kind=IncidentKind.CRASHES, detail=detail, printed=output.size)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, project, refuse, say, tell
+from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, known_mask, project, refuse, say, tell
 from pytest_sopbench._cli.found_domains import search_paths
 
 if TYPE_CHECKING:
@@ -87,8 +87,12 @@ def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
 def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
     from pytest_sopbench._audit.audit import audit as audited
     from pytest_sopbench._audit.observing.sandbox import Limits
+    from pytest_sopbench._core.hiding.masking import masking
 
-    return audited(folder, run_code=run_code, limits=Limits(total=limit))
+    mask = known_mask()
+    with masking(mask):
+        found = audited(folder, run_code=run_code, limits=Limits(total=limit))
+    return found.masked_by(mask)
 
 
 def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code: bool) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pytest_sopbench._cli.app import WRONG_USAGE, echo_json, project, say
+from pytest_sopbench._cli.app import WRONG_USAGE, echo_json, known_mask, project, say
 from pytest_sopbench._cli.found_domains import search_paths
 
 if TYPE_CHECKING:
@@ -31,19 +31,21 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
     from pytest_sopbench._reports.notices.domains import listing_lines
 
     domains, broken = load_catalogue(names, search_paths())
+    mask = known_mask()
+    broken = {name: mask(problem) for name, problem in broken.items()}
     if as_json:
         problems = [{"name": name, "problem": problem} for name, problem in broken.items()]
-        echo_json([*map(_as_json, domains), *problems])
+        echo_json([*(_as_json(one, mask) for one in domains), *problems])
     else:
         audits = {one.name: saved_summary(one, project().folder) for one in domains}
         verbosity = verbose - quiet
         for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
-            say(line)
+            say(mask(line))
     if names and broken:
         sys.exit(WRONG_USAGE)
 
 
-def _as_json(domain: Domain) -> Mapping[str, Any]:
+def _as_json(domain: Domain, mask: Callable[[str], str]) -> Mapping[str, Any]:
     return {
         "name": domain.name,
         "title": domain.title,
@@ -63,5 +65,5 @@ def _as_json(domain: Domain) -> Mapping[str, Any]:
             for field in domain.fields
         ],
         "output_schema": domain.document.schema_name if domain.document else None,
-        "warnings": list(domain.warnings),
+        "warnings": [mask(one) for one in domain.warnings],
     }

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_sopbench._cli.app import project, refuse, say
 from pytest_sopbench.errors import ComparerError
 
+from .judging import comparer_seconds
+
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Scoring
@@ -45,7 +47,9 @@ def comparers_of(
             path=project().folder,
         )
         try:
-            found[name] = find_comparers(domain.fields, scoring, place, sources=sources)
+            found[name] = find_comparers(
+                domain.fields, scoring, place, seconds=comparer_seconds(), sources=sources
+            )
         except ComparerError as error:
             if not _are_those(domain, ran[name].comparers):
                 refuse(error.message, error.hint)

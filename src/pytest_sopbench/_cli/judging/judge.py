@@ -10,7 +10,7 @@ import click
 from pytest_sopbench._cli.app import FAILS, INCONCLUSIVE, full_session, refuse, say
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
 
-from .judging import project_judging, say_consumption
+from .judging import comparer_seconds, project_judging, say_consumption
 
 
 @click.group()
@@ -74,7 +74,9 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
     the judge of every field, 1 where they may not, and 3 where the judge gave no judgement of a
     row: nothing is kept of that field then. What was judged before is not asked again.
     """
+    from pytest_sopbench._cli.masking import project_redaction
     from pytest_sopbench._core.gates.calibration import doubt_of
+    from pytest_sopbench._core.hiding.masking import masking
     from pytest_sopbench._judge.calibrating.calibration_file import write_calibrations
     from pytest_sopbench._judge.calibrating.check import check_labels
     from pytest_sopbench._judge.calibrating.labels import read_labels
@@ -82,11 +84,15 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
 
     cases = read_labels(labels)
     domains = domains_of(sorted({one.domain for one in cases}), places)
-    judging = project_judging()
-    checks = check_labels(cases, domains, judging.judge, in_flight=concurrency)
+    mask = project_redaction().text
+    judging = project_judging(mask)
+    with masking(mask):
+        checks = check_labels(
+            cases, domains, judging.judge, in_flight=concurrency, seconds=comparer_seconds()
+        )
     for one in checks:
         for line in check_lines(one):
-            say(line)
+            say(mask(line))
         if not one.not_judged and one.cases:
             path = write_calibrations(one.domain.folder, {one.field: one.calibration})
             say(f"  kept in {path}")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._cli.app import project, say
-from pytest_sopbench._cli.masking import project_redaction
+from pytest_sopbench._cli.app import project, refuse, say
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.hiding.masking import Mask
     from pytest_sopbench._core.model.prices import Prices
     from pytest_sopbench._judge.judging import Judging
 
 
-def project_judging() -> Judging:
+def project_judging(mask: Mask) -> Judging:
     """Return the judge that the project sets; it is made where it is asked for."""
     import secrets
 
@@ -23,10 +23,20 @@ def project_judging() -> Judging:
     return Judging(
         words=known.words(OPTION),
         folder=known.folders("sop_judgements_dir")[0],
-        mask=project_redaction().text,
+        mask=mask,
         log_name=secrets.token_hex(8),
         uncalibrated=known.words("sop_judge_uncalibrated")[0],
     )
+
+
+def comparer_seconds() -> float | None:
+    """Return how long one comparison may take, `None` for no limit."""
+    from pytest_sopbench._settings.readers import read_seconds
+
+    try:
+        return read_seconds(project().words("sop_comparer_timeout")[0])
+    except ValueError as fault:
+        refuse(f"sop_comparer_timeout: {fault}")
 
 
 def say_consumption(judging: Judging) -> None:

@@ -37,6 +37,8 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     run does not suffice (the answer was cut or masked, or its event log is gone) nothing is
     guessed: the runs are named, nothing is written, and the status is 1.
     """
+    from pytest_sopbench._cli.masking import project_redaction
+    from pytest_sopbench._core.hiding.masking import masking
     from pytest_sopbench._core.model.task import Scoring
     from pytest_sopbench._reports.notices.rescoring import refused_lines, rescored_lines
     from pytest_sopbench._running.observing.recursion_limit import kept_recursion_limit
@@ -47,13 +49,15 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     saved = saved_session(session)
     path = path_of(out) if out is not None else None
     domains = _all_domains(saved.header.domains, places)
-    judging = project_judging()
+    given = [f"{name}={value}" for name, value in saved.header.agent_args.items()]
+    redaction = project_redaction(given)
+    judging = project_judging(redaction.text)
     asking = comparers_of(domains, saved.header.domains, Scoring(scoring), places, judging)
     doubtful = judging.doubtful if judging.calibrations else None
-    with kept_recursion_limit():
+    with kept_recursion_limit(), masking(redaction.text):
         done = rescore_session(
             saved, domains, Scoring(scoring), asking, doubtful=doubtful, judged=judging.judged
-        )
+        ).masked_by(redaction)
     say_consumption(judging)
     if done.refused:
         for line in refused_lines(done.refused):

@@ -1,4 +1,8 @@
-"""One spelling for all documents that a comparison holds equal, undeclared extras aside."""
+"""One spelling for all documents that a comparison holds equal, undeclared extras aside.
+
+With what a schema declares, keys that it does not declare are left out as well. Documents that
+differ then are not equal, and of others it takes a comparison to tell.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
+from .declared import Declared
 from .paths import Path
 from .rules import DocumentRules
 from .text_key import text_key
@@ -15,7 +20,9 @@ from .text_key import text_key
 _quoted: Final = json.JSONEncoder().encode
 
 
-def canonical(rules: DocumentRules, value: JsonValue, path: Path = ()) -> str:
+def canonical(
+    rules: DocumentRules, value: JsonValue, path: Path = (), schema: Declared | None = None
+) -> str:
     """Write a value without what is not compared: ignored paths, nulls, order, spelling."""
     if isinstance(value, str):
         return _quoted(text_key(value))
@@ -26,12 +33,14 @@ def canonical(rules: DocumentRules, value: JsonValue, path: Path = ()) -> str:
     if isinstance(value, Mapping):
         ignored = rules.ignored_patterns
         parts = [
-            f"{_quoted(key)}:{canonical(rules, inner, (*path, key))}"
+            f"{_quoted(key)}:{canonical(rules, inner, (*path, key), schema and schema.inside(key))}"
             for key, inner in value.items()
             # A null says as much as an absent key.
-            if inner is not None and not ignored.match((*path, key))
+            if inner is not None
+            and (schema is None or schema.declares(key))
+            and not ignored.match((*path, key))
         ]
         return f"{{{','.join(sorted(parts))}}}"
-    items = [canonical(rules, inner, path) for inner in value]
+    items = [canonical(rules, inner, path, schema and schema.items) for inner in value]
     ordered = rules.ordered_patterns.match(path)
     return f"[{','.join(items if ordered else sorted(items))}]"

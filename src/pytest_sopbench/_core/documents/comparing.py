@@ -6,8 +6,9 @@ counts. Ignored paths are passed over at every depth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from typing import Final, TypeGuard
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import Mismatch
@@ -20,6 +21,12 @@ from .rules import DocumentRules, Role
 from .text_key import text_key
 from .unordered import unpaired
 from .wording.symptoms import list_symptom, lost_or_extra, symptom
+
+PAIRS_LIMIT: Final = 20_000
+"""Pairs of items that one comparison looks at, lists within lists and all.
+
+Nobody writes documents that need a tenth of them. What is beyond has no partner.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +61,11 @@ def compare_values(
 class _Walk:
     """One comparison of two values."""
 
-    __slots__ = ("_rules", "mismatches", "notes")
+    __slots__ = ("_pairs", "_rules", "mismatches", "notes")
 
-    def __init__(self, rules: DocumentRules) -> None:
+    def __init__(self, rules: DocumentRules, pairs: Iterator[int] | None = None) -> None:
         self._rules = rules
+        self._pairs = count() if pairs is None else pairs
         self.mismatches: list[Mismatch] = []
         self.notes: list[str] = []
 
@@ -128,9 +136,15 @@ class _Walk:
     ) -> tuple[list[JsonValue], list[JsonValue]]:
         """Return the items that are missing, and those that are too many."""
         noted: dict[tuple[int, int], list[str]] = {}
+        wanted, given = (
+            _Declared(self._rules, items, path, schema) for items in (expected, actual)
+        )
 
         def equal(one: int, other: int) -> bool:
-            inner = _Walk(self._rules)
+            # Lists within lists multiply what is compared, so most is told apart without it.
+            if wanted[one] != given[other] or next(self._pairs) >= PAIRS_LIMIT:
+                return False
+            inner = _Walk(self._rules, self._pairs)
             inner.values(expected[one], actual[other], (*path, other), schema.items)
             noted[one, other] = inner.notes
             return not inner.mismatches
@@ -152,6 +166,24 @@ class _Walk:
         self.mismatches.append(
             Mismatch(field=path_text(path), expected=expected, actual=actual, why=why)
         )
+
+
+class _Declared:
+    """The spelling of each item of a list without what the schema does not declare, when asked."""
+
+    __slots__ = ("_items", "_path", "_rules", "_schema", "_spelled")
+
+    def __init__(
+        self, rules: DocumentRules, items: Sequence[JsonValue], path: Path, schema: Declared
+    ) -> None:
+        self._rules, self._items, self._path, self._schema = rules, items, path, schema
+        self._spelled: dict[int, str] = {}
+
+    def __getitem__(self, place: int) -> str:
+        if place not in self._spelled:
+            item = self._items[place]
+            self._spelled[place] = canonical(self._rules, item, self._path, self._schema.items)
+        return self._spelled[place]
 
 
 def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:

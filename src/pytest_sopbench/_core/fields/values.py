@@ -181,13 +181,19 @@ def item_key(item: JsonValue, *, ordered: bool) -> Key:
     if isinstance(item, Sequence):
         return "list", _together(item, ordered=ordered)
     number = read_number(item)
-    return ("text", written(item)) if number is None else ("number", number)
+    return ("text", written(item)) if number is None else _number_key(number)
+
+
+def _number_key(number: Decimal) -> Key:
+    # Python gives each multiple of 2**61 - 1 the same hash, so that a list of them would take for
+    # ever to count. No float is such a multiple.
+    return "number", (float(number), number)
 
 
 def _word_key(word: str) -> Key:
     number = read_as_json_writes(word)
     if number is not None and not word.rstrip().endswith(".0"):
-        return "number", number
+        return _number_key(number)
     folded = fold(word)
     return ("boolean", folded == "true") if folded in ("true", "false") else ("text", folded)
 

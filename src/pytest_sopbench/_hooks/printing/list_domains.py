@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -43,7 +43,7 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     from pytest_sopbench._reports.notices.domains import listing_lines
 
     check_rootdir(config)
-    _read_secrets(config)
+    mask = _read_secrets(config)
     asked = read_asked_domains(config).every
     where = SearchPaths(
         rootdir=config.rootpath,
@@ -51,11 +51,12 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
         sop_paths=domain_paths(config),
     )
     domains, broken = load_catalogue(asked, where)
+    broken = {name: mask(problem) for name, problem in broken.items()}
     # Before pytest is configured there is no terminal reporter, and its capture is suspended.
     verbosity = config.option.verbose
     audits = _saved_audits(config, domains if verbosity > 0 else ())
     for line in listing_lines(domains, broken=broken, audits=audits, verbosity=verbosity):
-        sys.stdout.write(f"{harmless(line)}\n")
+        sys.stdout.write(f"{harmless(mask(line))}\n")
     return pytest.ExitCode.USAGE_ERROR if broken and asked else pytest.ExitCode.OK
 
 
@@ -80,9 +81,10 @@ def _without_collector() -> Generator[None, None, None]:
             gc.enable()
 
 
-def _read_secrets(config: pytest.Config) -> None:
-    """Read what is masked in errors, where anything is."""
+def _read_secrets(config: pytest.Config) -> Callable[[str], str]:
+    """Return what masks lines and errors; nothing is loaded for it where nothing is masked."""
     if ini_values(config, "sop_redact") or config.getoption("sop_agent_arg"):
         from pytest_sopbench._hooks.settings.hidden import read_hidden
 
-        read_hidden(config)
+        return read_hidden(config).redaction.cut_text
+    return str

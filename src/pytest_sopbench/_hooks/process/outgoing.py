@@ -31,7 +31,7 @@ _WRITER: Final = pytest.StashKey[Callable[..., None]]()
 def masked_error(config: pytest.Config, error: pytest.UsageError) -> pytest.UsageError:
     """Return a usage error that may be printed."""
     redaction = config.stash.get(REDACTION, NOTHING_REDACTED)
-    return pytest.UsageError(*(harmless(redaction.text(str(one))) for one in error.args))
+    return pytest.UsageError(*(harmless(redaction.cut_text(str(one))) for one in error.args))
 
 
 def write_command(config: pytest.Config, command: str) -> None:

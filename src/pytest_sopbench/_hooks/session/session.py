@@ -19,12 +19,12 @@ from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
-from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.comparing.compare import Comparers
 from pytest_sopbench.errors import SopbenchError
 
 from .comparers import comparers_of
 from .consistency import contents_of
+from .loading import loaded
 from .plan import Plan
 from .prices import prices_of
 from .selection import choose, select
@@ -270,7 +270,7 @@ class SopSession:
         known = self._active.get(found.name)
         if known is not None and known.domain.folder == found.folder and named is None:
             return known
-        domain = load_domain(found.folder, name=found.name)
+        domain = loaded(found, self.options.redaction)
         unknown = (named or set()) - set(domain.task_ids)
         if unknown:
             msg = f"domain {found.name}: it has no task {min(unknown)!r}"

@@ -1,24 +1,22 @@
-"""What must leave no process of a session: `sop_redact`, and variables given to the agent."""
+"""What must leave no process of a session: `sop_redact`, and what agent and judge are given."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.secrets import SHORTEST, is_long_enough, secrets_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._settings.secret_values import ENV, held_by_variables, passwords_of
 
 from .ini import ini_values
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.values.patterns import Pattern
-
-ENV: Final = "env:"
-"""Begins what names a variable of the environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +41,7 @@ def read_hidden(config: pytest.Config) -> Hidden:
         ini_values(config, "sop_redact"),
         config.getoption("sop_agent_arg") or (),
         os.environ,
+        judge=ini_values(config, "sop_judge"),
         # A worker may run on another machine; its controller has checked the variables.
         strict=not hasattr(config, "workerinput"),
     )
@@ -55,12 +54,18 @@ def hidden_of(
     agent_args: Sequence[str],
     environment: Mapping[str, str],
     *,
+    judge: Sequence[str] = (),
     strict: bool = True,
 ) -> Hidden:
-    """Return what `sop_redact` names, and what variables hold that the agent is given."""
+    """Return what `sop_redact` names, and what nobody has to name.
+
+    That is what variables hold that the agent and the judge are given, and passwords in addresses.
+    """
     named = [one.removeprefix(ENV) for one in redact if one.startswith(ENV)]
     secrets = [_variable(name, environment, strict=strict) for name in named]
-    given = dict(_given(agent_args, environment))
+    given = dict(held_by_variables(agent_args, environment))
+    secrets += [held for _, held in held_by_variables(judge, environment)]
+    secrets += passwords_of([*agent_args, *judge], environment)
     return Hidden(
         redaction=Redaction(
             patterns=tuple(compiled(one) for one in redact if not one.startswith(ENV)),
@@ -107,11 +112,3 @@ def _variable(name: str, environment: Mapping[str, str], *, strict: bool) -> str
         )
         raise pytest.UsageError(msg)
     return secret
-
-
-def _given(agent_args: Sequence[str], environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for one in agent_args:
-        name, _, value = one.partition("=")
-        held = environment.get(value.removeprefix(ENV), "") if value.startswith(ENV) else ""
-        if held.strip():
-            yield name, held

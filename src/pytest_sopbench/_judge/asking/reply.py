@@ -7,6 +7,7 @@ import re
 from typing import Final, NoReturn
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
 from pytest_sopbench.agents.conversation import Reply, StopReason, as_object
 from pytest_sopbench.errors import NotJudgedError
@@ -112,7 +113,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(ready_to_cut(text).split())
     return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}...")
 
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.calibration import Calibration
+from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.task import Compare
 from pytest_sopbench._core.statistics.agreement import agreement_of
 from pytest_sopbench._judge.asking.question import Question
 from pytest_sopbench._judge.asking.reply import Judgement
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
+from pytest_sopbench._running.comparing.comparer import PATIENCE, waited_for
+from pytest_sopbench._running.event_loop.blocking import in_thread
+from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench.errors import JudgeError, SopbenchError
 
 from .labels import LabelledCase
@@ -84,16 +89,23 @@ def check_labels(
     judge: ModelJudge,
     *,
     in_flight: int,
+    seconds: float | None = PATIENCE,
 ) -> tuple[FieldCheck, ...]:
-    """Ask the judge about each labelled case, so many at a time.
+    """Ask the judge about each labelled case, so many at a time, each for so many seconds.
 
     Raises:
         JudgeError: a case is of a field that no judge compares.
     """
     rubrics = {(one.domain, one.field): _rubric(one, domains) for one in cases}
     labelled = [one for one in cases if one.label is not None]
+    context = copy_context()
+
+    def judged_here(case: LabelledCase) -> JudgedCase:
+        # What is masked here is masked in the threads of the pool as well.
+        return context.copy().run(_judged, judge, rubrics, case, seconds)
+
     with ThreadPoolExecutor(in_flight) as pool:
-        judged = [*pool.map(partial(_judged, judge, rubrics), labelled)]
+        judged = [*pool.map(judged_here, labelled)]
     return tuple(
         FieldCheck(
             domain=domains[domain],
@@ -125,7 +137,10 @@ def _rubric(case: LabelledCase, domains: Mapping[str, Domain]) -> str:
 
 
 def _judged(
-    judge: ModelJudge, rubrics: Mapping[tuple[str, str], str], case: LabelledCase
+    judge: ModelJudge,
+    rubrics: Mapping[tuple[str, str], str],
+    case: LabelledCase,
+    seconds: float | None,
 ) -> JudgedCase:
     question = Question(
         rubric=rubrics[case.domain, case.field],
@@ -133,9 +148,15 @@ def _judged(
         expected=case.expected,
         actual=case.actual,
     )
+    asked = in_thread(partial(judge.judge, question))
     try:
-        return JudgedCase(case=case, judgement=judge.judge(question))
+        return JudgedCase(case=case, judgement=waited_for(asked, seconds))
     except SopbenchError as error:
         return JudgedCase(case=case, why=error.message)
-    except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        return JudgedCase(case=case, why=f"{type(error).__name__}: {error}"[:_TOLD])
+    except BaseException as error:  # noqa: BLE001 - whatever a provider's client leaves by
+        if seconds is not None and not asked.done():
+            # A server that sends a sign now and then keeps every client waiting.
+            return JudgedCase(case=case, why=f"no judgement after {seconds:g} s")
+        # In a thread nothing but the client raises it: an exit is none of this command.
+        why = ready_to_cut(f"{name_of(error)}: {message_of(error)}")
+        return JudgedCase(case=case, why=" ".join(why[:_TOLD].split()))

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from itertools import islice
 
+from pytest_sopbench._core.hiding.masking import ready_to_cut
+
 SHOWN = 12
 """How many names a message lists before it stops."""
 
@@ -51,14 +53,13 @@ def listed(names: Iterable[str]) -> str:
 
 def shown(value: object) -> str:
     """The `repr` of a value, cut where it is long."""
-    text = repr(value)
+    text = ready_to_cut(repr(value))
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
 
 
 def cut(text: str) -> str:
     """The text, without its middle where it is long."""
-    return (
-        text
-        if len(text) <= CUT_LENGTH
-        else f"{text[: CUT_LENGTH // 2]} ... {text[-CUT_LENGTH // 2 :]}"
-    )
+    if len(text) <= CUT_LENGTH:
+        return text
+    text = ready_to_cut(text)
+    return f"{text[: CUT_LENGTH // 2]} ... {text[-CUT_LENGTH // 2 :]}"

@@ -145,6 +145,12 @@ def credentials_in_body(body: bytes, where: str) -> Iterator[Found]:
     """Yield the known forms in a response, also where a stream has cut them into pieces."""
     text = body.decode("utf-8", "replace")
     yield from _in_text(text, where)
+    for place, joined in joined_pieces(text).items():
+        yield from _in_text(joined, f"{where}{place}")
+
+
+def joined_pieces(text: str) -> Mapping[str, str]:
+    """Return by their place the texts that the events of a stream put together piece by piece."""
     pieces: dict[str, list[str]] = defaultdict(list)
     for line in text.splitlines():
         data = line.removeprefix("data:").strip()
@@ -153,8 +159,7 @@ def credentials_in_body(body: bytes, where: str) -> Iterator[Found]:
                 _collect(json.loads(data), "", pieces)
             except (ValueError, RecursionError):
                 continue
-    for place, strings in pieces.items():
-        yield from _in_text("".join(strings), f"{where}{place}")
+    return {place: "".join(strings) for place, strings in pieces.items()}
 
 
 def _collect(value: JsonValue, place: str, pieces: dict[str, list[str]]) -> None:

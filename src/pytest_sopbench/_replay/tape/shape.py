@@ -64,10 +64,12 @@ class Shaping:
         kind, body = read_body(request.body)
         if kind == "json":
             body = self.settled(numbered_ids(body))
+        # Masked before it is parted: a secret that was not encoded may hold what parts it.
+        asked = str(self._masked(where.query))
         query = tuple(
             sorted(
                 (name, value)
-                for name, value in parse_qsl(where.query, keep_blank_values=True)
+                for name, value in parse_qsl(asked, keep_blank_values=True)
                 if not is_secret(name)
             )
         )

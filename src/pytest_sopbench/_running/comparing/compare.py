@@ -8,7 +8,7 @@ from typing import Final
 from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.match import not_judged
-from pytest_sopbench._core.hiding.masking import Mask, masking
+from pytest_sopbench._core.hiding.masking import Mask, current_mask, masking
 from pytest_sopbench._core.judging.questions import NOT_ASKED, Question, questions
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.task import (
@@ -61,7 +61,7 @@ class Comparers:
 
         What they write is a part of what the run has written, as what its agent writes is.
         """
-        with masking(mask or str):
+        with masking(mask or current_mask()):
             output = Output()
             with captured(output, capture):
                 found = tuple(self._ask(one) for one in questions(rules, task, trace))

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
 from functools import partial
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.fields.match import not_judged, read_match
@@ -23,6 +23,8 @@ from .allowance import Allowance
 
 PATIENCE: Final = 60.0
 """Seconds that one comparison may take, where nothing else is said."""
+
+T = TypeVar("T")
 
 # Taken at import: an agent may put another function into its place.
 _dumps = json.dumps
@@ -54,7 +56,7 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
     except (RuntimeError, MemoryError) as error:
         return not_judged(field, place, f"it could not be started: {name_of(error)}")
     try:
-        return _waited_for(future, seconds)
+        return waited_for(future, seconds)
     except StillRunning as error:
         if seconds is not None and (not future.done() or isinstance(error, _OverTimeError)):
             return not_judged(field, place, f"it was still comparing after {seconds:g} s")
@@ -65,7 +67,13 @@ def ask(comparer: Comparer, question: Question, seconds: float | None) -> Compar
         return not_judged(field, place, f"it raised {name_of(error)}", secret=message_of(error))
 
 
-def _waited_for(future: Future[Compared], seconds: float | None) -> Compared:
+def waited_for(future: Future[T], seconds: float | None) -> T:
+    """Return what a thread comes to within a limit, whether or not the process stands still.
+
+    Raises:
+        TimeoutError: it has not ended.
+        BaseException: what it was left by.
+    """
     if seconds is None:
         return future.result()
     allowed = Allowance(seconds)

@@ -17,6 +17,7 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
@@ -43,6 +44,14 @@ class RescoredSession:
     refused: Mapping[str, tuple[RunRecord, ...]] = field(
         default_factory=dict[str, tuple[RunRecord, ...]]
     )
+
+    def masked_by(self, redaction: Redaction) -> RescoredSession:
+        """Return it as it may be written: those who were asked again may have told a secret."""
+        return replace(
+            self,
+            records=tuple(redaction.record(one) for one in self.records),
+            changed=tuple((old, redaction.record(new)) for old, new in self.changed),
+        )
 
     def summaries(self, domains: Mapping[str, Domain]) -> Mapping[str, Summary]:
         """Return what the runs come to, counted as a session of these domains counts them."""
