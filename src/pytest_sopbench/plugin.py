@@ -115,7 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(UsageErrors(config), "sop-usage-errors")
     if _is_asked_for(config):
-        from pytest_sopbench._hooks.process.loading import loading
+        from pytest_sopbench._hooks.process.own_modules import loading
 
         with loading(config):
             from pytest_sopbench._hooks.activation import activate
@@ -181,7 +181,7 @@ def _may_name_task(arg: str) -> bool:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give tests that ask for a SOP fixture their tasks."""
     if not SOP_FIXTURES.isdisjoint(metafunc.fixturenames):
-        from pytest_sopbench._hooks.process.loading import loading
+        from pytest_sopbench._hooks.process.own_modules import loading
 
         with loading(metafunc.config):
             from pytest_sopbench._hooks.parametrize import parametrize

@@ -31,7 +31,7 @@ class Doorbell:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, "sop_payload") and self._config.pluginmanager.unregister(self):
-            from pytest_sopbench._hooks.process.loading import loading
+            from pytest_sopbench._hooks.process.own_modules import loading
 
             with loading(self._config):
                 from pytest_sopbench._hooks.activation import activate

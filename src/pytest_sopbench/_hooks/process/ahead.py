@@ -48,6 +48,12 @@ def load_ahead(options: Options, *, reads_back: bool, verbosity: int) -> None:
         import_module(name)
 
 
+def load_reading() -> None:
+    """Load what reads saved sessions and journals."""
+    for name in READING:
+        import_module(name)
+
+
 def _wanted(options: Options, *, reads_back: bool, verbosity: int) -> Iterator[str]:
     asked = {
         READING: reads_back,

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._hooks.process.ahead import load_reading
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
@@ -47,6 +48,8 @@ class JournalFolder:
     def begin(self) -> Path:
         """Make the folder, once, and return it."""
         if not self.begun:
+            # Runs whose tests never came are read back from them, at the end.
+            load_reading()
             from pytest_sopbench._sessions.journal.leftovers import claim_journals  # noqa: PLC0415 - only where a session is read
 
             self.begun = True

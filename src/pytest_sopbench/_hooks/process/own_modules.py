@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
@@ -43,7 +43,7 @@ def loading(config: pytest.Config) -> Generator[None, None, None]:
     config.stash[LOADED] = True
     finder = OwnModules()
     sys.meta_path.insert(0, finder)
-    config.add_cleanup(lambda: sys.meta_path.remove(finder))
+    config.add_cleanup(lambda: _take_back(finder))
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -55,3 +55,9 @@ def loading(config: pytest.Config) -> Generator[None, None, None]:
     if not gc.get_freeze_count():
         gc.freeze()
         config.add_cleanup(gc.unfreeze)
+
+
+def _take_back(finder: OwnModules) -> None:
+    # An agent may have emptied the list, or put something else in its place.
+    with suppress(AttributeError, ValueError):
+        sys.meta_path.remove(finder)

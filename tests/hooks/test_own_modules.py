@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._hooks.process.loading import OwnModules
+from pytest_sopbench._hooks.process.own_modules import OwnModules
 
 SEEN = """
 import gc, sys
@@ -38,11 +38,18 @@ def project(pytester: pytest.Pytester, make_domain: Callable[..., Path]) -> None
 
 
 @pytest.fixture
-def frozen() -> Iterator[int]:
+def unfrozen() -> Iterator[None]:
+    """A program that has taken nothing from the collector; the suite itself has."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.fixture
+def frozen() -> int:
     """The objects that a program has taken from the collector itself."""
     gc.freeze()
-    yield gc.get_freeze_count()
-    gc.unfreeze()
+    return gc.get_freeze_count()
 
 
 def test_a_session_finds_its_modules_first_and_freezes_what_is_loaded(
@@ -53,9 +60,8 @@ def test_a_session_finds_its_modules_first_and_freezes_what_is_loaded(
     assert "OwnModules True True" == (pytester.path / "seen.txt").read_text()
 
 
+@pytest.mark.usefixtures("unfrozen")
 def test_a_program_gets_its_finders_and_its_collector_back(pytester: pytest.Pytester) -> None:
-    gc.unfreeze()
-
     pytester.runpytest_inprocess("--sop-domain=lab", "--agent=desk:agent")
 
     assert not [one for one in sys.meta_path if isinstance(one, OwnModules)]
