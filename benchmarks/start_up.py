@@ -2,14 +2,15 @@
 
     python benchmarks/start_up.py [--small]
 
-Sessions of one test, with the plugin and without it, and `--sop-list` of the bundled domains, in
-turn. No other plugin is loaded. What counts is the time of the processor, user and system, which is
-the time on the clock of an idle machine. Bytecode is kept as in any installation, in a folder of
-its own.
+Sessions of one test, with the plugin and without it, `--sop-list` of the bundled domains, and a
+session of a domain with two tasks, in turn. No other plugin is loaded. What counts is the time of
+the processor, user and system, which is the time on the clock of an idle machine. Bytecode is kept
+as in any installation, in a folder of its own.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import statistics
@@ -26,6 +27,9 @@ LIMIT_MS = 8.0
 LIST_LIMIT_MS = 500.0
 PLUGIN = ("-p", "pytest_sopbench.plugin")
 LIST = (*PLUGIN, "--sop-list", "--sop-domain=bundled")
+TASKS = (*PLUGIN, "--sop-domain=lab", "--sop-agent=desk:agent")
+TASKS_LIMIT = 2.0
+METADATA = {"name": "lab", "input_columns": ["sample_id"], "output_columns": ["grade"]}
 
 
 def processor_ms() -> float:
@@ -48,19 +52,31 @@ def as_installed(folder: Path) -> dict[str, str]:
     return kept | {"PYTHONPYCACHEPREFIX": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
+def write_project(folder: Path) -> None:
+    """Write a test that has nothing to do with us, and a domain with two tasks and its agent."""
+    (folder / "test_it.py").write_text("def test_it():\n    assert True\n", "utf-8")
+    domain = folder / "domains" / "lab"
+    domain.mkdir(parents=True)
+    (domain / "sop.md").write_text("Grade the sample.\n", "utf-8")
+    (domain / "metadata.json").write_text(json.dumps(METADATA), "utf-8")
+    (domain / "data.csv").write_text("sample_id,grade\nT_1,pass\nT_2,pass\n", "utf-8")
+    agent = "def agent(inputs):\n    return {'grade': 'pass'}\n"
+    (folder / "desk.py").write_text(agent, "utf-8")
+
+
 def main() -> int:
     """Print the medians; the status is 1 where they are too far apart."""
     starts = SMALL_STARTS if is_small(__doc__) else STARTS
-    kinds = (PLUGIN, (), LIST)
+    kinds = (PLUGIN, (), LIST, TASKS)
     with TemporaryDirectory() as name, TemporaryDirectory() as compiled:
         folder, environment = Path(name), as_installed(Path(compiled))
-        (folder / "test_it.py").write_text("def test_it():\n    assert True\n", "utf-8")
+        write_project(folder)
         for args in kinds:
             milliseconds(folder, environment, *args)
         rounds = [
             [milliseconds(folder, environment, *args) for args in kinds] for _ in range(starts)
         ]
-    ours, bare, listing = map(statistics.median, zip(*rounds, strict=True))
+    ours, bare, listing, tasks = map(statistics.median, zip(*rounds, strict=True))
     table = Table(f"medians of {starts} starts, processor", "with it", "without")
     table.row("an unrelated project", f"{ours:.1f} ms", f"{bare:.1f} ms", value=ours / bare)
     more = statistics.median(one[0] - one[1] for one in rounds)
@@ -69,6 +85,10 @@ def main() -> int:
         "--sop-list, bundled domains", f"{listing:.0f} ms", f"{bare:.0f} ms", value=listing / bare
     )
     table.row("  in milliseconds", f"{listing:.0f} ms", value=listing, most=LIST_LIMIT_MS)
+    both = tasks / bare
+    table.row(
+        "a session of two tasks", f"{tasks:.0f} ms", f"{bare:.0f} ms", value=both, most=TASKS_LIMIT
+    )
     return table.status
 
 

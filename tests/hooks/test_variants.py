@@ -136,7 +136,7 @@ def test_an_agent_that_noise_upsets_is_told_of_also_on_the_page(
 def test_a_session_is_what_it_is_without_them(
     pytester: pytest.Pytester, how: tuple[str, ...]
 ) -> None:
-    common = (*LAB, *how, "--sop-fail-under=0.5", "--sop-gate=contract=0", "--sop-trials=2")
+    common = (*LAB, *how, "--sop-fail-under=0.5", "--sop-gate=ecr=0", "--sop-trials=2")
     without = pytester.runpytest(*common, "--sop-save=without")
 
     beside = pytester.runpytest(*common, "--sop-save=beside", "--sop-variants=nosop,noise")

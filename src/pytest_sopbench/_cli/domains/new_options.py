@@ -6,11 +6,10 @@ import functools
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
-
-from pytest_sopbench._core.dataclass import dataclass, replace
 
 _ROWS = re.compile(r"(\d+)(?:-(\d+))?")
 
