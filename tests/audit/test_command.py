@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -138,6 +140,23 @@ def test_sarif_has_what_the_format_requires(lab: Any, sopbench_audit: Audit) -> 
         physical["region"]["startLine"],
     )
     assert "why" == accepted["suppressions"][0]["justification"]
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_log_that_a_disk_does_not_take_leaves_the_one_before(
+    sopbench_audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Path("audit.sarif")
+    log.write_text("before")
+    monkeypatch.setattr(Path, "replace", full)
+
+    result = sopbench_audit("--sarif", "audit.sarif", "./parcels")
+
+    assert (2, "before") == (result.exit_code, log.read_text())
+    assert "audit.sarif: cannot be written: No space left on device" in result.output
 
 
 def test_a_file_for_sarif_that_cannot_be_written_is_wrong_usage(sopbench_audit: Audit) -> None:

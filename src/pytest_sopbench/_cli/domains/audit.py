@@ -118,13 +118,15 @@ def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:
 
     from pytest_sopbench._audit.report.sarif import sarif_log
     from pytest_sopbench._audit.rules.catalogue import GROUPS
+    from pytest_sopbench._sessions.file.pages import write_pages
+    from pytest_sopbench.errors import SopbenchError
 
     rules = [rule for group in GROUPS.values() for rule in group]
     log = sarif_log(audits, rules, root=Path.cwd(), plugin=version("pytest-sopbench"))
     try:
-        path.write_text(json.dumps(log, indent=1) + "\n", encoding="utf-8")
-    except OSError as fault:
-        refuse(f"{path}: cannot be written: {fault.strerror or fault}", "name another file")
+        write_pages({path: json.dumps(log, indent=1) + "\n"})
+    except SopbenchError as fault:
+        refuse(str(fault), "name another file")
 
 
 def _status(audits: Sequence[Audit], *, strict: bool) -> int:

@@ -93,6 +93,8 @@ def _as_json(name: str, procedure: Procedure) -> Mapping[str, Any]:
 
 def _propose(domain: Domain, model: str, out: str | None) -> None:
     from pytest_sopbench._loading.domain.steps_file import FILE_NAME, read_steps
+    from pytest_sopbench._sessions.file.pages import write_pages
+    from pytest_sopbench.errors import SopbenchError
 
     path = Path(out) if out is not None else domain.folder / PROPOSAL
     # Looked for before a model is paid for.
@@ -103,9 +105,9 @@ def _propose(domain: Domain, model: str, out: str | None) -> None:
     proposed: dict[str, Any] = {"steps": _asked(domain, model)}
     procedure = read_steps(proposed, path, domain.sop)
     try:
-        path.write_text(json.dumps(proposed, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    except OSError as fault:
-        refuse(f"{path}: cannot be written: {fault.strerror}", "write elsewhere with --out=PATH")
+        write_pages({path: json.dumps(proposed, indent=1, ensure_ascii=False) + "\n"})
+    except SopbenchError as fault:
+        refuse(str(fault), "write elsewhere with --out=PATH")
     _print(domain.name, procedure)
     say(f"Proposed by {model}. Nothing uses it yet: read and change it, then rename it:")
     say(f"  {path} -> {domain.folder / FILE_NAME}")
