@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from threading import Thread
+from types import SimpleNamespace
+
 import pytest
+
+from pytest_sopbench._hooks.process.debugging import Debugging
 
 LAB = "--sop-domain=lab"
 
@@ -101,3 +106,42 @@ def test_the_debugger_opens_in_a_thread_of_a_test(pytester: pytest.Pytester) -> 
     rest = child.read().decode()
 
     assert "6 passed" in rest
+
+
+class HalfSuspended:
+    """The capture of pytest as two threads leave it: it takes itself for suspended, and is not."""
+
+    def __init__(self) -> None:
+        self.says_suspended, self.is_suspended = True, False
+
+    def resume(self) -> None:
+        if self.says_suspended:
+            self.says_suspended = self.is_suspended = False
+
+    def suspend(self, *, in_: bool) -> None:
+        if not self.says_suspended:
+            self.says_suspended = self.is_suspended = in_
+
+
+def test_a_debugger_gets_the_terminal_whatever_the_capture_takes_itself_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    capture = HalfSuspended()
+    manager = pytest.PytestPluginManager()
+    manager.register(capture, "capturemanager")
+    debugging = Debugging(SimpleNamespace(pluginmanager=manager))  # type: ignore[arg-type]
+    monkeypatch.setattr(f"{Debugging.__module__}.is_kept_apart", lambda: True)
+    debugger = SimpleNamespace(set_quit=lambda: None)
+    opening = Thread(target=debugging.pytest_enter_pdb, args=(debugger,))
+    opening.start()
+
+    while opening.is_alive():
+        # As the main thread does while it waits for a run; it stands still until the user leaves.
+        standing = Thread(target=debugging.look)
+        standing.start()
+        opening.join(0.05)
+        if not opening.is_alive():
+            debugging.pytest_leave_pdb(debugger)
+        standing.join(0.05)
+
+    assert capture.is_suspended

@@ -42,6 +42,9 @@ class Debugging:
         self._standing.wait()
         capture: Any = self._config.pluginmanager.get_plugin("capturemanager")
         if capture is not None:
+            # pytest suspended it in this thread already, maybe while the main thread resumed it:
+            # then it takes itself for suspended, and would keep the prompt to itself.
+            capture.resume()
             capture.suspend(in_=True)
         # It was made before, and may hold the streams of the capture.
         pdb.stdin, pdb.stdout = sys.stdin, sys.stdout
