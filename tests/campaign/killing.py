@@ -107,7 +107,8 @@ def _kill_from_outside(
     until = time.monotonic() + usual.seconds * share
     while process.poll() is None:
         arrived = _lines(home) >= wanted if kill.moment == "line" else time.monotonic() >= until
-        if arrived:
+        # A worker that is not there yet is waited for.
+        if arrived and (kill.whom != "worker" or _children(process.pid)):
             return _send(kill, process.pid, home)
         time.sleep(0.002)
     return False
