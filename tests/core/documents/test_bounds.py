@@ -19,6 +19,9 @@ DAYS = {"type": "array", "items": {"type": "array", "items": STOP}}
 RULES = DocumentRules(schema={"type": "object", "properties": {"days": DAYS}})
 OPEN = DocumentRules(schema={"type": "object", "properties": {"days": {}}})
 
+OBJECT = DocumentRules(schema=STOP)
+LISTED = DocumentRules(schema={"properties": {"items": {"type": "array", "items": STOP}}})
+
 NAMES = st.text("abc", min_size=1, max_size=2)
 PLANS = st.lists(st.lists(NAMES, max_size=4), max_size=4)
 
@@ -66,6 +69,36 @@ def test_lists_within_lists_do_not_multiply(
 
     assert 1 == len(found.mismatches)
     assert walked <= comparing.PAIRS_LIMIT + 1
+
+
+def test_items_beyond_the_schema_are_told_apart_before_they_are_counted() -> None:
+    """Pair by pair these would be 30,000, which is more than is looked at."""
+    names = ("first", "second", "third")
+    plain = {name: [{"id": number} for number in range(100)] for name in names}
+    noted = {name: [{**one, "note": "x"} for one in plain[name][::-1]] for name in names}
+
+    found = compare_documents(DocumentRules(schema={"type": "object"}), plain, noted)
+
+    assert () == found.mismatches
+
+
+ITEMS = st.lists(
+    st.dictionaries(st.sampled_from(["name", "id", "more"]), st.sampled_from([None, 1, "a", [1]])),
+    max_size=4,
+)
+
+
+@given(ITEMS, ITEMS)
+def test_what_is_told_apart_beforehand_is_never_equal(
+    items: list[dict[str, Any]], others: list[dict[str, Any]]
+) -> None:
+    """Each document alone holds what a list holds many of, and is compared without lists."""
+    for one in items:
+        for other in others:
+            alone = compare_documents(OBJECT, one, other).mismatches
+            listed = compare_documents(LISTED, {"items": [one]}, {"items": [other]}).mismatches
+
+            assert (not alone) is (not listed)
 
 
 def test_a_pattern_that_explodes_tells_a_key_in_no_time() -> None:

@@ -136,13 +136,11 @@ class _Walk:
     ) -> tuple[list[JsonValue], list[JsonValue]]:
         """Return the items that are missing, and those that are too many."""
         noted: dict[tuple[int, int], list[str]] = {}
-        wanted, given = (
-            _Declared(self._rules, items, path, schema) for items in (expected, actual)
-        )
+        wanted, given = (_Items(self._rules, items, path, schema) for items in (expected, actual))
 
         def equal(one: int, other: int) -> bool:
             # Lists within lists multiply what is compared, so most is told apart without it.
-            if wanted[one] != given[other] or next(self._pairs) >= PAIRS_LIMIT:
+            if not wanted[one].may_be(given[other]) or next(self._pairs) >= PAIRS_LIMIT:
                 return False
             inner = _Walk(self._rules, self._pairs)
             inner.values(expected[one], actual[other], (*path, other), schema.items)
@@ -168,22 +166,45 @@ class _Walk:
         )
 
 
-class _Declared:
-    """The spelling of each item of a list without what the schema does not declare, when asked."""
+@dataclass(frozen=True, slots=True)
+class _Spelled:
+    """An item of a list: what the schema declares of it, and its own keys beyond that."""
+
+    declared: str
+    beyond: Mapping[str, str]
+
+    def may_be(self, actual: _Spelled) -> bool:
+        """Whether a comparison may find the other one equal; where not, it never does."""
+        return self.declared == actual.declared and self.beyond.items() <= actual.beyond.items()
+
+
+class _Items:
+    """The items of a list, each spelled when it is first asked for."""
 
     __slots__ = ("_items", "_path", "_rules", "_schema", "_spelled")
 
     def __init__(
         self, rules: DocumentRules, items: Sequence[JsonValue], path: Path, schema: Declared
     ) -> None:
-        self._rules, self._items, self._path, self._schema = rules, items, path, schema
-        self._spelled: dict[int, str] = {}
+        self._rules, self._items, self._path, self._schema = rules, items, path, schema.items
+        self._spelled: dict[int, _Spelled] = {}
 
-    def __getitem__(self, place: int) -> str:
+    def __getitem__(self, place: int) -> _Spelled:
         if place not in self._spelled:
             item = self._items[place]
-            self._spelled[place] = canonical(self._rules, item, self._path, self._schema.items)
+            declared = canonical(self._rules, item, self._path, self._schema)
+            self._spelled[place] = _Spelled(declared, dict(self._beyond(item)))
         return self._spelled[place]
+
+    def _beyond(self, item: JsonValue) -> Iterator[tuple[str, str]]:
+        if not isinstance(item, Mapping):
+            return
+        ignored = self._rules.ignored_patterns
+        for key, value in item.items():
+            path = (*self._path, key)
+            if value is None or self._schema.declares(key) or ignored.match(path):
+                continue
+            yield key, canonical(self._rules, value, path, self._schema.inside(key))
 
 
 def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
