@@ -82,6 +82,38 @@ def test_items_beyond_the_schema_are_told_apart_before_they_are_counted() -> Non
     assert () == found.mismatches
 
 
+def test_days_in_another_order_and_with_more_than_is_declared_are_the_same() -> None:
+    names = [[f"{day}.{stop}" for stop in range(60)] for day in range(60)]
+    others = [one[::-1] for one in names[::-1]]
+
+    found = compare_documents(OPEN, days(names), days(others, note="x"))
+
+    assert () == found.mismatches
+
+
+def test_what_is_looked_at_before_it_is_compared_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any two stops of two days may be equal, but for the last one of each day."""
+    looks = 0
+    may_be = comparing._Spelled.may_be
+
+    def counted(self: Any, actual: Any) -> bool:
+        nonlocal looks
+        looks += 1
+        return may_be(self, actual)
+
+    monkeypatch.setattr(comparing, "LOOKS_LIMIT", 5_000)
+    monkeypatch.setattr(comparing._Spelled, "may_be", counted)
+    wanted = {"days": [[{"a": [day]}] * 9 + [{"b": [day]}] for day in range(20)]}
+    given_days = {"days": [[{"a": [day], "n": 1}] * 9 + [{"c": 1}] for day in range(20)]}
+
+    found = compare_documents(OPEN, wanted, given_days)
+
+    assert found.mismatches
+    assert looks == 5_000
+
+
 ITEMS = st.lists(
     st.dictionaries(st.sampled_from(["name", "id", "more"]), st.sampled_from([None, 1, "a", [1]])),
     max_size=4,

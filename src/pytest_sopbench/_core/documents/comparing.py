@@ -23,10 +23,13 @@ from .unordered import unpaired
 from .wording.symptoms import list_symptom, lost_or_extra, symptom
 
 PAIRS_LIMIT: Final = 20_000
-"""Pairs of items that one comparison looks at, lists within lists and all.
+"""Pairs of items that one comparison compares, lists within lists and all.
 
 Nobody writes documents that need a tenth of them. What is beyond has no partner.
 """
+
+LOOKS_LIMIT: Final = 1_000_000
+"""Pairs of items that it looks at to tell which ones it compares: less than a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +62,15 @@ def compare_values(
 
 
 class _Walk:
-    """One comparison of two values."""
+    """One comparison of two values, or of two items within it."""
 
-    __slots__ = ("_pairs", "_rules", "mismatches", "notes")
+    __slots__ = ("_rules", "_within", "_work", "mismatches", "notes")
 
-    def __init__(self, rules: DocumentRules, pairs: Iterator[int] | None = None) -> None:
+    def __init__(self, rules: DocumentRules, work: _Work | None = None) -> None:
         self._rules = rules
-        self._pairs = count() if pairs is None else pairs
+        # Of two items only counts whether they are equal.
+        self._within = work is not None
+        self._work = work or _Work()
         self.mismatches: list[Mismatch] = []
         self.notes: list[str] = []
 
@@ -136,22 +141,20 @@ class _Walk:
     ) -> tuple[list[JsonValue], list[JsonValue]]:
         """Return the items that are missing, and those that are too many."""
         noted: dict[tuple[int, int], list[str]] = {}
-        wanted, given = (_Items(self._rules, items, path, schema) for items in (expected, actual))
+        wanted, given = (
+            self._work.items(self._rules, items, path, schema.items) for items in (expected, actual)
+        )
 
         def equal(one: int, other: int) -> bool:
             # Lists within lists multiply what is compared, so most is told apart without it.
-            if not wanted[one].may_be(given[other]) or next(self._pairs) >= PAIRS_LIMIT:
+            if not self._work.may_pair(wanted[one], given[other]):
                 return False
-            inner = _Walk(self._rules, self._pairs)
+            inner = _Walk(self._rules, self._work)
             inner.values(expected[one], actual[other], (*path, other), schema.items)
             noted[one, other] = inner.notes
             return not inner.mismatches
 
-        left, over, pairs = unpaired(
-            [canonical(self._rules, item, path) for item in expected],
-            [canonical(self._rules, item, path) for item in actual],
-            equal,
-        )
+        left, over, pairs = unpaired(wanted.whole, given.whole, equal, all_or_none=self._within)
         for pair in pairs:
             self.notes.extend(noted.get(pair, ()))
         return [expected[one] for one in left], [actual[other] for other in over]
@@ -179,15 +182,16 @@ class _Spelled:
 
 
 class _Items:
-    """The items of a list, each spelled when it is first asked for."""
+    """The items of a list; what may pair them is spelled when it is first asked for."""
 
-    __slots__ = ("_items", "_path", "_rules", "_schema", "_spelled")
+    __slots__ = ("_items", "_path", "_rules", "_schema", "_spelled", "whole")
 
     def __init__(
         self, rules: DocumentRules, items: Sequence[JsonValue], path: Path, schema: Declared
     ) -> None:
-        self._rules, self._items, self._path, self._schema = rules, items, path, schema.items
+        self._rules, self._items, self._path, self._schema = rules, items, path, schema
         self._spelled: dict[int, _Spelled] = {}
+        self.whole = [canonical(rules, item, path) for item in items]
 
     def __getitem__(self, place: int) -> _Spelled:
         if place not in self._spelled:
@@ -205,6 +209,33 @@ class _Items:
             if value is None or self._schema.declares(key) or ignored.match(path):
                 continue
             yield key, canonical(self._rules, value, path, self._schema.inside(key))
+
+
+class _Work:
+    """What one comparison has done in all its lists, which is bounded."""
+
+    __slots__ = ("_items", "_looks", "_pairs")
+
+    def __init__(self) -> None:
+        self._looks, self._pairs = count(), count()
+        self._items: dict[tuple[int, Path], _Items] = {}
+
+    def items(
+        self, rules: DocumentRules, items: Sequence[JsonValue], path: Path, schema: Declared
+    ) -> _Items:
+        """Return the items of a list, which meets every list of the other document."""
+        # Which position it is means nothing to rules; both documents last longer than this.
+        known = id(items), tuple(part if isinstance(part, str) else 0 for part in path)
+        found = self._items.get(known)
+        if found is None:
+            found = self._items[known] = _Items(rules, items, path, schema)
+        return found
+
+    def may_pair(self, expected: _Spelled, actual: _Spelled) -> bool:
+        """Whether two items are to be compared; what is beyond the limits never is."""
+        if next(self._looks) >= LOOKS_LIMIT or not expected.may_be(actual):
+            return False
+        return next(self._pairs) < PAIRS_LIMIT
 
 
 def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:

@@ -15,7 +15,11 @@ Only items with extra keys are equal in two spellings, and a list may have thous
 
 
 def unpaired(
-    expected: Sequence[str], actual: Sequence[str], equal: Callable[[int, int], bool]
+    expected: Sequence[str],
+    actual: Sequence[str],
+    equal: Callable[[int, int], bool],
+    *,
+    all_or_none: bool = False,
 ) -> tuple[list[int], list[int], list[tuple[int, int]]]:
     """Return the positions that stay without a partner on both sides, and the pairs.
 
@@ -23,18 +27,20 @@ def unpaired(
         expected: the one spelling of each item.
         actual: the same of the other list.
         equal: compares two items of different spellings, by their positions.
+        all_or_none: whether the pairs count only where every item has a partner; else the search
+            ends with the first item that has none.
     """
     pairs = _alike(expected, actual)
     left = sorted(set(range(len(expected))) - {one for one, _ in pairs})
     over = sorted(set(range(len(actual))) - {other for _, other in pairs})
-    if left and over:
+    if left and over and not (all_or_none and len(left) != len(over)):
         candidates = over[:PAIRED_LIMIT]
-        found = assigned(
-            {
-                one: [other for other in candidates if equal(one, other)]
-                for one in left[:PAIRED_LIMIT]
-            }
-        )
+        partners: dict[int, list[int]] = {}
+        for one in left[:PAIRED_LIMIT]:
+            partners[one] = [other for other in candidates if equal(one, other)]
+            if all_or_none and not partners[one]:
+                return left, over, pairs
+        found = assigned(partners)
         pairs += found.items()
         left = [one for one in left if one not in found]
         over = sorted(set(over) - set(found.values()))
