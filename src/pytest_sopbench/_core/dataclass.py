@@ -10,9 +10,10 @@ known: `InitVar`, ordering, and a frozen class below one that is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from dataclasses import dataclass as standard_dataclass
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
@@ -21,6 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 Method = Callable[..., Any]
 
 __all__ = ["dataclass", "field", "lean_dataclass", "replace"]
+
+FEW: Final = 4
+"""Instances of a class that are filled without a compiled `__init__`."""
 
 _CANNOT: Final = "cannot {} field {!r}"
 
@@ -63,19 +67,71 @@ def lean_dataclass(
 
 
 class _Init:
-    """Compiles `__init__` when it is first asked for, and puts it in its own place."""
+    """Stands for `__init__`: fills a few instances itself, and then compiles what takes its place.
+
+    Half of the classes of a session have no more instances than that.
+    """
 
     def __init__(self, made: type, *, frozen: bool) -> None:
-        self._made = made
+        self._made: Any = made
         self._is_frozen = frozen
+        self._filled = 0
+        self._fields: Sequence[Field[Any]] = ()
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        made: Any = self._made
+        if instance is None:
+            return self._compiled()
+        if self._filled < FEW:
+            self._filled += 1
+            return partial(self._fill, instance)
+        return self._compiled().__get__(instance, owner)
+
+    def _compiled(self) -> Any:
+        made = self._made
         # Another thread may have been faster.
         if made.__dict__["__init__"] is self:
             made.__init__ = _init(made, is_frozen=self._is_frozen)
-        init = made.__dict__["__init__"]
-        return init if instance is None else init.__get__(instance, owner)
+        return made.__dict__["__init__"]
+
+    def _fill(self, instance: Any, /, *args: object, **named: object) -> None:
+        known = self._fields = self._fields or fields(self._made)
+        values = _values_given(known, args, named)
+        if values is None:
+            # It raises the error of any function that is called so.
+            self._compiled()(instance, *args, **named)
+            return
+        has_slots = "__slots__" in self._made.__dict__
+        put = object.__setattr__ if self._is_frozen else setattr
+        for one in known:
+            if one.init or has_slots or one.default_factory is not MISSING:
+                value = values.pop(one.name, MISSING)
+                value = value if value is not MISSING else _initial(one)
+                if value is not MISSING:
+                    put(instance, one.name, value)
+        if hasattr(self._made, "__post_init__"):
+            instance.__post_init__()
+
+
+def _values_given(
+    known: Sequence[Field[Any]], args: Sequence[object], named: Mapping[str, object]
+) -> dict[str, object] | None:
+    """Return the arguments by the names of their fields, where a function would take them."""
+    places = [one.name for one in known if one.init and not one.kw_only] if args else []
+    values = {**named, **dict(zip(places, args, strict=False))}
+    if len(values) != len(args) + len(named):
+        return None
+    left = len(values)
+    for one in known:
+        if one.init and one.name in values:
+            left -= 1
+        elif one.init and one.default is one.default_factory:
+            # Both are missing, and so is the argument.
+            return None
+    return None if left else values
+
+
+def _initial(spec: Field[Any]) -> object:
+    return spec.default if spec.default_factory is MISSING else spec.default_factory()
 
 
 def _init(made: Any, *, is_frozen: bool) -> FunctionType:
