@@ -81,9 +81,43 @@ def test_a_missing_folder_has_no_state(tmp_path: Path) -> None:
     assert git_state(tmp_path / "missing") is None
 
 
+def test_a_repository_elsewhere_is_the_one_that_its_variable_names(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = commit(repository)
+    monkeypatch.setenv("GIT_DIR", str(repository / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(repository))
+
+    assert GitState(commit=head, dirty=False) == git_state(tmp_path_factory.mktemp("elsewhere"))
+
+
+def test_a_work_tree_of_its_own_gives_its_commit(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    head = commit(repository)
+    tree = tmp_path_factory.mktemp("trees") / "one"
+    git(repository, "worktree", "add", str(tree))
+
+    assert GitState(commit=head, dirty=False) == git_state(tree)
+
+
+def test_git_is_not_asked_where_there_is_no_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = fake_git(tmp_path, "echo asked > asked.txt", monkeypatch) / "asked.txt"
+
+    git_state(tmp_path)
+    before = asked.exists()
+    (tmp_path / ".git").mkdir()
+    git_state(tmp_path)
+
+    assert (before, asked.exists()) == (False, True)
+
+
 def test_a_machine_without_git_has_no_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / ".git").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert git_state(tmp_path) is None
@@ -92,9 +126,16 @@ def test_a_machine_without_git_has_no_state(
 def test_git_that_takes_too_long_has_no_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slow = tmp_path / "git"
-    slow.write_text("#!/bin/sh\nexec /bin/sleep 20\n", "utf-8")
-    slow.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / ".git").mkdir()
+    fake_git(tmp_path, "exec /bin/sleep 20", monkeypatch)
 
     assert git_state(tmp_path, time_limit=0.1) is None
+
+
+def fake_git(folder: Path, does: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a program in the place of git, and return its folder."""
+    program = folder / "git"
+    program.write_text(f"#!/bin/sh\n{does}\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    return folder

@@ -25,6 +25,8 @@ def git_state(folder: Path, *, time_limit: float = TIME_LIMIT) -> GitState | Non
 
     `None` where there is no repository, no commit, no git, or no reply in time; never raises.
     """
+    if not _has_repository(folder):
+        return None
     command = ["git", "status", "--porcelain=v2", "--branch"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command, found on PATH as any git call is
@@ -44,3 +46,12 @@ def git_state(folder: Path, *, time_limit: float = TIME_LIMIT) -> GitState | Non
     if done.returncode or not commit or commit == "(initial)":
         return None
     return GitState(commit=commit, dirty=any(not line.startswith("#") for line in lines))
+
+
+def _has_repository(folder: Path) -> bool:
+    """Tell whether git would find one; to ask git itself costs a process."""
+    if "GIT_DIR" in os.environ:
+        return True
+    start = folder.resolve()
+    # Not of `pathlib`, which raises where a folder above may not be read.
+    return any(os.path.exists(above / ".git") for above in (start, *start.parents))  # noqa: PTH110
