@@ -23,10 +23,11 @@ SHORTEST: Final = 6
 MORE: Final = 6
 """Words by which a passage exceeds the answer in it, if it is an echo."""
 
-# A letter of a script without spaces counts as a word; an escape is no part of one.
+# A letter of a script without spaces counts as a word; an escape is no part of one. That class is
+# written by what it leaves out: `re` goes through each character that a class names.
 _WORD: Final = re.compile(
     r"\\[nrt\"']|&(?:lt|gt|quot|amp|apos|\#\w{1,6});"
-    r"|([^\W_\u2e80-\U0003ffff]+|[\u2e80-\U0003ffff])"
+    r"|([^\W_\u2e80-\U0003ffff]+|(?![\U00040000-\U0010ffff])[^\x00-\u2e7f])"
 )
 _PLACES: Final = 32
 
