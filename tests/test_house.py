@@ -10,10 +10,10 @@ FILES = 15
 
 LONGER = {
     "_core/records/record.py": 338,
-    "_hooks/books/recorder.py": 303,
-    "_hooks/deciding/gate.py": 321,
-    "_hooks/printing/summary.py": 315,
-    "_hooks/runs/prefetch.py": 316,
+    "_hooks/books/recorder.py": 304,
+    "_hooks/deciding/gate.py": 322,
+    "_hooks/printing/summary.py": 316,
+    "_hooks/runs/prefetch.py": 317,
     "_hooks/session/session.py": 322,
     "_running/engine/dispatcher.py": 301,
     "_running/tools/facade.py": 313,

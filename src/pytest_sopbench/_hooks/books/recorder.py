@@ -17,6 +17,7 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line, record_of, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
@@ -39,7 +40,7 @@ from .saving import Saving
 from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 
-class SessionRecorder:
+class SessionRecorder(HookObject):
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
     def __init__(self, sop: SopSession, flights: RunPrefetcher) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import UNDECIDED
 
@@ -23,7 +24,7 @@ _DECIDED: Final = "something set the exit status to 0 although the session faile
 _LACKS: Final = "the session was ended with status 0 although what it was to keep is not there"
 
 
-class Earned:
+class Earned(HookObject):
     """Looks at the status that pytest is about to return."""
 
     def __init__(self, sop: SopSession, gate: Gate, ending: Ending) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
 from pytest_sopbench._hooks.session.session import REF
@@ -24,7 +25,7 @@ GIVEN: Final = ("sop_run", "sop_task", "request")
 REPLACEABLE: Final = ("sop_run", "sop_task", "sop_agent", "sop_approver")
 
 
-class FixtureFastPath:
+class FixtureFastPath(HookObject):
     """Stands in for the set-up of our fixtures."""
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SESSION, SopSession, TaskRef
 from pytest_sopbench._hooks.session.variants import VARIANT, variants_in
 from pytest_sopbench._hooks.settings.node_ids import encoded, encoded_label
@@ -65,7 +66,7 @@ def variant_items(
             yield item
 
 
-class VariantItems:
+class VariantItems(HookObject):
     """The hooks around items of variants, in the process that runs them."""
 
     @pytest.hookimpl(trylast=True)

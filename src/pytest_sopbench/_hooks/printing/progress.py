@@ -11,6 +11,7 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
@@ -22,7 +23,7 @@ LOG_SECONDS: Final = 30.0
 """Between two lines where lines stay."""
 
 
-class NoLetters:
+class NoLetters(HookObject):
     """Prints no letter of a run where a line counts them; registered only as long as one does."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -37,7 +38,7 @@ class NoLetters:
         return result
 
 
-class ProgressHooks:
+class ProgressHooks(HookObject):
     """Counts what is recorded, and shows it; quiet under `-q`."""
 
     def __init__(

@@ -15,11 +15,13 @@ import pytest
 
 from pytest_sopbench._running.observing.capture import is_kept_apart
 
+from .hook_object import HookObject
+
 POLL: Final = 0.05
 """Seconds."""
 
 
-class Debugging:
+class Debugging(HookObject):
     """Lets one debugger at a time talk to the user; each runs in the thread of its agent."""
 
     def __init__(self, config: pytest.Config) -> None:

@@ -12,6 +12,8 @@ import pytest
 from pytest_sopbench._running.observing.capture import route_streams
 from pytest_sopbench._running.observing.log_capture import RunLogHandler, is_shown
 
+from .hook_object import HookObject
+
 
 @contextmanager
 def output_apart(config: pytest.Config) -> Generator[None]:
@@ -35,7 +37,7 @@ def output_apart(config: pytest.Config) -> Generator[None]:
             one.removeFilter(is_shown)
 
 
-class Routes:
+class Routes(HookObject):
     """Routes the streams again wherever pytest has put others into their place."""
 
     @pytest.hookimpl(tryfirst=True)

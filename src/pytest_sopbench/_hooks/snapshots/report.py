@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices.snapshots import (
     leftover_lines,
@@ -28,7 +29,7 @@ FOUND = "sop_snapshots_found"
 NOT_APPROVED = "sop_not_approved"
 
 
-class SnapshotCollector:
+class SnapshotCollector(HookObject):
     """The hooks of a process that runs items; what it finds travels on test reports."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -86,7 +87,7 @@ class SnapshotCollector:
         return not any(config.getoption(name, None) for name in given)
 
 
-class SnapshotSummary:
+class SnapshotSummary(HookObject):
     """The hooks of the process that prints the summary."""
 
     def __init__(self, sop: SopSession) -> None:
