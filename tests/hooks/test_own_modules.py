@@ -31,6 +31,15 @@ def agent(inputs):
 """
 
 
+COUNT = gc.get_freeze_count
+"""Of Python itself; while tests run another stands in its place."""
+
+
+@pytest.fixture(autouse=True)
+def counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "get_freeze_count", COUNT)
+
+
 @pytest.fixture(autouse=True)
 def project(pytester: pytest.Pytester, make_domain: Callable[..., Path]) -> None:
     make_domain()

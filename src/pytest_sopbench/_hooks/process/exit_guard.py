@@ -15,6 +15,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import repeat
+from operator import is_
 from types import ModuleType
 from typing import Any, NoReturn, TypeGuard
 
@@ -140,7 +142,9 @@ def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[Modul
             continue
         # Past the module's own way of giving attributes, which may load what nobody needs.
         names: dict[str, object] = object.__getattribute__(module, "__dict__")
-        yield from ((module, name) for name, value in list(names.items()) if value is original)
+        # Nearly all have it not, and there are thousands of names in hundreds of modules.
+        if any(map(is_, list(names.values()), repeat(original))):
+            yield from ((module, name) for name, value in list(names.items()) if value is original)
 
 
 def _is_module(value: object) -> TypeGuard[ModuleType]:
