@@ -168,6 +168,37 @@ def test_a_class_may_have_another_as_its_base_and_act_after_it_is_made() -> None
     assert (one.first, one.second, one) == (-3, [], Example(first=3))  # type: ignore[call-arg]
 
 
+@given(shapes())
+def test_a_class_below_it_behaves_as_below_one_of_the_standard_library(shape: Shape) -> None:
+    """Both one that is decorated again, with a field more, and one that is not."""
+    fields, options = shape
+    plain = [{**one, "kind": "default"} for one in fields]
+
+    seen = [
+        [_seen_below(made, options, decorate) for decorate in (None, whole)]
+        for made, whole in zip(both(plain, options), (dataclasses.dataclass, lean), strict=True)
+    ]
+
+    assert seen[0] == seen[1]
+
+
+def _seen_below(made: Any, options: dict[str, bool], decorate: Make | None) -> list[object]:
+    body: dict[str, Any] = {"__annotations__": {"more": "int"}, "more": 3, "__doc__": "Words."}
+    below: Any = type("Below", (made,), body if decorate else {})
+    below = decorate(**options)(below) if decorate else below
+    one, other = below(), below()
+    names = ("more", "f0", "new")
+    if options["frozen"] and options["slots"]:
+        # The standard library has no words there for a name that is no field of the class.
+        names = names[: decorate is not None]
+    return [
+        (repr(one), one == other, one == made(), outcome(lambda: hash(one) == hash(other))),
+        *(outcome(lambda name=name: setattr(one, name, 5)) for name in names),
+        *(outcome(lambda name=name: delattr(one, name)) for name in names),
+        (outcome(lambda: repr(one)), outcome(lambda: repr(copy.copy(other)))),
+    ]
+
+
 def test_an_instance_that_holds_itself_can_be_shown() -> None:
     @lean(slots=True)
     class Example:

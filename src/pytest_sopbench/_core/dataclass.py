@@ -48,7 +48,7 @@ def lean_dataclass(
         made = standard(cls)
         methods: dict[str, _Init | Method | None] = {
             "__init__": _Init(made, frozen=frozen),
-            "__repr__": _repr(made),
+            "__repr__": _repr,
         }
         if eq:
             methods["__eq__"] = _eq(made)
@@ -57,8 +57,8 @@ def lean_dataclass(
                 own.pop("__hash__", None)
                 methods["__hash__"] = _hash(made) if frozen else None
         if frozen:
-            methods |= _refusals(made)
-            methods |= _state(made) if slots else {}
+            methods |= _REFUSALS
+            methods |= _STATE if slots else {}
         for name in methods.keys() - own.keys():
             setattr(made, name, methods[name])
         return made
@@ -187,15 +187,11 @@ def _values(known: Sequence[Field[Any]]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda one: tuple(getattr(one, name) for name in names)
 
 
-def _repr(made: Any) -> Method:
-    names = [one.name for one in fields(made) if one.repr]
-
-    @recursive_repr()
-    def __repr__(self: Any) -> str:  # noqa: N807
-        values = ", ".join([f"{name}={getattr(self, name)!r}" for name in names])
-        return f"{self.__class__.__qualname__}({values})"
-
-    return __repr__
+@recursive_repr()
+def _repr(self: Any) -> str:
+    shown = [one.name for one in fields(_owner(self, "__repr__", _repr)) if one.repr]
+    values = ", ".join([f"{name}={getattr(self, name)!r}" for name in shown])
+    return f"{self.__class__.__qualname__}({values})"
 
 
 def _eq(made: Any) -> Method:
@@ -219,34 +215,40 @@ def _hash(made: Any) -> Method:
     return __hash__
 
 
-def _refusals(made: Any) -> dict[str, Method]:
-    names = frozenset(one.name for one in fields(made))
-
-    def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
-        if type(self) is made or name in names:
-            raise FrozenInstanceError(_CANNOT.format("assign to", name))
-        object.__setattr__(self, name, value)
-
-    def __delattr__(self: Any, name: str) -> None:  # noqa: N807
-        if type(self) is made or name in names:
-            raise FrozenInstanceError(_CANNOT.format("delete", name))
-        object.__delattr__(self, name)
-
-    return {"__setattr__": __setattr__, "__delattr__": __delattr__}
+def _setattr(self: Any, name: str, value: Any) -> None:
+    made = _owner(self, "__setattr__", _setattr)
+    if type(self) is made or name in made.__dataclass_fields__:
+        raise FrozenInstanceError(_CANNOT.format("assign to", name))
+    object.__setattr__(self, name, value)
 
 
-def _state(made: Any) -> dict[str, Method]:
-    """Return what pickling and copying need where nothing can be set from outside."""
-    names = [one.name for one in fields(made)]
+def _delattr(self: Any, name: str) -> None:
+    made = _owner(self, "__delattr__", _delattr)
+    if type(self) is made or name in made.__dataclass_fields__:
+        raise FrozenInstanceError(_CANNOT.format("delete", name))
+    object.__delattr__(self, name)
 
-    def __getstate__(self: Any) -> list[Any]:  # noqa: N807
-        return [getattr(self, name) for name in names]
 
-    def __setstate__(self: Any, state: Sequence[Any]) -> None:  # noqa: N807
-        for name, value in zip(names, state, strict=True):
-            object.__setattr__(self, name, value)
+def _getstate(self: Any) -> list[Any]:
+    return [getattr(self, one.name) for one in fields(self)]
 
-    return {"__getstate__": __getstate__, "__setstate__": __setstate__}
+
+def _setstate(self: Any, state: Sequence[Any]) -> None:
+    for one, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)
+
+
+def _owner(instance: object, name: str, method: object) -> Any:
+    """Return the class that was given the method, which may be a base of the instance's class."""
+    owners = (one for one in type(instance).__mro__ if one.__dict__.get(name) is method)
+    return next(owners, type(instance))
+
+
+# The same functions for all classes: closures of two hundred would be a third of what the collector
+# goes through in a process of this package.
+_REFUSALS: Final[Mapping[str, Method]] = {"__setattr__": _setattr, "__delattr__": _delattr}
+# What pickling and copying need where nothing can be set from outside.
+_STATE: Final[Mapping[str, Method]] = {"__getstate__": _getstate, "__setstate__": _setstate}
 
 
 if TYPE_CHECKING:
