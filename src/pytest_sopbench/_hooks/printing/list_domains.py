@@ -6,15 +6,14 @@ in a list, and reading them would take longer than all the domains that come wit
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._hooks.process.own_modules import resting_collector
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench.errors import SopbenchError
@@ -27,7 +26,7 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
         pytest.UsageError: a value means no domain, or one that it names cannot be used.
     """
     try:
-        with _without_collector():
+        with resting_collector():
             return _print_domains(config)
     except (SopbenchError, pytest.UsageError) as error:
         # Without secrets to mask, nothing else sees what is printed of it.
@@ -67,18 +66,6 @@ def _saved_audits(config: pytest.Config, domains: Sequence[Domain]) -> Mapping[s
     from pytest_sopbench._audit.saved import saved_summary
 
     return {one.name: saved_summary(one, config.rootpath) for one in domains}
-
-
-@contextmanager
-def _without_collector() -> Generator[None, None, None]:
-    """Search for no garbage meanwhile; rows and models are none, and there are many of them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read_secrets(config: pytest.Config) -> Callable[[str], str]:

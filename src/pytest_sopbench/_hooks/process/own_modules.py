@@ -44,6 +44,17 @@ def loading(config: pytest.Config) -> Generator[None, None, None]:
     finder = OwnModules()
     sys.meta_path.insert(0, finder)
     config.add_cleanup(lambda: _take_back(finder))
+    with resting_collector():
+        yield
+    # A program that calls pytest may have done so itself.
+    if not gc.get_freeze_count():
+        gc.freeze()
+        config.add_cleanup(gc.unfreeze)
+
+
+@contextmanager
+def resting_collector() -> Generator[None, None, None]:
+    """Search for no garbage where much is made that is none."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -51,10 +62,6 @@ def loading(config: pytest.Config) -> Generator[None, None, None]:
     finally:
         if was_on:
             gc.enable()
-    # A program that calls pytest may have done so itself.
-    if not gc.get_freeze_count():
-        gc.freeze()
-        config.add_cleanup(gc.unfreeze)
 
 
 def _take_back(finder: OwnModules) -> None:
