@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST ?= pytest
-# Empty for one process; TESTS names a part of the suite.
-WORKERS ?= --numprocesses=auto --maxprocesses=4 --dist=worksteal
+# Empty for one process; TESTS names a part of the suite. Half of the time a test waits for what it has
+# started, so two cores have work for four.
+WORKERS ?= --numprocesses=4 --dist=worksteal
 TESTS ?=
 SITE ?= site
 BIN = $(VENV)/bin
