@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
