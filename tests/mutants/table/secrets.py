@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/markdown",
-        "_reports/pages/markdown_blocks.py",
+        "_reports/pages/markdown/markdown_blocks.py",
         "    return _SIGNS.sub(_as_entity, one_line(text))",
         "    return one_line(text)",
         ("reports/test_markdown.py",),

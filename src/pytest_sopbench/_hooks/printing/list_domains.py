@@ -40,7 +40,7 @@ def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     from pytest_sopbench._hooks.settings.folders import domain_paths
     from pytest_sopbench._loading.finding.catalogue import load_catalogue
     from pytest_sopbench._loading.finding.search_paths import SearchPaths
-    from pytest_sopbench._reports.notices.domains import listing_lines
+    from pytest_sopbench._reports.lists.domains import listing_lines
 
     check_rootdir(config)
     mask = _read_secrets(config)
