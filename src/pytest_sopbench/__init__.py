@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ._core.fields.match import Match
     from ._core.metrics.summary import Summary
     from ._core.model.answer import Answer, Mismatch
-    from ._core.model.approving import ApprovalDecision, ApprovalRequest
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
+    from ._core.steps.approving import ApprovalDecision, ApprovalRequest
     from ._core.steps.procedure import Procedure, Step
     from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
@@ -62,8 +62,8 @@ __all__ = [
 
 _HOMES = {
     "Answer": "_core.model.answer",
-    "ApprovalDecision": "_core.model.approving",
-    "ApprovalRequest": "_core.model.approving",
+    "ApprovalDecision": "_core.steps.approving",
+    "ApprovalRequest": "_core.steps.approving",
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import NO_AGENT, WHICH
 from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
 from pytest_sopbench._hooks.runs.run import Run

@@ -11,9 +11,9 @@ import pytest
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import Agents
 from pytest_sopbench._hooks.code.importing import bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
