@@ -10,7 +10,6 @@ FILES = 15
 
 LONGER = {
     "_core/records/record.py": 338,
-    "_hooks/books/recorder.py": 303,
     "_hooks/deciding/gate.py": 321,
     "_hooks/printing/summary.py": 315,
     "_hooks/runs/prefetch.py": 316,
