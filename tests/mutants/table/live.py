@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/tools-in-a-user-session",
-        "_running/tools/toolbox.py",
+        "_running/tools/tool_server.py",
         "        rejected = self._domain.reject_bad_arguments or not",
         "        rejected = not",
         ("running/test_tools.py", "running/test_toolbox.py", "running/test_arguments.py"),

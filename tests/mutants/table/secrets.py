@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/error-holds-the-row",
-        "_running/tools/toolbox.py",
+        "_running/tools/tool_server.py",
         "    error.__cause__ = error.__context__ = None\n"
         "    return CallOutcome(None, error.with_traceback(None))",
         "    return CallOutcome(None, error)",
