@@ -11,7 +11,6 @@ FILES = 15
 LONGER = {
     "_core/records/record.py": 338,
     "_hooks/deciding/gate.py": 321,
-    "_hooks/printing/summary.py": 315,
     "_hooks/runs/prefetch.py": 316,
     "_hooks/session/session.py": 322,
     "_sessions/reading/reader.py": 304,

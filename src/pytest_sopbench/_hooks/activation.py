@@ -25,7 +25,6 @@ from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
-from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import BREAKAGE, breakage_of
 from pytest_sopbench._hooks.process.left_threads import LeftThreads
@@ -84,7 +83,10 @@ def activate(config: pytest.Config) -> SopSession:
         # The end of a worker is seen by its controller.
         gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
-        check_reports(sop)
+        if sop.options.reports:
+            from pytest_sopbench._hooks.printing.report_files import check_reports
+
+            check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
 
@@ -151,9 +153,7 @@ def _register_books(
     ending.watch(
         unsaved=lambda: ledger.unsaved,
         owed=lambda: (
-            summary.reported.unwritten
-            or gate.baseline.is_unwritten
-            or (totals is not None and totals.lacks)
+            summary.unwritten or gate.baseline.is_unwritten or (totals is not None and totals.lacks)
         ),
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
