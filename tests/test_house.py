@@ -10,7 +10,6 @@ FILES = 15
 
 LONGER = {
     "_core/records/record.py": 338,
-    "_hooks/deciding/gate.py": 321,
     "_hooks/runs/prefetch.py": 316,
     "_hooks/session/session.py": 322,
     "_sessions/reading/reader.py": 304,

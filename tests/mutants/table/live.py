@@ -224,15 +224,15 @@ MUTANTS = (
     Mutant(
         "exit/gate-forgives-nothing",
         _GATE,
-        "            return -self._missed - self._forgiven\n",
-        "            return -self._forgiven\n",
+        "            return -self._failed.excused\n",
+        "            return -self._failed.forgiven\n",
         (f"{_STATUS}gate holds over misses]",),
         "pytest ends with 1 although the gate holds.",
     ),
     Mutant(
         "exit/gate-forgives-all",
         _GATE,
-        "            return -self._missed - self._forgiven\n",
+        "            return -self._failed.excused\n",
         "            return -failed\n",
         (f"{_STATUS}a unit test beside, failing]",),
         "A gate that holds forgives a failed unit test.",
