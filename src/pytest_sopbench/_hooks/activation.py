@@ -31,8 +31,9 @@ from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._hooks.session.partial import is_due
-from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id

@@ -16,7 +16,8 @@ from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
 from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUNS
 from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
-from pytest_sopbench._hooks.session.session import REF, SESSION, ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench.errors import SopbenchError

@@ -25,7 +25,8 @@ from pytest_sopbench._core.model.run_notes import (
     UNUSED,
 )
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.places import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.proxy.children import Watching, watching

@@ -20,8 +20,9 @@ from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.output_routing import output_apart
 from pytest_sopbench._hooks.replaying.choice import tapes_of
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
 from pytest_sopbench._hooks.session.pace import pace_of
-from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
+from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.observing.capture import show_from_now_on

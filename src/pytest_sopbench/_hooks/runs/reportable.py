@@ -14,7 +14,8 @@ from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
 

@@ -18,7 +18,8 @@ from pytest_sopbench._hooks.code.agents import Agents
 from pytest_sopbench._hooks.code.importing import bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
 from pytest_sopbench._hooks.process.breakage import BREAKAGE
-from pytest_sopbench._hooks.session.session import BUILTIN, REF, ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench._settings.values import GivenAgent
 from pytest_sopbench.errors import SopbenchError
