@@ -10,7 +10,6 @@ FILES = 15
 
 LONGER = {
     "_core/records/record.py": 338,
-    "_hooks/runs/prefetch.py": 317,
     "_sessions/reading/reader.py": 304,
 }
 """Files that were longer when the ceiling was drawn, with their ceilings, which only fall."""
