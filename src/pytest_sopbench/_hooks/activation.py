@@ -35,7 +35,6 @@ from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._hooks.session.partial import is_due
 from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import variants_in
-from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
@@ -263,6 +262,8 @@ def _check_kept(sop: SopSession) -> None:
                 "choose another name; to renew a baseline, move that away or remove it first"
             )
             raise pytest.UsageError(msg)
+    from pytest_sopbench._hooks.session.writable import check_writable
+
     check_writable(sop, "--sop-save", path)
 
 
