@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
-    from ._hooks.runs.run import Run
+    from ._hooks.runs.shown.run import Run
     from ._running.tools.facade import Tools
     from ._sessions.load import load_session
     from ._sessions.reading.reader import SavedSession
@@ -71,7 +71,7 @@ _HOMES = {
     "Mismatch": "_core.model.answer",
     "Outcome": "_core.verdict",
     "Procedure": "_core.steps.procedure",
-    "Run": "_hooks.runs.run",
+    "Run": "_hooks.runs.shown.run",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",

@@ -19,7 +19,7 @@ from pytest_sopbench.endings import EndGuard, UsageErrors, is_set
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Task
-    from pytest_sopbench._hooks.runs.run import Run
+    from pytest_sopbench._hooks.runs.shown.run import Run
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
     from pytest_sopbench._running.tools.facade import Tools
 

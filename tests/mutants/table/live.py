@@ -305,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-wrong-run-passes",
-        "_hooks/runs/run.py",
+        "_hooks/runs/shown/run.py",
         "        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)",
         "        return False",
         (f"{_FIXTURES}users_test_is_decided_by_its_assertions_and_the_run",),
@@ -313,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-crashed-run-passes",
-        "_hooks/runs/run.py",
+        "_hooks/runs/shown/run.py",
         "        if not self._judged.verdict.completed:\n            return True\n"
         "        if self.breaches",
         "        if self.breaches",

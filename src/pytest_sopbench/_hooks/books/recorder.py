@@ -16,7 +16,6 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
-from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
@@ -24,6 +23,7 @@ from pytest_sopbench._hooks.runs.journals import (
 )
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.runs.reportable import unreported_record
+from pytest_sopbench._hooks.runs.shown.explanation import explain_record
 from pytest_sopbench._hooks.session.consistency import check_same_inputs
 from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession

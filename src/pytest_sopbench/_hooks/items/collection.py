@@ -22,8 +22,8 @@ from pytest_sopbench._hooks.code.agent_params import (
 )
 from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.journals import leave_plan
-from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RunCache, asks_for_run
+from pytest_sopbench._hooks.runs.shown.run import Run
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession

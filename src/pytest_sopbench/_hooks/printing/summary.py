@@ -19,8 +19,8 @@ from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.process.outgoing import write_command
-from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
-from pytest_sopbench._hooks.runs.rerun_command import show_line
+from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
+from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines

@@ -20,8 +20,8 @@ from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.document_snapshot import approved_documents, as_trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUN
+from pytest_sopbench._hooks.runs.shown.run import Run
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
 from pytest_sopbench._hooks.snapshots import PLUGIN
 from pytest_sopbench._reports.failure.snapshot_diff import (
