@@ -152,7 +152,7 @@ def _names_domain_folder(config: pytest.Config) -> bool:
     folders = (config.invocation_params.dir / arg for arg in config.args if "::" not in arg)
     if not any(_may_hold_domain(folder) for folder in folders):
         return False
-    from pytest_sopbench._hooks.settings.folders import typed_domain_folders
+    from pytest_sopbench._hooks.settings.asked.folders import typed_domain_folders
 
     return bool(typed_domain_folders(config))
 

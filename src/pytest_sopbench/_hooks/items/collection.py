@@ -27,7 +27,7 @@ from pytest_sopbench._hooks.runs.shown.run import Run
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.partial import is_narrowed
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession
-from pytest_sopbench._hooks.settings.folders import typed_domain_folders
+from pytest_sopbench._hooks.settings.asked.folders import typed_domain_folders
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._loading.load import DATA_FILES
