@@ -58,7 +58,7 @@ class SummaryHooks:
         self._commands: tuple[str, ...] = ()
 
     def pytest_report_header(self) -> list[str]:
-        from .header import header_lines  # noqa: PLC0415 - only where pytest prints a header
+        from .heading import header_lines  # noqa: PLC0415 - only where pytest prints a header
 
         return [one_line(line) for line in header_lines(self._sop)]
 
