@@ -166,7 +166,8 @@ class Gate:
         self.entries.check()
         if not self._has_reports:
             self._has_reports = self._sop.plan.key(report.nodeid) is not None
-        self._failed.enter(report)
+        if report.failed:
+            self._failed.enter(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
