@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .tapes import Tapes
 
 TAPES = pytest.StashKey["Tapes"]()
-OUTPUT: Final = "sop_replay"
-"""What a worker tells at its end: requests that belong to no run, libraries it cannot look into."""
 
 
 class NoTapes:

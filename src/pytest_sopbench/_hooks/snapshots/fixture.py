@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +22,7 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.run_cache import RUN
 from pytest_sopbench._hooks.runs.shown.run import Run
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
-from pytest_sopbench._hooks.snapshots import PLUGIN
+from pytest_sopbench._hooks.snapshots import FILE, PLUGIN
 from pytest_sopbench._reports.failure.snapshot_diff import (
     diff_lines,
     document_diff_lines,
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 FIXTURE = "sop_snapshot"
 SNAPSHOT = pytest.StashKey["SopSnapshot"]()
-FILE = pytest.StashKey[Path]()
-"""Where the snapshot of an item lies, for syrupy, which asks many times."""
 COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
 """Where syrupy counts in this process."""
 
