@@ -26,7 +26,7 @@ import pytest_sopbench._hooks.books.variant_books
 import pytest_sopbench._hooks.items.variants
 import pytest_sopbench._hooks.printing.forecast
 import pytest_sopbench._hooks.replaying.totals
-import pytest_sopbench._hooks.runs.document_paths
+import pytest_sopbench._hooks.runs.shown.document_paths
 import pytest_sopbench._hooks.settings.agent_option
 import pytest_sopbench._hooks.snapshots.fixture
 import pytest_sopbench._hooks.snapshots.report

@@ -6,21 +6,21 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "pytest_sopbench"
 LINES = 300
-FILES = 15
+SIBLINGS = 12
 
 LONGER = {
     "_core/records/record.py": 338,
-    "_hooks/books/recorder.py": 304,
-    "_hooks/deciding/gate.py": 322,
-    "_hooks/printing/summary.py": 316,
-    "_hooks/runs/prefetch.py": 317,
-    "_hooks/session/session.py": 322,
-    "_running/engine/dispatcher.py": 301,
-    "_running/tools/facade.py": 313,
-    "_running/tools/toolbox.py": 301,
     "_sessions/reading/reader.py": 304,
 }
 """Files that were longer when the ceiling was drawn, with their ceilings, which only fall."""
+
+WIDER = {
+    ".": 19,
+    "_core": 20,
+    "_hooks": 15,
+    "agents": 14,
+}
+"""Floors of the house, and a room whose paths are public, with their ceilings, which only fall."""
 
 
 def modules(folder: Path = SOURCE) -> list[Path]:
@@ -39,11 +39,19 @@ def test_no_file_is_longer_than_its_ceiling() -> None:
     }
 
 
-def test_no_room_holds_more_files_than_can_be_overseen() -> None:
+def siblings(room: Path) -> list[str]:
+    """Return the modules and the rooms that stand side by side in a room."""
+    files = [path.name for path in room.glob("*.py") if path.name != "__init__.py"]
+    return files + [path.name for path in room.iterdir() if path.is_dir() and modules(path)]
+
+
+def test_no_room_holds_more_than_can_be_overseen() -> None:
     counts = {
-        room.relative_to(SOURCE).as_posix(): len([*room.glob("*.py")])
+        room.relative_to(SOURCE).as_posix(): len(siblings(room))
         for room in {path.parent for path in modules()}
     }
 
     assert "_core/model" in counts
-    assert {} == {room: count for room, count in counts.items() if count > FILES}
+    assert {} == {
+        room: count for room, count in counts.items() if count > WIDER.get(room, SIBLINGS)
+    }

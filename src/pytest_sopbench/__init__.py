@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from ._core.fields.match import Match
     from ._core.metrics.summary import Summary
     from ._core.model.answer import Answer, Mismatch
-    from ._core.model.approving import ApprovalDecision, ApprovalRequest
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
+    from ._core.steps.approving import ApprovalDecision, ApprovalRequest
     from ._core.steps.procedure import Procedure, Step
     from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
-    from ._hooks.runs.run import Run
+    from ._hooks.runs.shown.run import Run
     from ._running.tools.facade import Tools
     from ._sessions.load import load_session
     from ._sessions.reading.reader import SavedSession
@@ -62,8 +62,8 @@ __all__ = [
 
 _HOMES = {
     "Answer": "_core.model.answer",
-    "ApprovalDecision": "_core.model.approving",
-    "ApprovalRequest": "_core.model.approving",
+    "ApprovalDecision": "_core.steps.approving",
+    "ApprovalRequest": "_core.steps.approving",
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
@@ -71,7 +71,7 @@ _HOMES = {
     "Mismatch": "_core.model.answer",
     "Outcome": "_core.verdict",
     "Procedure": "_core.steps.procedure",
-    "Run": "_hooks.runs.run",
+    "Run": "_hooks.runs.shown.run",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",

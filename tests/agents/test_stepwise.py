@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import ApprovalDecision, split_sop
-from pytest_sopbench._core.model.approving import deny_all
+from pytest_sopbench._core.steps.approving import deny_all
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench.agents import Message, Reply, Stepwise, StopReason, ToolRequest
 from pytest_sopbench.errors import AgentSpecError

@@ -9,7 +9,7 @@ from pytest_sopbench._core.comparing.field_changes import FieldChange
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown_comparison import comparison_block
+from pytest_sopbench._reports.pages.markdown.markdown_comparison import comparison_block
 from pytest_sopbench._reports.terminal.comparison.comparison import comparison_lines
 from tests.builders import runs
 from tests.builders.runs import differing

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.approving import ApprovalRequest
+from pytest_sopbench._core.steps.approving import ApprovalRequest
 from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench.errors import LoadingError
 

@@ -18,10 +18,10 @@ from pytest_sopbench._core.hiding.secrets import secrets_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import linear_pattern
-from pytest_sopbench._replay.cassettes.bodies import BodyWriter, read_body_line
+from pytest_sopbench._replay.cassettes.lines.bodies import BodyWriter, read_body_line
+from pytest_sopbench._replay.cassettes.lines.replies import read_reply, write_reply
+from pytest_sopbench._replay.cassettes.lines.seals import Seal, checksum, seal_of
 from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path, safe_name
-from pytest_sopbench._replay.cassettes.replies import read_reply, write_reply
-from pytest_sopbench._replay.cassettes.seals import Seal, checksum, seal_of
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.cassettes.survey import survey
 from pytest_sopbench._replay.tape.exchange import Request, Response

@@ -16,10 +16,10 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.model.keys import TaskName
-from pytest_sopbench._core.model.row_place import RowPlace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.annotations import (

@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown import markdown
+from pytest_sopbench._reports.pages.markdown.markdown import markdown
 from tests.builders.runs import timed_run as run
 
 

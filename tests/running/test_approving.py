@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench import ApprovalDecision, ApprovalRequest
-from pytest_sopbench._core.model.approving import deny_all
+from pytest_sopbench._core.steps.approving import deny_all
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench.errors import AgentSpecError
 

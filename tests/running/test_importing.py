@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._running.tools.importing import ImportLimit, SlowImportError
+from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 
 NEVER = 300
 
@@ -63,7 +63,7 @@ def test_without_a_thread_there_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> 
     def scarce(_: threading.Thread) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("pytest_sopbench._running.tools.importing.start", scarce)
+    monkeypatch.setattr("pytest_sopbench._running.importing.start", scarce)
 
     with ImportLimit(0.0, print).watching("agent 'a:b'"):
         imported = True

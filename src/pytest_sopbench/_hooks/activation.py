@@ -25,17 +25,16 @@ from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
-from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
 from pytest_sopbench._hooks.process.breakage import BREAKAGE, breakage_of
 from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._hooks.session.partial import is_due
-from pytest_sopbench._hooks.session.session import SESSION, ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import variants_in
-from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
@@ -84,7 +83,10 @@ def activate(config: pytest.Config) -> SopSession:
         # The end of a worker is seen by its controller.
         gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
-        check_reports(sop)
+        if sop.options.reports:
+            from pytest_sopbench._hooks.printing.report_files import check_reports
+
+            check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
 
@@ -151,9 +153,7 @@ def _register_books(
     ending.watch(
         unsaved=lambda: ledger.unsaved,
         owed=lambda: (
-            summary.reported.unwritten
-            or gate.baseline.is_unwritten
-            or (totals is not None and totals.lacks)
+            summary.unwritten or gate.baseline.is_unwritten or (totals is not None and totals.lacks)
         ),
     )
     register(ProgressHooks(sop, runs.flights), "sop-progress")
@@ -262,6 +262,8 @@ def _check_kept(sop: SopSession) -> None:
                 "choose another name; to renew a baseline, move that away or remove it first"
             )
             raise pytest.UsageError(msg)
+    from pytest_sopbench._hooks.session.writable import check_writable
+
     check_writable(sop, "--sop-save", path)
 
 

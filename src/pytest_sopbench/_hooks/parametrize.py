@@ -9,7 +9,8 @@ import pytest
 from pytest_sopbench._hooks.code.agent_params import AGENT, agents_of, parametrize_agent
 from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.items.preparation import asks_for_agent
-from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import (
     check_mark,
     marked_agent,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_sopbench._core.model.approving import Decisions, Scripted
+from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.document import read_json
 from pytest_sopbench._loading.files.suggestions import shown

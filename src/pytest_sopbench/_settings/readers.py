@@ -16,8 +16,8 @@ from pytest_sopbench._core.gates.budget import read_budget
 from pytest_sopbench._core.gates.conditions.spec import read_fail_under as read_bound
 from pytest_sopbench._core.gates.conditions.spec import read_gate
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
-from pytest_sopbench._core.model import approving
 from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.steps import approving
 from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 

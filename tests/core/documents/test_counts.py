@@ -16,7 +16,7 @@ from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.document import DocumentRecord
 from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown_documents import documents_block
+from pytest_sopbench._reports.pages.markdown.markdown_documents import documents_block
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
 from tests.builders import runs
 from tests.builders.runs import differing

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.documents.canonical import canonical
-from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.comparing.canonical import canonical
+from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.documents.leaves import compared_paths, wrong_paths
 from pytest_sopbench._core.documents.paths import path_of, path_text, value_at
 from pytest_sopbench._core.documents.reading import Read, read_document

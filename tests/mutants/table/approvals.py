@@ -7,7 +7,7 @@ from mutants.mutant import Mutant
 _DOCUMENTS = ("core/documents/test_edge_cases.py",)
 _SNAPSHOTS = "hooks/test_snapshots.py::test_"
 _LAWS = (*_DOCUMENTS, "core/documents/test_laws.py")
-_COMPARING = "_core/documents/comparing.py"
+_COMPARING = "_core/documents/comparing/comparing.py"
 _STRICT = "_core/values/strict_json.py"
 _READING = "_core/documents/reading.py"
 

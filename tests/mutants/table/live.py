@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/tools-in-a-user-session",
-        "_running/tools/toolbox.py",
+        "_running/tools/tool_server.py",
         "        rejected = self._domain.reject_bad_arguments or not",
         "        rejected = not",
         ("running/test_tools.py", "running/test_toolbox.py", "running/test_arguments.py"),
@@ -224,15 +224,15 @@ MUTANTS = (
     Mutant(
         "exit/gate-forgives-nothing",
         _GATE,
-        "            return -self._missed - self._forgiven\n",
-        "            return -self._forgiven\n",
+        "            return -self._failed.excused\n",
+        "            return -self._failed.forgiven\n",
         (f"{_STATUS}gate holds over misses]",),
         "pytest ends with 1 although the gate holds.",
     ),
     Mutant(
         "exit/gate-forgives-all",
         _GATE,
-        "            return -self._missed - self._forgiven\n",
+        "            return -self._failed.excused\n",
         "            return -failed\n",
         (f"{_STATUS}a unit test beside, failing]",),
         "A gate that holds forgives a failed unit test.",
@@ -305,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-wrong-run-passes",
-        "_hooks/runs/run.py",
+        "_hooks/runs/shown/run.py",
         "        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)",
         "        return False",
         (f"{_FIXTURES}users_test_is_decided_by_its_assertions_and_the_run",),
@@ -313,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-crashed-run-passes",
-        "_hooks/runs/run.py",
+        "_hooks/runs/shown/run.py",
         "        if not self._judged.verdict.completed:\n            return True\n"
         "        if self.breaches",
         "        if self.breaches",

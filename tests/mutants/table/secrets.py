@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/markdown",
-        "_reports/pages/markdown_blocks.py",
+        "_reports/pages/markdown/markdown_blocks.py",
         "    return _SIGNS.sub(_as_entity, one_line(text))",
         "    return one_line(text)",
         ("reports/test_markdown.py",),
@@ -241,7 +241,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/error-holds-the-row",
-        "_running/tools/toolbox.py",
+        "_running/tools/tool_server.py",
         "    error.__cause__ = error.__context__ = None\n"
         "    return CallOutcome(None, error.with_traceback(None))",
         "    return CallOutcome(None, error)",

@@ -12,7 +12,7 @@ from pytest_sopbench._audit.model.finding import Fault, Place, Severity
 from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.observing.observed import PolicyRun
 from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue

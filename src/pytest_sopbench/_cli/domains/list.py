@@ -28,7 +28,7 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
     """
     from pytest_sopbench._audit.saved import saved_summary
     from pytest_sopbench._loading.finding.catalogue import load_catalogue
-    from pytest_sopbench._reports.notices.domains import listing_lines
+    from pytest_sopbench._reports.lists.domains import listing_lines
 
     domains, broken = load_catalogue(names, search_paths())
     mask = known_mask()

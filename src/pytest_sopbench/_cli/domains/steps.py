@@ -64,7 +64,7 @@ def _domain(value: str) -> Domain:
 
 
 def _print(name: str, procedure: Procedure) -> None:
-    from pytest_sopbench._reports.notices.steps import step_lines
+    from pytest_sopbench._reports.lists.steps import step_lines
 
     for line in step_lines(name, procedure):
         say(line)

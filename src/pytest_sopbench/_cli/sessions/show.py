@@ -76,7 +76,7 @@ def _parse(task: str | None) -> Parse:
 
 
 def _session_lines(records: Sequence[RunRecord], session: str, *, every: bool) -> Iterator[str]:
-    from pytest_sopbench._reports.notices.session_list import listed_runs
+    from pytest_sopbench._reports.lists.session_list import listed_runs
     from pytest_sopbench._reports.terminal.misses import LIMIT
 
     yield from listed_runs(records, limit=len(records) if every else LIMIT, session=session)

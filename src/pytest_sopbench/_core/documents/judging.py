@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
 
-from .comparing import compare_documents
 from .reading import EMPTY, NOT_JSON, Unreadable, read_document
 from .rules import DocumentRules
 from .schema import Violation

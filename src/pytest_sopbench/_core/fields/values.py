@@ -14,8 +14,9 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.literals import read_list
 from pytest_sopbench._core.values.normalise import fold, is_empty
 from pytest_sopbench._core.values.quantities import read_as_json_writes, read_moment, read_number
-from pytest_sopbench._core.values.spelled_dates import read_spelled_date
-from pytest_sopbench._core.values.spelled_numbers import read_spelled_number
+
+from .spelled_dates import read_spelled_date
+from .spelled_numbers import read_spelled_number
 
 Key = tuple[str, Hashable]
 """What was read, and as what: values of a field with equal keys are equal."""

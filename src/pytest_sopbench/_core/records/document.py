@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from pytest_sopbench._core.dataclass import dataclass
-from pytest_sopbench._core.documents.canonical import canonical
+from pytest_sopbench._core.documents.comparing.canonical import canonical
 from pytest_sopbench._core.documents.leaves import compared_paths, labelled_paths
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.values.json import JsonValue

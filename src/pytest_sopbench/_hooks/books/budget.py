@@ -31,7 +31,8 @@ from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import RUNS, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
-from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices.budget import budget_lines
 
 from .recorder import SessionRecorder

@@ -7,26 +7,24 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
 from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import RunRecord, from_line, record_of, to_line
+from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
 from pytest_sopbench._hooks.process.hook_object import HookObject
-from pytest_sopbench._hooks.runs.explanation import explain_record
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
     journal_folder,
 )
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
-from pytest_sopbench._hooks.runs.reportable import redacted_record
-from pytest_sopbench._hooks.session.builtin_ids import learn_ids
+from pytest_sopbench._hooks.runs.reportable import unreported_record
+from pytest_sopbench._hooks.runs.shown.explanation import explain_record
 from pytest_sopbench._hooks.session.consistency import check_same_inputs
 from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
@@ -149,6 +147,8 @@ class SessionRecorder(HookObject):
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Learn which built-in items the workers collected."""
+        from pytest_sopbench._hooks.session.builtin_ids import learn_ids  # noqa: PLC0415 - only where workers collect
+
         learn_ids(self._sop, ids)
 
     @pytest.hookimpl(optionalhook=True)
@@ -173,7 +173,7 @@ class SessionRecorder(HookObject):
         # The test of a project may have died by its own code, when its run had ended well.
         stands = not builtin and self.crashes.had_finished(key, report)
         if key not in self._outcomes and not stands:
-            record = self._without_report(key, Trace(ending=Ending.PROCESS_DIED))
+            record = unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED))
             self._enter(record)
             if builtin:
                 mark_miss(report)
@@ -184,7 +184,7 @@ class SessionRecorder(HookObject):
         for crashitem in self._crashed:
             key = self._sop.plan.key(crashitem)
             if key is not None and key not in self._outcomes:
-                self._enter(self._without_report(key, Trace(ending=Ending.PROCESS_DIED)))
+                self._enter(unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED)))
         self._crashed.clear()
 
     def close(self) -> Mapping[str, Summary]:
@@ -197,7 +197,7 @@ class SessionRecorder(HookObject):
             unmade = self.crashes.unmade()
             for key in planned:
                 if key not in self._outcomes:
-                    self._enter(self._without_report(key, unmade.get(key)))
+                    self._enter(unreported_record(self._sop, key, unmade.get(key)))
             # In the order of the plan: with workers, that of arrival is another one each time.
             order = dict.fromkeys(GroupKey(key.domain, key.agent) for key in planned)
             groups = sorted(self._tallies, key=[*order, *self._tallies].index)
@@ -295,10 +295,3 @@ class SessionRecorder(HookObject):
         self.missed += 1
         if len(self.misses) < LIMIT:
             self.misses.append(record)
-
-    def _without_report(self, key: RunKey, trace: Trace | None) -> RunRecord:
-        active = self._sop.find_active(key.domain)
-        task = active.domain.tasks[active.places[key.task]]
-        verdict = judge(active.rules, task, trace)
-        record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
-        return redacted_record(self._sop, active, record)

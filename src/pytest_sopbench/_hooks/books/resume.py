@@ -14,7 +14,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
-from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
 from pytest_sopbench._sessions.header.git import git_state

@@ -14,9 +14,9 @@ from pytest_sopbench._core.model.shards import Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.journals import journal_folder
-from pytest_sopbench._hooks.session.consistency import own_version
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, own_version
 from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
-from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
 from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter

@@ -24,7 +24,6 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines
 from pytest_sopbench._sessions.journal.deaths import record_worker_death
 from pytest_sopbench._sessions.journal.journal import ReadJournal, journal_path, read_journal
 from pytest_sopbench.errors import SessionFileError
@@ -95,11 +94,17 @@ class WorkerCrashes(HookObject):
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:
+        if not (self._unmade or self._waiting):
+            return []
+        from pytest_sopbench._reports.notices.dead_workers import death_lines  # noqa: PLC0415 - only where a worker died
+
         return [*death_lines(self._unmade, tests=len(self._waiting))]
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._unmade and not self._sop.plan.planned:
+            from pytest_sopbench._reports.notices.dead_workers import untold_lines  # noqa: PLC0415 - only where a worker died
+
             # No worker has lived to say what was to be run, so there is no summary.
             for line in untold_lines(self._unmade):
                 terminalreporter.write_line(line, red=True)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.agent_source import AgentOptions
-from pytest_sopbench._core.model.approving import (
+from pytest_sopbench._core.steps.approving import (
     DENY,
     SCRIPTED,
     Approver,

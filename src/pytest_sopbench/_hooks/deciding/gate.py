@@ -14,8 +14,6 @@ from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, r
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
-from pytest_sopbench._hooks.books.worker_crashes import is_again
-from pytest_sopbench._hooks.items.payload import is_breach, is_miss
 from pytest_sopbench._hooks.items.without_runs import (
     NOTHING_ASKED,
     check_asked,
@@ -38,6 +36,7 @@ from pytest_sopbench._sessions.reading.planned import planned_records, summaries
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
+from .failed_tests import FailedTests
 from .quarantine import Quarantine
 
 if TYPE_CHECKING:
@@ -56,21 +55,17 @@ class Gate(HookObject):
         self._ledger = ledger
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
-        self._missed = 0
+        self._failed = FailedTests(sop, self.entries)
         # Agents with misses which no gate names, where others are named.
         self._unasked: tuple[str, ...] = ()
-        self._forgiven = 0
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
         # Failures beside the misses, which a gate that holds does not forgive.
         self.others = 0
-        # All failed tests of which the runs do not tell, whether there is a gate or not.
-        self._failed = 0
         self.is_decided = False
         # Whether it failed as it was decided; what others do to the exit status changes nothing.
         self.fails = False
-        self._has_failures = False
         self._has_reports = False
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
@@ -108,7 +103,7 @@ class Gate(HookObject):
 
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        self._failed += report.failed
+        self._failed.untold += report.failed
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
@@ -172,30 +167,14 @@ class Gate(HookObject):
         self.entries.check()
         if not self._has_reports:
             self._has_reports = self._sop.plan.key(report.nodeid) is not None
-        if not report.failed or hasattr(report, "wasxfail"):
-            # pytest counts no failure that a plugin has marked as expected; to forgive it would
-            # forgive another one.
-            return
-        if self._may_fail(report):
-            self._forgiven += 1
-            return
-        self._has_failures = True
-        if is_miss(report):
-            self._missed += 1
-        elif not is_breach(report):
-            # Of broken rules the runs tell, to whoever asks a gate of the saved session.
-            self._failed += 1
+        if report.failed:
+            self._failed.enter(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> object:
         if report.passed:
             return None
-        if self._may_fail(report):
-            return "may fail", "q", ("MAY FAIL", {"yellow": True})
-        if self.forgives and is_miss(report):
-            return "missed", "m", ("MISSED", {"yellow": True})
-        # A crash that another run is to blame for: its test is run again, and reported then.
-        return ("", "", "") if is_again(report) else None
+        return self._failed.status(report, forgives=self.forgives)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -209,8 +188,8 @@ class Gate(HookObject):
         self.is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs and self._ledger.has_runs:
-            self._failed += len(self._sop.broken)
-            self._sop.failures = self._failed
+            self._failed.untold += len(self._sop.broken)
+            self._sop.failures = self._failed.untold
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed) + self.is_mute
         elif self._sop.makes_runs:
@@ -234,18 +213,12 @@ class Gate(HookObject):
     @property
     def owes(self) -> bool:
         """Whether a session that was cut short is no pass: it failed, or nobody knows."""
-        return self._is_relied_on or self._has_failures or self.entries.report.fails
+        return self._is_relied_on or self._failed.has_unforgiven or self.entries.report.fails
 
     @property
     def _is_relied_on(self) -> bool:
         """Whether a gate that is not evaluated fails the session."""
         return self.is_set and (self._sop.options.types_gate or is_ci())
-
-    def _may_fail(self, report: pytest.TestReport) -> bool:
-        """Tell whether a test failed, and its task may fail today; its set-up may not."""
-        if not report.failed or report.when in {"setup", "teardown"}:
-            return False
-        return self.entries.may_fail(self._sop.plan.key(report.nodeid))
 
     def _look_back(self) -> None:
         """Read the finished session where more is asked of it than its summaries tell."""
@@ -270,13 +243,13 @@ class Gate(HookObject):
         if self._sop.options.shard is not None:
             # A gate is asked of all tasks or of none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
-            return lacks - self._missed - self._forgiven
+            return lacks - self._failed.excused
         if self._is_read_back and self.saved is None:
             self.not_evaluated = NOT_SAVED
             return 1
         # What an entry asks must hold, whatever gates ask of its task.
-        status = self.entries.report.fails + lacks - self._forgiven
-        self.others = failed - self._missed - self._forgiven if self.is_set else 0
+        status = self.entries.report.fails + lacks - self._failed.forgiven
+        self.others = failed - self._failed.excused if self.is_set else 0
         self.not_evaluated = deselection_reason(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()
@@ -284,14 +257,14 @@ class Gate(HookObject):
         if not self.is_set:
             return status
         if all(verdict.state is GateState.HOLDS for verdict in self.verdicts):
-            return -self._missed - self._forgiven
-        return 1 - self._forgiven
+            return -self._failed.excused
+        return 1 - self._failed.forgiven
 
     def _leave_open(self) -> bool:
         """Say what follows where no gate is evaluated, and tell whether that fails the session."""
         self._create_baseline()
-        if self._missed:
-            self.not_evaluated += f"; {self._missed} missed, which fails the session"
+        if self._failed.missed:
+            self.not_evaluated += f"; {self._failed.missed} missed, which fails the session"
         elif self._is_relied_on:
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
@@ -309,7 +282,7 @@ class Gate(HookObject):
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
             entries=self.entries.report,
-            failures=self._failed if self.is_set else 0,
+            failures=self._failed.untold if self.is_set else 0,
             doubtful=doubtful_in(self._sop.config),
         )
         self._unasked = (*unasked_agents(facts.gates, facts.summaries, facts.agents),)

@@ -23,18 +23,12 @@ from pytest_sopbench._hooks.code.agent_params import (
 from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import leave_plan
-from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RunCache, asks_for_run
+from pytest_sopbench._hooks.runs.shown.run import Run
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.partial import is_narrowed
-from pytest_sopbench._hooks.session.session import (
-    BUILTIN,
-    REF,
-    SESSION,
-    ActiveDomain,
-    SopSession,
-    TaskRef,
-)
-from pytest_sopbench._hooks.settings.folders import typed_domain_folders
+from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession
+from pytest_sopbench._hooks.settings.asked.folders import typed_domain_folders
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._loading.load import DATA_FILES

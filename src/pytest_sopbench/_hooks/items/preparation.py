@@ -13,7 +13,8 @@ import pytest
 from pytest_sopbench._hooks.code.agents import check_agent_given
 from pytest_sopbench._hooks.runs.run_cache import RunCache
 from pytest_sopbench._hooks.session.consistency import SHOWN
-from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._settings.values import GivenAgent
 

@@ -13,7 +13,8 @@ from pytest_sopbench._core.records.record import to_line
 from pytest_sopbench._hooks.runs.reportable import make_reportable
 from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
 from pytest_sopbench._hooks.runs.run_cache import LEFT, PendingReport
-from pytest_sopbench._hooks.session.session import REF, SESSION, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import REF, SESSION
 
 
 def attach_not_run(item: pytest.Item) -> None:

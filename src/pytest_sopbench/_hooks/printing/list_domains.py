@@ -35,11 +35,11 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
 
 def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     # Here, since most of the garbage that is searched for in vain comes with these.
-    from pytest_sopbench._hooks.settings.asked_domains import read_asked_domains
-    from pytest_sopbench._hooks.settings.folders import domain_paths
+    from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domains
+    from pytest_sopbench._hooks.settings.asked.folders import domain_paths
     from pytest_sopbench._loading.finding.catalogue import load_catalogue
     from pytest_sopbench._loading.finding.search_paths import SearchPaths
-    from pytest_sopbench._reports.notices.domains import listing_lines
+    from pytest_sopbench._reports.lists.domains import listing_lines
 
     check_rootdir(config)
     mask = _read_secrets(config)

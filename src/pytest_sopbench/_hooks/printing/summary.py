@@ -1,14 +1,12 @@
-"""What the terminal shows of a SOP session: a header line, the misses, the summary."""
+"""What the terminal shows of a SOP session at its end: the misses, the summary, the gates."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.agent_source import names_model_agent
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
@@ -22,9 +20,8 @@ from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.process.outgoing import write_command
-from pytest_sopbench._hooks.runs.explanation import explain_record, rerun_of
-from pytest_sopbench._hooks.runs.rerun_command import show_line
-from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
+from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
@@ -37,11 +34,10 @@ from pytest_sopbench._reports.terminal.summary.summary import domain_lines, tota
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted
 
-from .report_files import Reported, write_reports
-
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+    from pytest_sopbench._sessions.reading.reader import SavedSession
 
 COLOURS = {GateState.HOLDS: "green", GateState.FAILS: "red", GateState.INCONCLUSIVE: "yellow"}
 
@@ -58,9 +54,13 @@ class SummaryHooks(HookObject):
         self._ledger = ledger
         self._gate = gate
         self._is_interrupted = False
-        self.reported = Reported()
+        # Pages that could not be written, and commands to a CI server, which stand below all else.
+        self.unwritten: tuple[str, ...] = ()
+        self._commands: tuple[str, ...] = ()
 
     def pytest_report_header(self) -> list[str]:
+        from .heading import header_lines  # noqa: PLC0415 - only where pytest prints a header
+
         return [one_line(line) for line in header_lines(self._sop)]
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
@@ -106,7 +106,7 @@ class SummaryHooks(HookObject):
             terminalreporter.write_line(line)
         for line in self._more_lines():
             terminalreporter.write_line(one_line(line))
-        for line in self.reported.commands:
+        for line in self._commands:
             write_command(self._sop.config, line)
 
     def _gate_lines(self) -> Iterator[tuple[str, str]]:
@@ -236,9 +236,9 @@ class SummaryHooks(HookObject):
         yield from self._ledger.resumption.summary_lines()
         yield from special_lines(self._ledger.special)
         yield from open_lines(self._sop.options.hidden.open_arguments)
-        if self._gate.saved is not None:
-            self.reported = write_reports(self._sop, self._gate, self._gate.saved)
-            for problem in self.reported.unwritten:
+        if self._sop.options.reports and self._gate.saved is not None:
+            self._write_pages(self._gate.saved)
+            for problem in self.unwritten:
                 yield f"not written: {problem}"
         for problem in self._ledger.problems:
             yield f"not saved: {problem}"
@@ -247,6 +247,12 @@ class SummaryHooks(HookObject):
             yield saved_line(self._sop.shown(kept), self._ledger.close().values())
         if self._is_interrupted and not self._ledger.problems:
             yield from resume_lines(self._ledger.close().values())
+
+    def _write_pages(self, saved: SavedSession) -> None:
+        from .report_files import write_reports  # noqa: PLC0415 - loaded before the runs, where pages are asked for
+
+        reported = write_reports(self._sop, self._gate, saved)
+        self.unwritten, self._commands = reported.unwritten, reported.commands
 
 
 def open_lines(names: Sequence[str]) -> Iterator[str]:
@@ -271,46 +277,9 @@ def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
         yield f"note   {runs} never started; the same command with --sop-resume=last makes them"
 
 
-def asks_a_model(sop: SopSession) -> bool:
-    """Whether an agent of the session is one of ours that gives a domain to a model."""
-    return any(names_model_agent(one.spec) for one in sop.options.agents)
-
-
 def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
     """Say of how many tasks the summary speaks, where options left some out."""
     for active in (one for one in sop.actives if one.domain.name in names):
         count, every = len(active.positions), len(active.domain.task_ids)
         yield f"select {count} of {every} tasks of {active.domain.name}"
     yield f"       by {' '.join(sop.options.selection)}"
-
-
-def header_lines(sop: SopSession) -> Iterator[str]:
-    """Say what is about to run, before the first run."""
-    if not (sop.options.typed_domains or sop.options.named):
-        return
-    for active in sop.domains:
-        from pytest_sopbench._audit.saved import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
-
-        count, every = len(active.positions), len(active.domain.task_ids)
-        part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
-        # A fixture may stand for the agent, or nothing: that is known after collection.
-        agents = "agents" if sop.has_agents else "agent"
-        agent = f", {agents} {sop.agent_label}" if sop.options.agents else ""
-        yield f"sop: {active.domain.name}, {part}{agent}"
-        for notice in active.domain.notices:
-            yield f"sop: {active.domain.name}: {notice}"
-        others = len(active.domain.warnings) - len(active.domain.notices)
-        if others:
-            told = counted(others, "warning")
-            yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
-        found = saved_summary(active.domain, sop.config.rootpath)
-        if has_faults(found):
-            yield f"sop: {active.domain.name}: audit: {found}"
-    # A library is loaded only where it is going to be asked.
-    if sop.prices is not None and (isinstance(sop.options.prices, Path) or asks_a_model(sop)):
-        yield f"sop: prices {sop.prices.label}"
-    if has_workers(sop.config) and sop.makes_runs:
-        # The controller of xdist collects nothing.
-        from .forecast import forecast_of_options  # noqa: PLC0415 - only where a forecast is shown
-
-        yield from forecast_of_options(sop)

@@ -32,7 +32,7 @@ PAGES: Final = (
     "pytest_sopbench._sessions.commands.page_sources",
     "pytest_sopbench._sessions.commands.row_places",
     "pytest_sopbench._reports.pages.annotations",
-    "pytest_sopbench._reports.pages.markdown",
+    "pytest_sopbench._reports.pages.markdown.markdown",
 )
 PUBLISHED: Final = (
     "pytest_sopbench._core.answers.published_finding",

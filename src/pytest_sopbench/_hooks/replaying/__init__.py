@@ -1,1 +1,8 @@
 """Recorded model traffic: around runs, before the first one, and in the summary."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OUTPUT: Final = "sop_replay"
+"""What a worker tells at its end: requests that belong to no run, libraries it cannot look into."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 
 if TYPE_CHECKING:
     from .tapes import Tapes
 
 TAPES = pytest.StashKey["Tapes"]()
-OUTPUT: Final = "sop_replay"
-"""What a worker tells at its end: requests that belong to no run, libraries it cannot look into."""
 
 
 class NoTapes:

@@ -26,7 +26,9 @@ from pytest_sopbench._core.model.run_notes import (
 )
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._hooks.process.hook_object import HookObject
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.replaying import OUTPUT
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.places import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.proxy.children import Watching, watching
@@ -38,8 +40,6 @@ from pytest_sopbench._replay.tape.recording import Recording
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken
 from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import CassetteError
-
-from .choice import OUTPUT
 
 LOST: Final = "a thread without the context of its run"
 _WELL: Final = frozenset((Ending.RETURNED, Ending.OVER_LIMIT))

@@ -20,13 +20,14 @@ from pytest_sopbench._core.model.run_notes import (
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._hooks.process.hook_object import HookObject
+from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted, money
 from pytest_sopbench._sessions.header.options import MISSES
 
 from .before import Stock, check_stock, stock_lines
-from .choice import OUTPUT, TAPES
+from .choice import TAPES
 
 _NAMED: Final = 3
 

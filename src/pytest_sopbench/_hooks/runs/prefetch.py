@@ -6,9 +6,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from threading import RLock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -21,8 +20,9 @@ from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.process.output_routing import output_apart
 from pytest_sopbench._hooks.replaying.choice import tapes_of
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
 from pytest_sopbench._hooks.session.pace import pace_of
-from pytest_sopbench._hooks.session.session import REF, SopSession, TaskRef
+from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
 from pytest_sopbench._running.engine.engine import Engine
 from pytest_sopbench._running.observing.capture import show_from_now_on
@@ -30,17 +30,16 @@ from pytest_sopbench._running.observing.interrupt import standing_watch
 from pytest_sopbench._running.queue.job import Job
 from pytest_sopbench._running.queue.pending import Limits
 from pytest_sopbench._running.queue.queues import EngineStatus
-from pytest_sopbench._sessions.journal.deaths import DeadWorkerRuns
-from pytest_sopbench._sessions.journal.journal import MAIN, Journal, journal_path
-from pytest_sopbench.errors import SessionFileError
 
 from .first_runs import Starts
-from .journals import JOURNALS, journal_folder
 from .reportable import comparing, judge_and_keep, may_store_trace
 from .requests import RunFactories, RunRequest, RunResult
 from .resumed_runs import taken_over_of
 from .upcoming_items import ItemQueue, may_run_ahead
 from .wrapping import run_wrapper
+
+if TYPE_CHECKING:
+    from .run_journal import RunJournal
 
 CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
 
@@ -60,8 +59,7 @@ class RunPrefetcher(HookObject):
         self._done: dict[RunKey, RunResult] = {}
         self._engine: Engine[RunKey] | None = None
         self._upcoming: ItemQueue | None = None
-        self._journal: Journal | None = None
-        self._estate: DeadWorkerRuns | None = None
+        self._journal: RunJournal | None = None
         self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
         self._told: Callable[[RunResult], None] | None = None
         self._is_held_back = False
@@ -110,7 +108,10 @@ class RunPrefetcher(HookObject):
             stack.enter_context(apart)
             if self.pace.ahead:
                 self._upcoming = ItemQueue(session)
-                self._open_journal(stack)
+                from .run_journal import RunJournal  # noqa: PLC0415 - one run at a time needs no journal
+
+                self._journal = RunJournal(self._sop, self.problems)
+                stack.callback(self._journal.close)
             return (yield)
 
     @pytest.hookimpl
@@ -168,7 +169,7 @@ class RunPrefetcher(HookObject):
     def started(self, key: RunKey) -> None:
         """Write down that a run begins."""
         if self._journal is not None and not self._asks[key].ref.variant:
-            self._write(partial(self._journal.start, key))
+            self._journal.start(key)
 
     def ended(self, key: RunKey, trace: Trace) -> None:
         """Judge a run, and write it down, before anybody goes on with it."""
@@ -181,9 +182,8 @@ class RunPrefetcher(HookObject):
             return
         self.starts.likeness.watch(done.kept.record)
         if self._journal is not None:
-            may_lie = self._estate is not None and may_store_trace(self._sop, done.ask.ref, trace)
-            kept = trace if may_lie else None
-            self._write(partial(self._journal.end, key, done.line, kept, done.kept.events))
+            may_lie = self._journal.is_inherited and may_store_trace(self._sop, done.ask.ref, trace)
+            self._journal.end(key, done.line, trace if may_lie else None, done.kept.events)
 
     def _wait(self, engine: Engine[RunKey], ask: RunRequest, item: pytest.Item) -> Trace | None:
         key = ask.ref.key
@@ -256,7 +256,7 @@ class RunPrefetcher(HookObject):
             open_toolbox=self._makings.toolbox(ask.ref.domain, ask.task),
             unavailable=partial(self._is_unavailable, key),
             timed_out=self._is_timed_out,
-            alone=self._estate is not None and key in self._estate.suspects,
+            alone=self._journal is not None and self._journal.is_suspect(key),
             wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
             compare=comparing(
                 self._sop,
@@ -280,38 +280,8 @@ class RunPrefetcher(HookObject):
         """Return a run that an earlier session finished, or that a dead worker has left."""
         if (taken := self._taken.find(ask)) is not None:
             return taken
-        if self._estate is None:
+        left = self._journal.left(ask.ref.key) if self._journal is not None else None
+        if left is None:
             return None
-        try:
-            self._estate.look()
-        except SessionFileError as error:
-            self.problems.append(str(error))
-        key = ask.ref.key
-        run = self._estate.finished.get(key)
-        trace = Trace(ending=Ending.PROCESS_DIED) if key in self._estate.condemned else None
-        if trace is None and (run is None or run.trace is None):
-            return None
-        done = self._judged(ask, trace or (run.trace if run else None))
+        done = self._judged(ask, left)
         return replace(done, kept=replace(done.kept, inherited=True))
-
-    def _open_journal(self, stack: ExitStack) -> None:
-        given: dict[str, Any] = getattr(self._sop.config, "workerinput", {})
-        try:
-            if not given:
-                self._journal = Journal(journal_path(journal_folder(self._sop).begin(), MAIN))
-            elif JOURNALS in given:
-                folder = Path(given[JOURNALS])
-                self._journal = Journal(journal_path(folder, given["workerid"]))
-                self._estate = DeadWorkerRuns(folder)
-        except SessionFileError as error:
-            self.problems.append(str(error))
-        if self._journal is not None:
-            stack.callback(self._journal.close)
-
-    def _write(self, write: Callable[[], None]) -> None:
-        try:
-            write()
-        except SessionFileError as error:
-            # A disk that refuses ends the journal, never a run.
-            self._journal = None
-            self.problems.append(str(error))

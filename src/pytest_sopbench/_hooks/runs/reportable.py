@@ -8,12 +8,14 @@ from contextlib import AbstractContextManager
 from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
-from pytest_sopbench._hooks.session.session import ActiveDomain, SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
 
@@ -96,8 +98,12 @@ def may_store_trace(sop: SopSession, ref: TaskRef, trace: Trace) -> bool:
     return not redaction.masks_texts or redaction.trace(trace) == trace
 
 
-def redacted_record(sop: SopSession, active: ActiveDomain, record: RunRecord) -> RunRecord:
-    """Take out of a record what `sop_redact` names, and the domain's private columns."""
+def unreported_record(sop: SopSession, key: RunKey, trace: Trace | None) -> RunRecord:
+    """Return the record of a run that no report tells of, without what must not be written."""
+    active = sop.find_active(key.domain)
+    task = active.domain.tasks[active.places[key.task]]
+    verdict = judge(active.rules, task, trace)
+    record = record_of(active.rules, task, trace, verdict, trial=key.trial, agent=key.agent)
     return sop.options.redaction.of(active.domain.private_columns).record(record)
 
 

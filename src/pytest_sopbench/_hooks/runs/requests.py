@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_sopbench._core.dataclass import dataclass
-from pytest_sopbench._core.model.approving import Approver
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._core.verdict import Verdict
-from pytest_sopbench._hooks.session.session import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.tools.toolbox import Toolbox
 

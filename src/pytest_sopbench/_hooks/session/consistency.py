@@ -7,16 +7,12 @@ expects other answers would be counted like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-
 if TYPE_CHECKING:
-    from .session import ActiveDomain, SopSession
+    from .session import SopSession
 
 ADDRESSES = ("ssh", "vagrant_ssh", "socket", "via")
 """What tells the machine in a value of `--tx`; its `env:` parts may be secret."""
@@ -28,21 +24,6 @@ ROUNDS = 2
 """How often all workers may die at their start, before nobody believes that one will come up."""
 
 
-@cache
-def own_version() -> str:
-    """Return the version of this package; its metadata are read once."""
-    return version("pytest-sopbench")
-
-
-def contents_of(active: ActiveDomain) -> dict[str, str]:
-    """Hash what decides on the verdicts of a domain; equal on machines that judge alike."""
-    return {
-        **active.domain.hashes,
-        "judging": rules_fingerprint({active.domain.name: active.rules}),
-        "pytest-sopbench": own_version(),
-    }
-
-
 def check_same_inputs(
     sop: SopSession, contents: Mapping[str, Mapping[str, str]], node: Any
 ) -> None:
@@ -52,7 +33,7 @@ def check_same_inputs(
         pytest.UsageError: it would judge by something else; with the worker and what differs.
     """
     for name, theirs in contents.items():
-        ours = contents_of(sop.find_active(name))
+        ours = sop.find_active(name).contents
         differing = [part for part in {**ours, **theirs} if ours.get(part) != theirs.get(part)]
         if differing:
             msg = (

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._running.tools.importing import ImportLimit, SlowImportError
+from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 
 from .pace import needs_main_thread
 

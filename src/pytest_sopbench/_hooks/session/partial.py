@@ -11,9 +11,10 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._loading.finding.resolve import find_domains
 
-from .session import ActiveDomain, SopSession
+from .session import SopSession
 
 _SELECTORS = {
     "-k": "keyword",

@@ -8,29 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
-from pytest_sopbench._core.model.task import Scoring, Task
+from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.domains.comparers import comparers_of
+from pytest_sopbench._hooks.session.domains.loading import loaded
+from pytest_sopbench._hooks.session.domains.selection import choose, select
 from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._loading.domain.task_rows import TaskRows
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._running.comparing.compare import Comparers
 from pytest_sopbench.errors import SopbenchError
 
-from .comparers import comparers_of
-from .consistency import contents_of
-from .loading import loaded
 from .plan import Plan
 from .prices import prices_of
-from .selection import choose, select
 
 SESSION = pytest.StashKey["SopSession"]()
-REF = pytest.StashKey["TaskRef"]()
+REF = pytest.StashKey[TaskRef]()
 BUILTIN = pytest.StashKey[bool]()
 """Stands on the items of a domain's data file, and on no item of the user."""
 
@@ -39,95 +37,6 @@ NO_DOMAIN = (
     "no domain: give --sop-domain NAME on the command line, set sop_domain in the configuration, "
     "or mark the test with @pytest.mark.sop(domain=...)"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TaskRef:
-    """One run that an item asks for, its task by position, so that no item holds a row.
-
-    `variant` is empty, or that of a run beside the original, which is counted nowhere.
-    """
-
-    domain: ActiveDomain
-    position: int
-    key: RunKey
-    variant: str = ""
-
-    @property
-    def line(self) -> int:
-        """The line of the data file on which the task's row starts, from 1."""
-        # Without building the task, where it is not built yet.
-        rows = self.domain.domain.tasks
-        if isinstance(rows, TaskRows):
-            return rows.line_at(self.position)
-        from pytest_sopbench._loading.documents.rows import DocumentRows  # noqa: PLC0415 - only where an answer is a document
-
-        if isinstance(rows, DocumentRows):
-            return rows.line_at(self.position)
-        return rows[self.position].line
-
-    @property
-    def task(self) -> Task:
-        return self.domain.domain.tasks[self.position]
-
-    @property
-    def selected(self) -> bool:
-        return self.position in self.domain.selected
-
-    def by(self, agent: str) -> TaskRef:
-        """Return the same run by another agent."""
-        return (
-            self if agent == self.key.agent else replace(self, key=self.key._replace(agent=agent))
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class ActiveDomain:
-    """A domain in use: as loaded, how it is judged, and which of its tasks are selected.
-
-    `spec` is the value of `--sop-domain` that finds it again, `nodeid` the id of its collector.
-    `pool` are the positions of the tasks that shards share out, `positions` the selected ones.
-    """
-
-    domain: Domain
-    rules: JudgingRules
-    spec: str
-    nodeid: str
-    trusted: bool
-    comparers: Comparers
-    pool: tuple[int, ...]
-    positions: tuple[int, ...]
-
-    @cached_property
-    def selected(self) -> frozenset[int]:
-        """The positions of the tasks that the options select."""
-        return frozenset(self.positions)
-
-    @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The position of each task by its id."""
-        return {task_id: position for position, task_id in enumerate(self.domain.task_ids)}
-
-    @cached_property
-    def tool_names(self) -> tuple[str, ...]:
-        """The names of the domain's tools."""
-        return tuple(spec.name for spec in self.domain.tool_specs)
-
-    def refs(self, agents: Sequence[str], trials: int) -> Sequence[TaskRef]:
-        """Return every task, selected or not: pytest and other plugins must see the others go.
-
-        The first trials of all tasks come before the second ones: whatever ends a session early,
-        a budget, `-x` or Ctrl-C, it has tried as many tasks as it could, and not a few of them
-        again and again. Runs that are made at the same time are of different tasks then. All
-        agents try a task before the next one comes, so that they are compared on what was tried.
-        """
-        name = self.domain.name
-        return [
-            TaskRef(self, position, RunKey(name, task_id, trial, agent))
-            for trial in range(1, trials + 1)
-            for position, task_id in enumerate(self.domain.task_ids)
-            for agent in agents
-        ]
 
 
 class SopSession:
@@ -289,7 +198,7 @@ class SopSession:
         )
         self._active[found.name] = active
         self.plan.specs[found.name] = active.spec
-        self.plan.contents[found.name] = contents_of(active)
+        self.plan.contents[found.name] = active.contents
         return active
 
     def _rules(self, domain: Domain, comparers: Comparers) -> JudgingRules:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench.errors import SopbenchError
 
-from .session import ActiveDomain, SopSession, TaskRef
+from .session import SopSession
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.variants.variant import Replacement, Variant

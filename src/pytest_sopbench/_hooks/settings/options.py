@@ -14,14 +14,14 @@ from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
+from pytest_sopbench._hooks.settings.asked.agents import given_agents
+from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domains
+from pytest_sopbench._hooks.settings.asked.folders import domain_paths
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import GivenAgent, ReportTarget, Resume, Sample, Shard
 
-from .agents import given_agents
-from .asked_domains import read_asked_domains
-from .folders import domain_paths
 from .hidden import Hidden, read_hidden
 from .ini import ini_values, one_word
 from .refusing import refusing

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.hiding.masking import masking
@@ -20,10 +19,10 @@ from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.trajectory.document_snapshot import approved_documents, as_trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._hooks.runs.run import Run
 from pytest_sopbench._hooks.runs.run_cache import RUN
+from pytest_sopbench._hooks.runs.shown.run import Run
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
-from pytest_sopbench._hooks.snapshots import PLUGIN
+from pytest_sopbench._hooks.snapshots import FILE, PLUGIN
 from pytest_sopbench._reports.failure.snapshot_diff import (
     diff_lines,
     document_diff_lines,
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 FIXTURE = "sop_snapshot"
 SNAPSHOT = pytest.StashKey["SopSnapshot"]()
-FILE = pytest.StashKey[Path]()
-"""Where the snapshot of an item lies, for syrupy, which asks many times."""
 COUNTED: pytest.StashKey[SnapshotSession] = pytest.StashKey()
 """Where syrupy counts in this process."""
 

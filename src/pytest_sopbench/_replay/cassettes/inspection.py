@@ -10,11 +10,11 @@ from typing import TypeAlias
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants.variant import task_of
+from pytest_sopbench._replay.cassettes.lines.seals import CHANGED, Seal
 from pytest_sopbench.errors import CassetteError
 
 from .places import SHARED, cassettes_under
 from .reading import read_file
-from .seals import CHANGED, Seal
 from .store import DAMAGED, Store, credentials_of
 from .survey import Survey, survey
 

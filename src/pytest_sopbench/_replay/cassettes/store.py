@@ -15,18 +15,18 @@ from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._replay.cassettes.lines.file import Cassette, cassette_lines, read_lines
+from pytest_sopbench._replay.cassettes.lines.replies import kept_headers
+from pytest_sopbench._replay.cassettes.lines.seals import CHANGED, Seal
 from pytest_sopbench._replay.tape.recording import Recorded, Recording
 from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import CassetteError
 
 from .atomic import write_whole
 from .credentials import Found, credentials_in, credentials_in_body
-from .file import Cassette, cassette_lines, read_lines
 from .masking import masked_reply
 from .places import SHARED, TaskPlace, cassette_path
 from .reading import read_file
-from .replies import kept_headers
-from .seals import CHANGED, Seal
 from .shared import SharedTexts
 
 ATTRIBUTES: Final = "* -text\n"

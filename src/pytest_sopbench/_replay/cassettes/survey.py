@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._replay.cassettes.lines.file import VERSION
+from pytest_sopbench._replay.cassettes.lines.seals import Seal, seal_of
 from pytest_sopbench.errors import CassetteError
 
-from .file import VERSION
 from .places import TaskPlace
 from .reading import read_file
-from .seals import Seal, seal_of
 from .store import DAMAGED
 
 

@@ -9,15 +9,15 @@ from importlib import import_module
 from threading import RLock
 from typing import Any, Final
 
+from pytest_sopbench._replay.seams.libraries.aiohttp_sessions import AIOHTTP
+from pytest_sopbench._replay.seams.libraries.botocore_sessions import BOTOCORE
+from pytest_sopbench._replay.seams.libraries.httpx_clients import HTTPX, HTTPX2
+from pytest_sopbench._replay.seams.libraries.urllib3_pools import URLLIB3
 from pytest_sopbench.errors import CassetteError
 
-from .aiohttp_sessions import AIOHTTP
-from .botocore_sessions import BOTOCORE
 from .doors import Patches, Seam
-from .httpx_clients import HTTPX, HTTPX2
 from .imports import Watch
 from .left_out import leaving_out
-from .urllib3_pools import URLLIB3
 
 SEAMS: Final[tuple[Seam, ...]] = (HTTPX, HTTPX2, BOTOCORE, URLLIB3, AIOHTTP)
 

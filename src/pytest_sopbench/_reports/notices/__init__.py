@@ -1,1 +1,1 @@
-"""Single lines and listings: alarms, progress, what a command did."""
+"""Single lines: alarms, progress, what a command did."""

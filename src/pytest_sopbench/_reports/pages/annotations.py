@@ -12,12 +12,12 @@ from typing import Final
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
+from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.model.keys import TaskKey, TaskName
-from pytest_sopbench._core.model.row_place import RowPlace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line

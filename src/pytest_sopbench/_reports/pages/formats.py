@@ -31,7 +31,7 @@ class MarkdownFormat:
 
     def render(self, page: SessionPage, /) -> str:
         # Only a session that writes a page pays for its modules.
-        from .markdown import markdown  # noqa: PLC0415
+        from pytest_sopbench._reports.pages.markdown.markdown import markdown  # noqa: PLC0415
 
         return markdown(page)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pytest_sopbench._core.model.approving import ApprovalDecision, ApprovalRequest, Approver
+from pytest_sopbench._core.steps.approving import ApprovalDecision, ApprovalRequest, Approver
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench.errors import AgentSpecError
 

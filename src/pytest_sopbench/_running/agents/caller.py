@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.approving import Approver, approve_all
 from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.steps.approving import Approver, approve_all
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._running.tools.facade import Tools

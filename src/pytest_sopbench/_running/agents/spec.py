@@ -15,8 +15,8 @@ from typing import Any, Final
 from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, AgentSource
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.problem import message_of, name_of
-from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
 from .reference_policy import REFERENCE_POLICY, ReferencePolicy

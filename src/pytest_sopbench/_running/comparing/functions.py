@@ -19,9 +19,9 @@ from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import to_json_value as as_json
+from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import message_of, name_of
-from pytest_sopbench._running.tools.importing import place_of
 from pytest_sopbench.errors import ComparerError
 
 from .comparer import Comparer

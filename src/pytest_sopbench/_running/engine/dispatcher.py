@@ -14,7 +14,6 @@ from typing import Generic
 
 from pytest_sopbench._core.model.run_notes import GOES_ON
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.event_loop.blocking import run_blocking
 from pytest_sopbench._running.event_loop.cancellable import GRACE, CancellableAwait
 from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
@@ -251,14 +250,12 @@ class Dispatcher(Generic[K]):
                 return None
             flight.fault = made.fault
             if made.trace is not None:
-                flight.trace = self._run_trace(flight, made.trace, self._time.seconds)
-                flight.spent = add_usage(flight.spent, made.trace.usage)
+                trace = self._run_trace(flight, made.trace, self._time.seconds)
+                flight.enter(trace, made.trace.usage)
             self._room.learn(made, began=flight.began, in_flight=len(self._register.running))
             delay = None if self._stopped else delay_of(flight, made, self._limits)
             if flight.is_lost:
-                # What came of it was the end of its waiting, and nothing that its agent did.
-                flight.trace = None
-                flight.blockers.append(flight.held_up_by)
+                flight.blame_blocker()
             if delay is None:
                 flight.state = State.ENDED
             else:

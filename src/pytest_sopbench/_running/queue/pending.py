@@ -7,6 +7,7 @@ from typing import Generic
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
+from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.event_loop.cancellable import CancellableAwait
 from pytest_sopbench._running.threads.latch import OneShotEvent
 from pytest_sopbench._running.threads.run_threads import RunThread
@@ -76,6 +77,17 @@ class PendingRun(Generic[K]):
             return False
         self.toolbox = toolbox
         return True
+
+    def enter(self, trace: Trace, usage: Usage) -> None:
+        """Keep the trace of an attempt that has ended, and what this attempt alone consumed."""
+        self.trace = trace
+        self.spent = add_usage(self.spent, usage)
+
+    def blame_blocker(self) -> None:
+        """Forget an attempt that another run has blocked for good, and keep whose run that was."""
+        # What came of it was the end of its waiting, and nothing that its agent did.
+        self.trace = None
+        self.blockers.append(self.held_up_by)
 
     def let_go(self) -> None:
         """Forget what only a run needs that is still on its way."""

@@ -11,7 +11,6 @@ reads module globals, stack frames or the garbage collector.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -153,12 +152,9 @@ class Tools:
         Returns:
             Functions with the name, description, parameters and types of the tool specs.
         """
-        from .functions import typed_function  # noqa: PLC0415 - only where a domain has code
+        from .functions import functions_of  # noqa: PLC0415 - only where a domain has code
 
-        answer = {"return": _call_or_text, "raise": _call}[on_error]
-        return [
-            typed_function(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
-        ]
+        return functions_of(self, _behind(self).specs, on_error)
 
     def afunctions(self, on_error: OnError = "return") -> list[Callable[..., Awaitable[JsonValue]]]:
         """Return what `functions` returns, as async functions.
@@ -166,12 +162,9 @@ class Tools:
         Args:
             on_error: as for `functions`.
         """
-        from .functions import typed_afunction  # noqa: PLC0415 - only where a domain has code
+        from .functions import afunctions_of  # noqa: PLC0415 - only where a domain has code
 
-        answer = {"return": _acall_or_text, "raise": _acall}[on_error]
-        return [
-            typed_afunction(spec, partial(answer, self, spec.name)) for spec in _behind(self).specs
-        ]
+        return afunctions_of(self, _behind(self).specs, on_error)
 
     def report(
         self,
@@ -289,25 +282,3 @@ def _leave(tools: Tools, entry: OpenCall) -> None:
 def _may_block(tools: Tools, name: str) -> bool:
     behind = _registry.get(tools)
     return behind is not None and behind.may_block(name)
-
-
-def _call(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
-    return tools.call(name, **arguments)
-
-
-def _call_or_text(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
-    try:
-        return tools.call(name, **arguments)
-    except ToolError as error:
-        return f"Error: {error}"
-
-
-async def _acall(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
-    return await tools.acall(name, **arguments)
-
-
-async def _acall_or_text(tools: Tools, name: str, arguments: dict[str, object]) -> JsonValue:
-    try:
-        return await tools.acall(name, **arguments)
-    except ToolError as error:
-        return f"Error: {error}"

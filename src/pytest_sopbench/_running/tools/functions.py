@@ -1,15 +1,17 @@
-"""Typed callables made from tool specs, for frameworks that read signatures."""
+"""The tools of a run as typed functions, for frameworks that read signatures."""
 
 from __future__ import annotations
 
 import keyword
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from inspect import Parameter, Signature
 from operator import getitem
-from typing import Any, Final, Literal, TypeVar, Union, cast
+from typing import Any, Final, Literal, Protocol, TypeVar, Union, cast
 
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench.errors import ToolError
 
 Arguments = dict[str, object]
 
@@ -68,6 +70,29 @@ class _Shape:
             for name, value in given.items()
             if value is not None or name not in self.optional
         }
+
+
+class Caller(Protocol):
+    """What the functions call: the object that an agent is given."""
+
+    def call(self, name: str, /, **arguments: object) -> JsonValue: ...
+    async def acall(self, name: str, /, **arguments: object) -> JsonValue: ...
+
+
+def functions_of(
+    tools: Caller, specs: Sequence[ToolSpec], on_error: str
+) -> list[Callable[..., JsonValue]]:
+    """Make one function of each spec; `on_error` says what becomes of a tool's error."""
+    answer = {"return": _call_or_text, "raise": _call}[on_error]
+    return [typed_function(spec, partial(answer, tools, spec.name)) for spec in specs]
+
+
+def afunctions_of(
+    tools: Caller, specs: Sequence[ToolSpec], on_error: str
+) -> list[Callable[..., Awaitable[JsonValue]]]:
+    """As `functions_of`, but async."""
+    answer = {"return": _acall_or_text, "raise": _acall}[on_error]
+    return [typed_afunction(spec, partial(answer, tools, spec.name)) for spec in specs]
 
 
 def typed_function(
@@ -155,3 +180,25 @@ def _dressed(function: F, spec: ToolSpec, shape: _Shape) -> F:
         "return": Any,
     }
     return function
+
+
+def _call(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    return tools.call(name, **arguments)
+
+
+def _call_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return tools.call(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"
+
+
+async def _acall(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    return await tools.acall(name, **arguments)
+
+
+async def _acall_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return await tools.acall(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.model.keys import TaskName
-from pytest_sopbench._core.model.row_place import RowPlace
 
 WORKSPACE: Final = "GITHUB_WORKSPACE"
 """Where GitHub Actions has checked the repository out."""

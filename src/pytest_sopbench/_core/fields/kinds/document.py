@@ -25,7 +25,7 @@ _ANY_DOCUMENT: Final[Mapping[str, JsonValue]] = {
 
 def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     """Say at which paths two documents differ; nothing where they do not."""
-    from pytest_sopbench._core.documents.comparing import compare_values  # noqa: PLC0415 - only where an answer is a document
+    from pytest_sopbench._core.documents.comparing.comparing import compare_values  # noqa: PLC0415 - only where an answer is a document
 
     wanted, no_document = read_cell(expected)
     if no_document:

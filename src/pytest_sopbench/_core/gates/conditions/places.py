@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._core.model.keys import agent_of
-
-if TYPE_CHECKING:
-    from .summary_gates import GateSpec
 
 POOLED: Final = "all"
 """Where a gate on the pooled total is asked, beside the names of domains."""
@@ -26,8 +23,17 @@ Agents: TypeAlias = Mapping[str, str]
 NO_AGENTS: Final[Agents] = MappingProxyType({})
 
 
+class Address(Protocol):
+    """The groups that a gate names; an empty name stands for all."""
+
+    @property
+    def domain(self) -> str: ...
+    @property
+    def agent(self) -> str: ...
+
+
 def places_of(
-    spec: GateSpec, groups: Collection[str], agents: Agents = NO_AGENTS
+    spec: Address, groups: Collection[str], agents: Agents = NO_AGENTS
 ) -> Sequence[tuple[str, Sequence[str]]]:
     """Return each place where a gate is asked, and the groups that stand there together.
 

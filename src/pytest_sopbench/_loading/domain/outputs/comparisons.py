@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pytest_sopbench._core.fields.kinds.document import compares_nothing, read_cell
 from pytest_sopbench._core.fields.kinds.keyed import keys_twice
 from pytest_sopbench._core.fields.kinds.several import several
+from pytest_sopbench._core.fields.spelled_dates import says_a_day
+from pytest_sopbench._core.fields.spelled_numbers import read_spelled_number
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
-from pytest_sopbench._core.values.spelled_dates import says_a_day
-from pytest_sopbench._core.values.spelled_numbers import read_spelled_number
 from pytest_sopbench._loading.files.suggestions import shown
 from pytest_sopbench._loading.files.table import Table
 from pytest_sopbench._loading.metadata.read import Described

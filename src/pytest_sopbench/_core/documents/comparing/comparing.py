@@ -11,16 +11,16 @@ from itertools import count
 from typing import Final, TypeGuard
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.documents.declared import Declared
+from pytest_sopbench._core.documents.paths import Path, path_text
+from pytest_sopbench._core.documents.rules import DocumentRules, Role
+from pytest_sopbench._core.documents.text_key import text_key
+from pytest_sopbench._core.documents.wording.symptoms import list_symptom, lost_or_extra, symptom
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
 
 from .canonical import canonical
-from .declared import Declared
-from .paths import Path, path_text
-from .rules import DocumentRules, Role
-from .text_key import text_key
 from .unordered import unpaired
-from .wording.symptoms import list_symptom, lost_or_extra, symptom
 
 PAIRS_LIMIT: Final = 20_000
 """Pairs of items that one comparison compares, lists within lists and all.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.documents.at_path import difference_at
+from pytest_sopbench._core.documents.comparing.at_path import difference_at
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict

@@ -9,7 +9,8 @@ from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.failure.task import failure_lines, next_lines
 
 from .rerun_command import rerun_line, show_line

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._hooks.session.session import SopSession, TaskRef
+from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.node_ids import item_name
 from pytest_sopbench._reports.text.shell import shell_word
 

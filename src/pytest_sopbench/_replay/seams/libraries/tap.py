@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .take import Take
+from pytest_sopbench._replay.seams.take import Take
 
 
 def tap(response: Any, take: Take) -> None:

@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from pytest_sopbench._core.documents.declared import Declared
+from pytest_sopbench._core.documents.paths import Path
+from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.text_key import text_key
 from pytest_sopbench._core.values.json import JsonValue
-
-from .declared import Declared
-from .paths import Path
-from .rules import DocumentRules
-from .text_key import text_key
 
 _quoted: Final = json.JSONEncoder().encode
 

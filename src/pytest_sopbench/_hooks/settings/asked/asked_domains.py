@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._hooks.settings.ini import ini_values
+from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._loading.load import DATA_FILES
 from pytest_sopbench._loading.metadata.read import is_domain_folder
 
 from .folders import typed_domain_folders
-from .ini import ini_values
-from .node_ids import read_task_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

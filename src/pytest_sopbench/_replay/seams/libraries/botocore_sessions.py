@@ -12,11 +12,11 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
+from pytest_sopbench._replay.seams.beneath import beneath, tape_for
+from pytest_sopbench._replay.seams.doors import Door, Seam
+from pytest_sopbench._replay.seams.take import Take
 from pytest_sopbench._replay.tape.exchange import Request, Response
 
-from .beneath import beneath, tape_for
-from .doors import Door, Seam
-from .take import Take
 from .tap import tap
 from .urllib3_pools import plain_headers, read_body, served
 

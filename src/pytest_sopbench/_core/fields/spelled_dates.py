@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from .json import JsonValue
-from .normalise import INVISIBLE, normal_form, plain_dashes
-from .quantities import read_moment
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
+from pytest_sopbench._core.values.quantities import read_moment
 
 _LONGEST: Final = 100
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

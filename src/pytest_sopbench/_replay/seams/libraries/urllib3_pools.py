@@ -17,12 +17,12 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
 
+from pytest_sopbench._replay.seams.beneath import beneath, tape_for
+from pytest_sopbench._replay.seams.doors import Door, Seam
+from pytest_sopbench._replay.seams.take import Take
 from pytest_sopbench._replay.tape.exchange import Request, Response
 
 from . import wire
-from .beneath import beneath, tape_for
-from .doors import Door, Seam
-from .take import Take
 from .tap import tap
 
 _HTTP_1_1: Final = 11

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_sopbench._core.documents.paths import path_of, value_at
+from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.wording.symptoms import MISSING
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
 
 from .comparing import compare_values
-from .paths import path_of, value_at
-from .rules import DocumentRules
-from .wording.symptoms import MISSING
 
 
 def difference_at(

@@ -12,12 +12,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cached_property, partial, wraps
 from typing import Any
 
+from pytest_sopbench._replay.seams.beneath import beneath, tape_for
+from pytest_sopbench._replay.seams.doors import Door, Seam
+from pytest_sopbench._replay.seams.take import Take
 from pytest_sopbench._replay.tape.current import active
 from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
-
-from .beneath import beneath, tape_for
-from .doors import Door, Seam
-from .take import Take
 
 LEFT_EARLY = (
     "the recording ends here: the agent stopped reading this stream early when it was recorded"

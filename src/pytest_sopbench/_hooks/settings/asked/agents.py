@@ -7,12 +7,11 @@ from itertools import takewhile
 
 import pytest
 
+from pytest_sopbench._hooks.settings.ini import ini_values
+from pytest_sopbench._hooks.settings.refusing import refusing
 from pytest_sopbench._settings.readers import read_agents
 from pytest_sopbench._settings.table import AGENT_OPTION, SPECS
 from pytest_sopbench._settings.values import GivenAgent
-
-from .ini import ini_values
-from .refusing import refusing
 
 
 def given_agents(config: pytest.Config) -> tuple[GivenAgent, ...]:

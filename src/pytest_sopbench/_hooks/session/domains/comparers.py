@@ -11,14 +11,13 @@ import pytest
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Compare, OutputField
+from pytest_sopbench._hooks.session.import_limit import import_limit
+from pytest_sopbench._hooks.session.judging import judging_of
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._running.comparing.compare import SOURCES, Comparers, find_comparers
 from pytest_sopbench._running.comparing.comparer import Comparer
 from pytest_sopbench._running.comparing.functions import Place
 from pytest_sopbench.errors import ComparerError
-
-from .import_limit import import_limit
-from .judging import judging_of
 
 
 def comparers_of(

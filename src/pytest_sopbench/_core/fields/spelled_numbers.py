@@ -8,9 +8,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from .json import JsonValue
-from .normalise import INVISIBLE, normal_form, plain_dashes
-from .quantities import LONGEST_NUMBER, read_number
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
+from pytest_sopbench._core.values.quantities import LONGEST_NUMBER, read_number
 
 _APOSTROPHES: Final = str.maketrans({"\u2019": "'"})
 

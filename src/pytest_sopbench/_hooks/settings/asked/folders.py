@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._loading.finding.resolve import domains_in
 from pytest_sopbench._loading.metadata.read import is_domain_folder
 from pytest_sopbench._settings.table import SPECS
-
-from .ini import ini_values
 
 
 def domain_paths(config: pytest.Config) -> tuple[Path, ...]:

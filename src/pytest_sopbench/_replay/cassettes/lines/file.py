@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._replay.cassettes.places import TaskPlace
 from pytest_sopbench._replay.tape.paths import show_path
 from pytest_sopbench._replay.tape.recording import Recorded, Recording
 from pytest_sopbench._replay.tape.shape import Shape, Shaping
 
 from .bodies import BodyWriter, Get, Put, read_body_line
-from .places import TaskPlace
 from .replies import read_reply, write_reply
 from .seals import CRC, Seal, checksum, seal_of
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from http import HTTPStatus
 
+from pytest_sopbench._replay.seams.take import NOT_OF_DECODED
 from pytest_sopbench._replay.tape.exchange import Response
-
-from .take import NOT_OF_DECODED
 
 
 def head(answer: Response) -> bytes:

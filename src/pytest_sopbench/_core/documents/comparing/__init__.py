@@ -1,0 +1,1 @@
+"""Two documents, compared: place by place, lists paired, one place of them alone."""

@@ -1,0 +1,1 @@
+"""The lines of a cassette: requests, replies, and the seal over them."""

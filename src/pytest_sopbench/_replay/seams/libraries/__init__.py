@@ -1,0 +1,1 @@
+"""The libraries by which clients send requests, each patched where its requests pass."""
