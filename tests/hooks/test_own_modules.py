@@ -110,3 +110,14 @@ def test_pytest_rewrites_none_of_our_modules(
     pytester.runpytest_subprocess("--sop-domain=lab", "--agent=desk:agent")
 
     assert "SourceFileLoader" == (pytester.path / "seen.txt").read_text()
+
+
+@pytest.mark.usefixtures("new_interpreters")
+def test_a_file_that_a_module_of_the_user_left_open_is_written(pytester: pytest.Pytester) -> None:
+    """Python writes it as it ends, if the collector comes by."""
+    pytester.makeconftest("import notes")
+    pytester.makepyfile(notes="FILE = open('kept.txt', 'w')\nFILE.write('kept')\ndef more(): ...")
+
+    pytester.runpytest_subprocess("--sop-domain=lab", "--agent=desk:agent")
+
+    assert "kept" == (pytester.path / "kept.txt").read_text()
