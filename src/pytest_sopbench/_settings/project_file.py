@@ -15,7 +15,9 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench.errors import SopbenchError
 
+from .home import from_home
 from .table import SPECS
+from .words import unsplit
 
 _OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 FILES: Final = (
@@ -42,7 +44,11 @@ class Project:
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def words(self, name: str) -> tuple[str, ...]:
-        """Return the words of a value; where it is not set or empty, its default."""
+        """Return the words of a value; where it is not set or empty, its default.
+
+        Raises:
+            SopbenchError: a quote or a backslash in it stands alone.
+        """
         value, spec = self.values.get(name), SPECS[name]
         default = spec.default
         if isinstance(value, list):
@@ -52,11 +58,14 @@ class Project:
         text = str(value)
         if spec.lines:
             return tuple(line for one in text.split("\n") if (line := one.strip())) or default
-        return tuple(shlex.split(text)) or default
+        try:
+            return tuple(shlex.split(text)) or default
+        except ValueError as fault:
+            raise SopbenchError(unsplit(name, fault, self.file)) from fault
 
     def folders(self, name: str) -> tuple[Path, ...]:
         """Return the folders that a value names, from the folder of the project."""
-        return tuple(_shortened(self.folder / Path(one).expanduser()) for one in self.words(name))
+        return tuple(_shortened(self.folder / from_home(one)) for one in self.words(name))
 
     @property
     def sessions_dir(self) -> Path:
