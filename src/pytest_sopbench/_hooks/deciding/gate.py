@@ -207,9 +207,11 @@ class Gate:
             raise
         self.is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
-        if self._sop.makes_runs and self._ledger.has_runs:
+        if self._sop.makes_runs:
+            # Also of a shard that the hash leaves empty: of the whole, too, all failures are known.
             self._failed += len(self._sop.broken)
             self._sop.failures = self._failed
+        if self._sop.makes_runs and self._ledger.has_runs:
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed) + self.is_mute
         elif self._sop.makes_runs:
