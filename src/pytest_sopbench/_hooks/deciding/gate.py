@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
-from pytest_sopbench._core.gates.conditions.unasked import unasked_agents
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
@@ -56,8 +55,6 @@ class Gate:
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
         self._missed = 0
-        # Agents with misses which no gate names, where others are named.
-        self._unasked: tuple[str, ...] = ()
         self._forgiven = 0
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
@@ -156,7 +153,7 @@ class Gate:
             *unsaid,
             *replaced_gates(self._sop.config),
             *self.entries.remarks(),
-            *self._unasked,
+            *self._decided.unasked,
             *self._sop.broken,
         )
 
@@ -313,7 +310,6 @@ class Gate:
             failures=self._failed if self.is_set else 0,
             doubtful=doubtful_in(self._sop.config),
         )
-        self._unasked = (*unasked_agents(facts.gates, facts.summaries, facts.agents),)
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))
         return decide(replace(facts, is_baseline=self.baseline.is_made))
