@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -171,3 +172,12 @@ def test_an_instance_that_holds_itself_can_be_shown() -> None:
     one.inner = one
 
     assert "Example(inner=...)" in repr(one)
+
+
+def test_the_hints_of_what_makes_an_instance_are_looked_up_where_the_class_is() -> None:
+    @lean(frozen=True, slots=True)
+    class Example:
+        shape: Shape
+
+    assert Shape == typing.get_type_hints(Example.__init__)["shape"]
+    assert Shape == inspect.signature(Example, eval_str=True).parameters["shape"].annotation

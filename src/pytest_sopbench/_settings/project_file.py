@@ -7,6 +7,7 @@ then in each folder above it, the first of `FILES` that speaks of pytest. What p
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +16,7 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench.errors import SopbenchError
 
-from .home import from_home
 from .table import SPECS
-from .words import unsplit
 
 _OWN = frozenset({"pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini"})
 FILES: Final = (
@@ -128,6 +127,23 @@ def _ini(path: Path) -> Mapping[str, object] | None:
 
 def _table(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def unsplit(name: str, fault: ValueError, file: Path | None) -> str:
+    """Say that the text of an ini value cannot be cut into words."""
+    return (
+        f"{file}: {name}: {str(fault).lower()}\n"
+        "write a quote or a backslash that belongs to a value inside quotes"
+    )
+
+
+def from_home(path: str) -> Path:
+    """Return a path with `~` and `~user` replaced.
+
+    As in a shell, the name of a user that does not exist stays, so that whoever opens the path says
+    that it is missing; `Path.expanduser` raises instead.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def _shortened(path: Path) -> Path:

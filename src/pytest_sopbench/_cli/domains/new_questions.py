@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from pytest_sopbench._cli.app import say
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
 from .new_options import Wishes

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import LoadingError
 
 from .new_options import Wishes

@@ -23,7 +23,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
 from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
 from .importing import bounded_import

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_sopbench._loading.finding.resolve import domains_in
 from pytest_sopbench._loading.metadata.read import is_domain_folder
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import SPECS
 
 from .ini import ini_values

@@ -13,8 +13,6 @@ from typing import cast
 
 import pytest
 
-from pytest_sopbench._settings.words import unsplit
-
 
 def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
     """Return the words of one ini value; no words where it is not set.
@@ -28,6 +26,8 @@ def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
         # pytest 9 wraps both; an error of the value is one of its text, not of its type.
         cause = fault.__cause__ or fault
         if isinstance(cause, ValueError):
+            from pytest_sopbench._settings.project_file import unsplit
+
             raise pytest.UsageError(unsplit(name, cause, config.inipath)) from None
         words = _native(config.inipath, name)
     return tuple(words)

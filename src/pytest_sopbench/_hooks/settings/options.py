@@ -16,7 +16,7 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import GivenAgent, ReportTarget, Resume, Sample, Shard
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import listed, nearest
 from pytest_sopbench._loading.metadata.read import is_domain_folder
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
 
 from .search_paths import (

@@ -13,7 +13,7 @@ from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.strict_json import STRICT
 from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench._settings.home import from_home
+from pytest_sopbench._settings.project_file import from_home
 
 from .task_lines import as_object, of_task, read_task_file, refuse_line, refuse_task
 
