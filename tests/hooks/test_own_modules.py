@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from pytest_sopbench._hooks.process.own_modules import OwnModules
+from pytest_sopbench._hooks.session import consistency
 
 SEEN = """
 import gc, sys
@@ -101,3 +103,14 @@ def test_pytest_rewrites_none_of_our_modules(
     pytester.runpytest_subprocess("--sop-domain=lab", "--agent=desk:agent")
 
     assert "SourceFileLoader" == (pytester.path / "seen.txt").read_text()
+
+
+def test_a_package_that_lies_on_the_path_alone_has_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(consistency, "version", missing)
+
+    assert "" == consistency.own_version.__wrapped__()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,8 +30,14 @@ ROUNDS = 2
 
 @cache
 def own_version() -> str:
-    """Return the version of this package; its metadata are read once."""
-    return version("pytest-sopbench")
+    """Return the version of this package; its metadata are read once.
+
+    It is empty where the package lies on the path without having been installed.
+    """
+    try:
+        return version("pytest-sopbench")
+    except PackageNotFoundError:
+        return ""
 
 
 def contents_of(active: ActiveDomain) -> dict[str, str]:
