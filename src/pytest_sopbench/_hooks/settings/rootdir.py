@@ -77,7 +77,7 @@ def _set_up(config: pytest.Config, paths: Sequence[str]) -> _SetUp:
     """
     here = config.invocation_params.dir
     folders = [_folder(path) for one in paths if (path := _existing(here, one))]
-    ancestor = Path(os.path.commonpath(folders)) if folders else here
+    ancestor = _shared(folders) if folders else here
     found = _configured(ancestor)
     named: str | None = config.getoption("rootdir", None)
     if named and _absolute(here, os.path.expandvars(named)) == config.rootpath:
@@ -88,7 +88,7 @@ def _set_up(config: pytest.Config, paths: Sequence[str]) -> _SetUp:
         if (folder / "setup.py").is_file():
             return _SetUp(folder, None)
     found = next(filter(None, map(_configured, folders)), None)
-    shared = Path(os.path.commonpath([here, ancestor]))
+    shared = _shared([here, ancestor])
     return found or _SetUp(ancestor if shared == Path(shared.anchor) else shared, None)
 
 
@@ -110,6 +110,14 @@ def _existing(here: Path, word: str) -> Path | None:
 def _absolute(here: Path, path: str) -> Path:
     # As pytest does it: links stay.
     return Path(os.path.abspath(here / path))  # noqa: PTH100
+
+
+def _shared(folders: Sequence[Path]) -> Path:
+    try:
+        return Path(os.path.commonpath(folders))
+    except ValueError:
+        # On different drives of Windows pytest stays with the first.
+        return folders[0]
 
 
 def _folder(path: Path) -> Path:
