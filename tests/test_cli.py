@@ -266,3 +266,10 @@ def test_our_errors_are_messages(
 
 def test_wrong_usage_of_the_command_itself_is_told_by_it(sopbench: Sopbench) -> None:
     assert sopbench("show", "only-one").exit_code == 2
+
+
+def test_a_name_that_no_disk_takes_is_told(sopbench: Sopbench) -> None:
+    result = sopbench("audit", f"./{'x' * 300}")
+
+    assert 2 == result.exit_code
+    assert result.stderr.endswith("x: File name too long\n")

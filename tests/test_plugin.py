@@ -447,6 +447,28 @@ def test_a_hook_that_adds_nothing_to_the_summary_is_fine(pytester: pytest.Pytest
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.parametrize(
+    ("added", "line"),
+    [
+        pytest.param("'one'", "one", id="a text"),
+        pytest.param("[1]", "1", id="numbers"),
+        pytest.param(
+            "7", "pytest_sop_summary: a list of lines expected, got int", id="nothing of the kind"
+        ),
+    ],
+)
+@pytest.mark.usefixtures("lab")
+def test_what_is_no_list_of_lines_costs_no_line_below_it(
+    pytester: pytest.Pytester, added: str, line: str
+) -> None:
+    pytester.makeconftest(f"def pytest_sop_summary(summary): return {added}")
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=mine:right", "--sop-save=kept")
+
+    assert pytest.ExitCode.OK == result.ret
+    result.stdout.fnmatch_lines([line, "saved  *kept.jsonl*"])
+
+
 @pytest.mark.usefixtures("lab")
 def test_a_domain_in_the_configuration_wakes_only_the_controller_of_workers(
     pytester: pytest.Pytester,

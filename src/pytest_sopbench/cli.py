@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import click
 
 from pytest_sopbench._cli.app import FrontDoor
@@ -28,7 +26,7 @@ from pytest_sopbench._cli.sessions.show import show
 
 @click.group(cls=FrontDoor, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(
-    version("pytest-sopbench"), prog_name="sopbench", message="%(prog)s %(version)s"
+    package_name="pytest-sopbench", prog_name="sopbench", message="%(prog)s %(version)s"
 )
 def main() -> None:
     """Look at domains and saved sessions of pytest-sopbench."""

@@ -152,8 +152,8 @@ def is_set(config: pytest.Config, name: str) -> bool:
     """Tell whether the project sets an ini value, without importing what reads it."""
     try:
         return bool(config.getini(name))
-    except (TypeError, pytest.UsageError):
-        # A number in a native TOML table; see `_hooks.ini`.
+    except (TypeError, ValueError, pytest.UsageError):
+        # A number in a native TOML table, or a quote that stands alone; see `_hooks.settings.ini`.
         return True
 
 

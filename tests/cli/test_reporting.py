@@ -32,6 +32,31 @@ def test_several_formats_are_written_at_once(
     assert "## Compared with main" in (tmp_path / "s.md").read_text()
 
 
+def test_a_tasks_file_fails_the_page_of_a_session_without_gates(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    save("s", runs("T1"), options={"must_pass": ["refunds/T1"]})
+
+    page = sopbench("report", "s", "--markdown").stdout
+
+    assert "**The gate does not hold**" in page
+    assert "- tasks that must pass and did not <= 0 does not hold (got 1): refunds/T1" in page
+
+
+def test_an_agent_that_no_gate_names_is_told_on_the_page_and_by_the_gate(
+    sopbench: Sopbench, save: Save, runs: Make
+) -> None:
+    told = "refunds (b): no gate is asked; 2 of 6 are not correct"
+    save("s", [*runs(agent="a"), *runs("T1", "T2", agent="b")])
+
+    page = sopbench("report", "s", "--markdown", "--gate", "tsr=1@a").stdout
+    gated = sopbench("gate", "s", "--gate", "tsr=1@a")
+
+    assert f"- {told}" in page
+    assert 0 == gated.exit_code
+    assert f"       {told}" in gated.stdout.splitlines()
+
+
 @pytest.mark.usefixtures("refunds")
 def test_annotations_stand_at_the_rows(sopbench: Sopbench, save: Save, runs: Make) -> None:
     save("main", runs("T4"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import typing
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -221,3 +222,12 @@ def test_the_first_instances_of_a_class_need_no_function_of_its_own() -> None:
     assert not isinstance(vars(Example)["__init__"], FunctionType)
     Example(5)  # type: ignore[call-arg]
     assert isinstance(vars(Example)["__init__"], FunctionType)
+
+
+def test_the_hints_of_what_makes_an_instance_are_looked_up_where_the_class_is() -> None:
+    @lean(frozen=True, slots=True)
+    class Example:
+        shape: Shape
+
+    assert Shape == typing.get_type_hints(Example.__init__)["shape"]
+    assert Shape == inspect.signature(Example, eval_str=True).parameters["shape"].annotation

@@ -124,6 +124,38 @@ def test_a_bad_value_is_a_usage_error(pytester: pytest.Pytester, line: str, mess
     result.stderr.fnmatch_lines([message])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("pytest.ini", "[pytest]\nsop_gate = field:it's=0.9\n", id="pytest.ini"),
+        pytest.param(
+            "pyproject.toml",
+            '[tool.pytest.ini_options]\nsop_gate = "field:it\'s=0.9"\n',
+            id="ini_options",
+        ),
+    ],
+)
+def test_a_quote_that_stands_alone_costs_no_session_its_gate(
+    pytester: pytest.Pytester, name: str, text: str
+) -> None:
+    (pytester.path / name).write_text(text)
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines([f"ERROR: *{name}: sop_gate: no closing quotation", "write a *"])
+
+
+@native
+def test_an_empty_pattern_of_a_native_table_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    (pytester.path / "pyproject.toml").write_text("[tool.pytest]\nsop_redact = ['']\n")
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: sop_redact=: it matches nothing at all*"])
+
+
 def test_a_limit_of_calls_ends_a_run(pytester: pytest.Pytester, saved: Callable[[], Any]) -> None:
     pytester.makeini("[pytest]\nsop_max_calls = 2")
     pytester.makepyfile(

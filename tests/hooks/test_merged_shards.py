@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,24 @@ def test_merged_shards_equal_the_whole(pytester: pytest.Pytester, lab: Path, cou
     )
     assert whole == merged
     assert logs(folder / "whole.traces") == logs(folder / "all.traces")
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_shard_that_the_hash_leaves_empty_costs_the_whole_no_gate(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain("single", tasks=1)
+    for number in (1, 2):
+        pytester.runpytest(
+            *("--sop-domain=single", "--sop-agent=habits:right"),
+            *(f"--sop-shard={number}/2", f"--sop-save=part{number}"),
+        )
+    CliRunner().invoke(main, ["merge", "part1", "part2", "--out", "all"])
+
+    done = CliRunner().invoke(main, ["gate", "all", "--gate=tsr=1"])
+
+    assert ["gate   TSR >= 100% holds (got 100%)"] == done.output.splitlines()
+    assert 0 == done.exit_code
 
 
 def logs(folder: Path) -> list[str]:

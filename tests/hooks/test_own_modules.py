@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 
 from pytest_sopbench._hooks.process.own_modules import OwnModules
+from pytest_sopbench._hooks.session.domains import active_domain
 
 SEEN = """
 import gc, sys
@@ -121,3 +123,14 @@ def test_a_file_that_a_module_of_the_user_left_open_is_written(pytester: pytest.
     pytester.runpytest_subprocess("--sop-domain=lab", "--agent=desk:agent")
 
     assert "kept" == (pytester.path / "kept.txt").read_text()
+
+
+def test_a_package_that_lies_on_the_path_alone_has_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(active_domain, "version", missing)
+
+    assert "" == active_domain.own_version.__wrapped__()

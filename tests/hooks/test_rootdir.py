@@ -140,3 +140,72 @@ def test_a_list_of_domains_is_watched_too(pytester: pytest.Pytester) -> None:
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["ERROR: --sop-domain ../elsewhere/lab: pytest took the value *"])
+
+
+@pytest.mark.usefixtures("project")
+def test_a_named_rootdir_does_not_find_the_configuration_again(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfig("--rootdir=.", "--sop-compare", "../elsewhere")
+
+    assert config.inipath is None
+    with pytest.raises(pytest.UsageError, match=r"pytest\.ini was not read"):
+        check_rootdir(config)
+
+
+def test_rootdir_may_not_move_where_there_is_no_configuration(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "pytest.ini").unlink()
+    config = pytester.parseconfig("--sop-compare", "../elsewhere")
+
+    assert project != config.rootpath
+    with pytest.raises(pytest.UsageError, match=f"rootdir is {pytester.path} instead of {project}"):
+        check_rootdir(config)
+
+
+def test_the_configuration_of_others_is_not_read_in_its_place(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "pytest.ini").unlink()
+    stranger = pytester.path / "elsewhere" / "pytest.ini"
+    stranger.write_text("[pytest]\n")
+    config = pytester.parseconfig("--sop-compare", "../elsewhere")
+
+    with pytest.raises(pytest.UsageError, match=f"and {stranger} was read"):
+        check_rootdir(config)
+
+
+def test_the_configuration_of_the_tests_that_were_typed_is_the_one_that_counts(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "inside").mkdir()
+    tests = pytester.mkdir("tests")
+    (tests / "pytest.ini").write_text("[pytest]\n")
+    lost = pytester.parseconfig("--sop-compare", "inside", "../tests")
+    kept = pytester.parseconfig("../tests", "--sop-compare", "../tests/pytest.ini")
+
+    check_rootdir(kept)
+    assert tests / "pytest.ini" == kept.inipath
+    with pytest.raises(pytest.UsageError, match=f"{tests}/pytest.ini was not read"):
+        check_rootdir(lost)
+
+
+def test_the_value_that_did_it_is_the_one_that_is_named(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "inside").mkdir()
+    (pytester.path / "pytest.ini").write_text("[pytest]\n")
+    config = pytester.parseconfig("--sop-domain", "./inside", "--sop-compare", "../elsewhere")
+
+    with pytest.raises(pytest.UsageError, match=r"^--sop-compare \.\./elsewhere: pytest took"):
+        check_rootdir(config)
+
+
+@pytest.mark.parametrize("file", ["pytest.ini", "../project/pytest.ini"])
+def test_a_named_configuration_is_never_lost(
+    pytester: pytest.Pytester, project: Path, file: str
+) -> None:
+    config = pytester.parseconfig("-c", file, "--sop-compare", "../elsewhere")
+
+    check_rootdir(config)
+
+    assert project / "pytest.ini" == config.inipath

@@ -151,6 +151,13 @@ def test_a_tilde_is_the_home_folder(
     assert ["mine"] == names(find_domains(["~/mine"], where))
 
 
+def test_the_home_of_nobody_is_a_folder_that_is_missing(where: SearchPaths) -> None:
+    with pytest.raises(
+        (DomainNotFoundError, LoadingError), match="~no-such-user/mine: no such folder"
+    ):
+        find_domains(["~no-such-user/mine"], where)
+
+
 def test_a_folder_with_a_comma_in_its_name_is_one_folder(where: SearchPaths, root: Path) -> None:
     domain_at(root / "a,b", "ab")
 

@@ -78,3 +78,8 @@ def test_what_is_wrong_is_said_with_its_key(tmp_path: Path, old: str, new: str, 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LoadingError, match="No such file"):
         read_price_file(tmp_path / "prices.toml")
+
+
+def test_a_name_that_no_disk_takes_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LoadingError, match="cannot be read"):
+        read_price_file(tmp_path / ("p" * 300))

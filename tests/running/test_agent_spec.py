@@ -211,3 +211,8 @@ def test_a_spec_that_is_nearly_right_is_written_right(
 
     assert said in caught.value.message
     assert caught.value.hint.startswith(hint)
+
+
+def test_a_name_that_no_disk_takes_is_no_module(project: Path) -> None:
+    with pytest.raises(AgentSpecError, match=f"^agent '{'x' * 300}'"):
+        resolve_agent("x" * 300, path=project)

@@ -132,6 +132,19 @@ def test_a_file_that_cannot_be_read_is_told(here: Path, name: str, text: str) ->
         read_project(here)
 
 
+def test_a_quote_that_stands_alone_is_told(here: Path) -> None:
+    (here / "pytest.ini").write_text("[pytest]\nsop_paths = it's\n")
+
+    with pytest.raises(SopbenchError, match=r"pytest\.ini: sop_paths: no closing quotation"):
+        read_project(here).words("sop_paths")
+
+
+def test_a_home_that_does_not_exist_stays_as_it_is_written(here: Path) -> None:
+    (here / "pytest.ini").write_text("[pytest]\nsop_paths = ~no-such-user/domains\n")
+
+    assert (Path("~no-such-user/domains"),) == read_project(here).folders("sop_paths")
+
+
 @pytest.fixture
 def saved(here: Path) -> Path:
     header = SessionHeader(plugin="", agent="a:b", started="", judging="")

@@ -37,6 +37,12 @@ class FrontDoor(click.Group):
         except SopbenchError as error:
             tell(known_mask()(str(error)))
             sys.exit(WRONG_USAGE)
+        except OSError as fault:
+            # A name that no disk takes is refused wherever a command looks at it first.
+            if fault.filename is None:
+                raise
+            tell(known_mask()(f"{fault.filename}: {fault.strerror or fault}"))
+            sys.exit(WRONG_USAGE)
         except click.UsageError as error:
             from pytest_sopbench._core.hiding.harmless import harmless
 

@@ -10,6 +10,7 @@ known: `InitVar`, ordering, and a frozen class below one that is not.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from dataclasses import dataclass as standard_dataclass
@@ -143,9 +144,15 @@ def _init(made: Any, *, is_frozen: bool) -> FunctionType:
     parameters += ["*", *(_parameter(one, names) for one in named)] if named else []
     lines = [line for one in known if (line := _line(made, one, names, is_frozen=is_frozen))]
     lines += ["self.__post_init__()"] if hasattr(made, "__post_init__") else []
-    body = "\n ".join(lines or ["pass"])
-    exec(f"def __init__(self, {', '.join(parameters)}):\n {body}", names)  # noqa: S102 - as theirs
-    init: FunctionType = names["__init__"]
+    body = "\n  ".join(lines or ["pass"])
+    text = (
+        f"def create({', '.join(names)}):\n def __init__(self, {', '.join(parameters)}):\n  {body}"
+    )
+    made_here: dict[str, Any] = {}
+    # In the module of the class, where type hints are looked up.
+    module = sys.modules.get(made.__module__)
+    exec(f"{text}\n return __init__", vars(module) if module else {}, made_here)  # noqa: S102 - as theirs
+    init: FunctionType = made_here["create"](**names)
     init.__qualname__ = f"{made.__qualname__}.__init__"
     init.__module__ = made.__module__
     init.__annotations__ = {one.name: one.type for one in known if one.init} | {"return": None}

@@ -7,6 +7,7 @@ then in each folder above it, the first of `FILES` that speaks of pytest. What p
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,7 +43,11 @@ class Project:
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def words(self, name: str) -> tuple[str, ...]:
-        """Return the words of a value; where it is not set or empty, its default."""
+        """Return the words of a value; where it is not set or empty, its default.
+
+        Raises:
+            SopbenchError: a quote or a backslash in it stands alone.
+        """
         value, spec = self.values.get(name), SPECS[name]
         default = spec.default
         if isinstance(value, list):
@@ -52,11 +57,14 @@ class Project:
         text = str(value)
         if spec.lines:
             return tuple(line for one in text.split("\n") if (line := one.strip())) or default
-        return tuple(shlex.split(text)) or default
+        try:
+            return tuple(shlex.split(text)) or default
+        except ValueError as fault:
+            raise SopbenchError(unsplit(name, fault, self.file)) from fault
 
     def folders(self, name: str) -> tuple[Path, ...]:
         """Return the folders that a value names, from the folder of the project."""
-        return tuple(_shortened(self.folder / Path(one).expanduser()) for one in self.words(name))
+        return tuple(_shortened(self.folder / from_home(one)) for one in self.words(name))
 
     @property
     def sessions_dir(self) -> Path:
@@ -119,6 +127,23 @@ def _ini(path: Path) -> Mapping[str, object] | None:
 
 def _table(value: object) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def unsplit(name: str, fault: ValueError, file: Path | None) -> str:
+    """Say that the text of an ini value cannot be cut into words."""
+    return (
+        f"{file}: {name}: {str(fault).lower()}\n"
+        "write a quote or a backslash that belongs to a value inside quotes"
+    )
+
+
+def from_home(path: str) -> Path:
+    """Return a path with `~` and `~user` replaced.
+
+    As in a shell, the name of a user that does not exist stays, so that whoever opens the path says
+    that it is missing; `Path.expanduser` raises instead.
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111
 
 
 def _shortened(path: Path) -> Path:

@@ -133,6 +133,18 @@ def test_a_comparer_may_be_registered_in_a_conftest(
     assert right_outcomes(6) == saved().outcomes
 
 
+@pytest.mark.usefixtures("claims")
+def test_a_hook_that_returns_no_comparers_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_sop_comparers(): return [len]")
+
+    result = pytester.runpytest(*CLAIMS)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        ["ERROR: *pytest_sop_comparers: comparers by name expected, got list*"]
+    )
+
+
 REFUSED = {
     "an unknown module": ("ours:same", "importing ours failed: ModuleNotFoundError"),
     "an unknown function": ("own.compare:same", "module 'own.compare' has no 'same'"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from pytest_sopbench._cli.app import say
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
 from .new_options import Wishes
@@ -38,7 +38,7 @@ def ask_source() -> str | None:
     def read(text: str) -> str:
         if text.strip() in ("", _NONE):
             return ""
-        path = Path(text.strip()).expanduser()
+        path = from_home(text.strip())
         if not path.is_file():
             msg = f"{path}: no such file"
             raise click.UsageError(msg)
@@ -140,7 +140,7 @@ def _ask_procedure() -> str:
     from pytest_sopbench._making.documents.procedure import read_procedure
 
     def read(text: str) -> str:
-        path = Path(text.strip()).expanduser()
+        path = from_home(text.strip())
         _checked(read_procedure, path)
         return str(path)
 

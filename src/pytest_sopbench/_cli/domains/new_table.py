@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import LoadingError
 
 from .new_options import Wishes
@@ -25,7 +26,7 @@ def plan_of(place: Place, wishes: Wishes, *, asks: bool, yes: bool) -> Plan:
     """
     from pytest_sopbench._making.imported.plan import make_plan
 
-    path = Path(str(wishes.source)).expanduser()
+    path = from_home(str(wishes.source))
     sheet = _sheet(path, wishes, asks=asks)
     if asks:
         from .new_questions import ask_roles
@@ -99,6 +100,6 @@ def _procedure(sop: str) -> Procedure:
     from pytest_sopbench._making.documents.procedure import read_procedure
     from pytest_sopbench._making.imported.plan import Procedure
 
-    path = Path(sop).expanduser()
+    path = from_home(sop)
     file, text, notes = read_procedure(path)
     return Procedure(file=file, text=text, source=str(path), notes=notes)

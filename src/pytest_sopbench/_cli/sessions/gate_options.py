@@ -53,6 +53,7 @@ def gated_lines(gated: Decision) -> Iterator[str]:
         yield from not_evaluated_lines(gated.not_evaluated)
     for verdict in gated.verdicts:
         yield from gate_lines(verdict)
+    yield from (f"       {remark}" for remark in gated.unasked)
 
 
 def gated_json(gated: Decision) -> dict[str, Any]:

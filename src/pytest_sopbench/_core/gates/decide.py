@@ -16,7 +16,7 @@ from pytest_sopbench._core.gates.conditions.summary_gates import (
     evaluate,
     has_gate,
 )
-from pytest_sopbench._core.gates.conditions.unasked import unasked_verdicts
+from pytest_sopbench._core.gates.conditions.unasked import unasked_agents, unasked_verdicts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
@@ -66,13 +66,15 @@ class Decision:
 
     `gates` are the verdicts on its gates and mandatory rules, `entries` those on its tasks file,
     `failures` that on its other tests. `not_evaluated` says why no gate was asked, or nothing;
-    tests that failed, and what the tasks file says, count all the same.
+    tests that failed, and what the tasks file says, count all the same. `unasked` says of which
+    agents with misses no gate is asked, since the gates name others.
     """
 
     gates: tuple[GateVerdict, ...] = ()
     entries: tuple[GateVerdict, ...] = ()
     failures: tuple[GateVerdict, ...] = ()
     not_evaluated: str = ""
+    unasked: tuple[str, ...] = ()
 
     @property
     def verdicts(self) -> tuple[GateVerdict, ...]:
@@ -100,6 +102,9 @@ def decide(facts: SessionFacts) -> Decision:
         entries=quarantine_verdicts(facts.entries),
         failures=failure_verdicts(facts.failures),
         not_evaluated=facts.not_evaluated,
+        unasked=()
+        if facts.not_evaluated
+        else (*unasked_agents(facts.gates, facts.summaries, facts.agents),),
     )
 
 

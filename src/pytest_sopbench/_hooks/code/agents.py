@@ -23,6 +23,7 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
 from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
 from .importing import bounded_import
@@ -125,7 +126,7 @@ class Agents:
         try:
             from pytest_sopbench._loading.approval_script import read_script  # noqa: PLC0415 - only where approvals are scripted
 
-            return read_script(folder / Path(path).expanduser())
+            return read_script(folder / from_home(path))
         except SopbenchError as error:
             msg = f"--sop-approver: {error}"
             raise pytest.UsageError(msg) from None

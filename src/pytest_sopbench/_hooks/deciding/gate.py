@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
-from pytest_sopbench._core.gates.conditions.unasked import unasked_agents
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName, agents_of
@@ -56,8 +55,6 @@ class Gate(HookObject):
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
         self._failed = FailedTests(sop, self.entries)
-        # Agents with misses which no gate names, where others are named.
-        self._unasked: tuple[str, ...] = ()
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
@@ -152,7 +149,7 @@ class Gate(HookObject):
             *unsaid,
             *replaced_gates(self._sop.config),
             *self.entries.remarks(),
-            *self._unasked,
+            *self._decided.unasked,
             *self._sop.broken,
         )
 
@@ -187,9 +184,11 @@ class Gate(HookObject):
             raise
         self.is_decided = True
         # Not `session.exitstatus`, which other plugins overwrite.
-        if self._sop.makes_runs and self._ledger.has_runs:
+        if self._sop.makes_runs:
+            # Also of a shard that the hash leaves empty: of the whole, too, all failures are known.
             self._failed.untold += len(self._sop.broken)
             self._sop.failures = self._failed.untold
+        if self._sop.makes_runs and self._ledger.has_runs:
             self._look_back()
             session.testsfailed += self._decide(session.testsfailed) + self.is_mute
         elif self._sop.makes_runs:
@@ -285,7 +284,6 @@ class Gate(HookObject):
             failures=self._failed.untold if self.is_set else 0,
             doubtful=doubtful_in(self._sop.config),
         )
-        self._unasked = (*unasked_agents(facts.gates, facts.summaries, facts.agents),)
         if self.baseline.is_missing:
             self._create_baseline(refused_as_baseline(facts))
         return decide(replace(facts, is_baseline=self.baseline.is_made))

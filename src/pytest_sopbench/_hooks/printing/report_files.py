@@ -19,6 +19,7 @@ from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._sessions.file.atomic import try_writing
 from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
 from pytest_sopbench._sessions.reading.reader import SavedSession
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.values import ReportTarget
 from pytest_sopbench.errors import SopbenchError
 
@@ -151,4 +152,4 @@ def _written(sop: SopSession, target: ReportTarget, page: str) -> str:
 def _path(sop: SopSession, target: ReportTarget) -> Path:
     if target.is_step_summary:
         return Path(os.environ.get(STEP_SUMMARY, ""))
-    return sop.config.invocation_params.dir / Path(target.path).expanduser()
+    return sop.config.invocation_params.dir / from_home(target.path)

@@ -31,7 +31,7 @@ from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lin
 from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
-from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._reports.text.layout import added_lines, one_line
 from pytest_sopbench._reports.text.numbers import counted
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class SummaryHooks(HookObject):
         """What other plugins add, which may have colours of its own."""
         added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
         for lines in added:
-            yield from lines or ()
+            yield from added_lines(lines, "pytest_sop_summary")
 
     def _more_lines(self) -> Iterator[str]:
         """What must not go unsaid."""

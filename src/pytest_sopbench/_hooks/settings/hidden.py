@@ -84,7 +84,7 @@ def compiled(pattern: str) -> Pattern:
     except PatternError as fault:
         msg = f"sop_redact={pattern}: not a regular expression that can be used: {fault}"
         raise pytest.UsageError(msg) from None
-    if pattern[0] == pattern[-1] and pattern[0] in "'\"" and len(pattern) > 1:
+    if len(pattern) > 1 and pattern[0] == pattern[-1] and pattern[0] in "'\"":
         # Quotes would be part of the pattern, and the secret would stay.
         msg = f"sop_redact={pattern}: write the pattern without quotes, one on a line"
         raise pytest.UsageError(msg)

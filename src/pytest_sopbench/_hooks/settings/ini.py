@@ -15,10 +15,20 @@ import pytest
 
 
 def ini_values(config: pytest.Config, name: str) -> tuple[str, ...]:
-    """Return the words of one ini value; no words where it is not set."""
+    """Return the words of one ini value; no words where it is not set.
+
+    Raises:
+        pytest.UsageError: a quote or a backslash in it stands alone.
+    """
     try:
         words = cast("list[str]", config.getini(name))
-    except (TypeError, pytest.UsageError):
+    except (TypeError, ValueError, pytest.UsageError) as fault:
+        # pytest 9 wraps both; an error of the value is one of its text, not of its type.
+        cause = fault.__cause__ or fault
+        if isinstance(cause, ValueError):
+            from pytest_sopbench._settings.project_file import unsplit
+
+            raise pytest.UsageError(unsplit(name, cause, config.inipath)) from None
         words = _native(config.inipath, name)
     return tuple(words)
 

@@ -19,6 +19,7 @@ from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domai
 from pytest_sopbench._hooks.settings.asked.folders import domain_paths
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench._settings.values import GivenAgent, ReportTarget, Resume, Sample, Shard
 
@@ -273,9 +274,9 @@ def _prices(config: pytest.Config) -> Path | str:
         return text
     typed = source == SPECS["sop_prices"].option
     # A typed path is one of where it is typed, one of the configuration is one of the project.
-    return (config.invocation_params.dir if typed else config.rootpath) / Path(text).expanduser()
+    return (config.invocation_params.dir if typed else config.rootpath) / from_home(text)
 
 
 def _folders(config: pytest.Config, name: str) -> tuple[Path, ...]:
     words = _words(config, name)
-    return tuple(config.rootpath / Path(word).expanduser() for word in words)
+    return tuple(config.rootpath / from_home(word) for word in words)

@@ -60,8 +60,12 @@ def refuse_endless(path: Path) -> None:
     Raises:
         LoadingError: it is one. A folder is refused when it is opened.
     """
-    if not path.is_dir():
-        is_a_file(path)
+    try:
+        if not path.is_dir():
+            is_a_file(path)
+    except OSError as fault:
+        # A disk refuses a name that is too long also by a mere look.
+        raise unreadable(path, fault) from fault
 
 
 def unreadable(path: Path, fault: OSError) -> LoadingError:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import listed, nearest
 from pytest_sopbench._loading.metadata.read import is_domain_folder
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
 
 from .search_paths import (
@@ -142,7 +143,7 @@ def _is_path(value: str) -> bool:
 
 
 def _folder(value: str, where: SearchPaths) -> Path:
-    return absolute(Path(value).expanduser(), where.invocation_dir)
+    return absolute(from_home(value), where.invocation_dir)
 
 
 def _at_path(value: str, where: SearchPaths) -> FoundDomain:

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from textwrap import wrap
+from typing import cast
 from unicodedata import east_asian_width
 
 from pytest_sopbench._core.hiding.masking import ready_to_cut
@@ -101,3 +102,13 @@ def labelled(label: str, text: str, *, width: int = WIDTH, lines: int = 0) -> It
 
 def _escaped(sign: str) -> str:
     return " " if sign == "\n" else sign.encode("unicode_escape").decode("ascii")
+
+
+def added_lines(added: object, source: str) -> Iterator[str]:
+    """Yield the lines that a hook added: an error would lose those below it."""
+    if isinstance(added, str):
+        yield from added.splitlines()
+    elif isinstance(added, Iterable):
+        yield from map(str, cast("Iterable[object]", added))
+    elif added is not None:
+        yield f"{source}: a list of lines expected, got {type(added).__name__}"

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError
 
 from .task_lines import as_object, of_task, read_task_file, refuse_line, refuse_task
@@ -55,7 +56,7 @@ class ReplayedSource:
         return spec.startswith(PREFIX)
 
     def resolve(self, spec: str, context: AgentContext) -> object:
-        path = context.path / Path(spec.removeprefix(PREFIX)).expanduser()
+        path = context.path / from_home(spec.removeprefix(PREFIX))
         outputs: dict[tuple[str, str], Recorded] = {}
         for one in _read(path):
             key = (one.domain, one.task)

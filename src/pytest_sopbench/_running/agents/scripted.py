@@ -13,6 +13,7 @@ from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.strict_json import STRICT
 from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._settings.project_file import from_home
 
 from .task_lines import as_object, of_task, read_task_file, refuse_line, refuse_task
 
@@ -68,7 +69,7 @@ class ScriptedSource:
         return spec.startswith(PREFIX)
 
     def resolve(self, spec: str, context: AgentContext) -> object:
-        path = context.path / Path(spec.removeprefix(PREFIX)).expanduser()
+        path = context.path / from_home(spec.removeprefix(PREFIX))
         scripts: dict[tuple[str, str], Script] = {}
         for script in _read(path):
             key = (script.domain, script.task)

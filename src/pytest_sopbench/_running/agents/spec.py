@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib.metadata import EntryPoints, entry_points
+from os.path import isfile
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -216,7 +217,8 @@ def _as_written(spec: str, attribute: str = "agent") -> str:
 def _is_module(name: str, path: Path) -> bool:
     """Tell whether a module of this name lies in a folder; none is imported to find out."""
     place = path.joinpath(*name.split("."))
-    return place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+    # A name that no disk takes is none either, where a `Path` would raise.
+    return any(map(isfile, (place.with_suffix(".py"), place / "__init__.py")))
 
 
 def _import_failure(spec: str, name: str, error: BaseException) -> str:

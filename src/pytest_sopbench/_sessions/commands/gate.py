@@ -63,6 +63,11 @@ def recorded_entries(saved: SavedSession) -> PolicyReport:
     return replace(found, expired=expired)
 
 
+def decide_entries(saved: SavedSession) -> Decision:
+    """Decide on a session that was asked no gate, by what its tasks file says all the same."""
+    return decide(SessionFacts(gates=(), entries=recorded_entries(saved)))
+
+
 def recorded_failures(saved: SavedSession) -> int | None:
     """Return how many other tests of a session failed; `None` where nobody can know it."""
     asked = saved.header.asked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.domain import Domain, JudgingRules
@@ -115,5 +115,11 @@ class ActiveDomain:
 
 @cache
 def own_version() -> str:
-    """Return the version of this package; its metadata are read once."""
-    return version("pytest-sopbench")
+    """Return the version of this package; its metadata are read once.
+
+    It is empty where the package lies on the path without having been installed.
+    """
+    try:
+        return version("pytest-sopbench")
+    except PackageNotFoundError:
+        return ""

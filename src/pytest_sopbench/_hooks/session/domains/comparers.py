@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from importlib import import_module
+from typing import cast
 
 import pluggy
 import pytest
@@ -78,7 +79,10 @@ def _registered(config: pytest.Config) -> Mapping[str, object]:
     hook: pluggy.HookCaller = config.hook.pytest_sop_comparers
     found: dict[str, object] = {}
     for some in hook():
-        for name, function in some.items():
+        if not isinstance(some, Mapping):
+            msg = f"pytest_sop_comparers: comparers by name expected, got {type(some).__name__}"
+            raise ComparerError(msg, hint='return {"name": function} from the hook')
+        for name, function in cast("Mapping[str, object]", some).items():
             if name in found and found[name] is not function:
                 msg = f"pytest_sop_comparers: two comparers are called {name!r}"
                 raise ComparerError(msg, hint="rename one of them")

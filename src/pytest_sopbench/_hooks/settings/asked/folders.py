@@ -9,13 +9,14 @@ import pytest
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._loading.finding.resolve import domains_in
 from pytest_sopbench._loading.metadata.read import is_domain_folder
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import SPECS
 
 
 def domain_paths(config: pytest.Config) -> tuple[Path, ...]:
     """Return the folders of `sop_paths`, in which domain folders lie."""
     words = ini_values(config, "sop_paths") or SPECS["sop_paths"].default
-    return tuple(config.rootpath / Path(word).expanduser() for word in words)
+    return tuple(config.rootpath / from_home(word) for word in words)
 
 
 def typed_domain_folders(config: pytest.Config) -> tuple[Path, ...]:
