@@ -229,7 +229,7 @@ def test_a_session_whose_header_is_written_anew_at_its_end_is_read_back(
     writer = SessionWriter(path, header)
     for record in records:
         writer.append(to_line(record))
-    now = replace(header, options={**header.options, "failures": 1})
+    now = replace(header, options=replace(header.options, failures=1, records_failures=True))
 
     writer.finish([record.key for record in records], {"refunds": summary_of(records)}, now)
 

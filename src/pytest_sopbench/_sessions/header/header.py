@@ -13,10 +13,12 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
 
 from .git import GitState
-from .options import SessionOptions, read_session_options
+from .options import SessionOptions, options_to_json, read_session_options
 
 
-def _parts(value: Any) -> dict[str, Any]:
+def _parts(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, SessionOptions):
+        return options_to_json(value)
     # Not `asdict`, which copies every value it meets: the ids of all planned tasks are among them.
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
@@ -111,7 +113,7 @@ class SessionHeader:
     started: str
     judging: str
     agent_args: Mapping[str, str] = field(default_factory=dict[str, str])
-    options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    options: SessionOptions = field(default_factory=SessionOptions)
     git: GitState | None = None
     domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
     identity: str = ""
@@ -120,12 +122,7 @@ class SessionHeader:
     @property
     def agents(self) -> Mapping[str, str]:
         """The specs of the session's agents, by what their runs are filed under."""
-        return self.asked.agents or {self.agent: self.agent}
-
-    @property
-    def asked(self) -> SessionOptions:
-        """The options that are known to this version, each with its type."""
-        return read_session_options(self.options)
+        return self.options.agents or {self.agent: self.agent}
 
 
 def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
@@ -158,7 +155,7 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
             started=str(data["started"]),
             judging=str(data["judging"]),
             agent_args=dict(data["agent_args"]),
-            options=_checked_options(data["options"]),
+            options=_options(data["options"]),
             git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
             domains={name: _domain(one) for name, one in data["domains"].items()},
             identity=str(data.get("identity", "")),
@@ -168,10 +165,10 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
         raise ValueError(msg) from fault
 
 
-def _checked_options(data: Mapping[str, Any]) -> Mapping[str, JsonValue]:
-    """Return options as they stand, once they have turned out to mean something."""
-    options = dict(data)
-    read_session_options(options)
+def _options(data: Mapping[str, JsonValue]) -> SessionOptions:
+    options = read_session_options(data)
+    # A shard that means nothing is refused here: a part might pass for the whole.
+    _ = options.shard
     return options
 
 

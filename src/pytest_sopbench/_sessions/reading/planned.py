@@ -29,12 +29,12 @@ Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
 
 def selection_of(saved: SavedSession) -> tuple[str, ...]:
     """Return the options that selected the session's tasks, as they are written."""
-    return saved.header.asked.selection
+    return saved.header.options.selection
 
 
 def shard_of(saved: SavedSession) -> Shard | None:
     """Return which part of a session this is, or `None` where it is no part."""
-    return saved.header.asked.shard
+    return saved.header.options.shard
 
 
 def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:

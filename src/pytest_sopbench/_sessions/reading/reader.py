@@ -70,7 +70,7 @@ class SavedSession:
     @property
     def slim(self) -> bool:
         """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
-        return self.header.asked.is_slim
+        return self.header.options.slim
 
     @property
     def summaries(self) -> Mapping[str, Summary] | None:
@@ -91,7 +91,7 @@ class SavedSession:
             ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
             near = get_close_matches(task, sorted(ids), n=3)
             count = len({(one.domain, one.task) for one in self.records})
-            by = " ".join(("", *self.header.asked.selection))
+            by = " ".join(("", *self.header.options.selection))
             ran = f"it ran {count} task{'s' * (count != 1)}{by and f', selected by{by}'}"
             msg = f"{self.path}: no run of a task {task!r}; {ran}"
             hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
@@ -199,7 +199,7 @@ def _judged(
     if content.cut:
         problems.append(f"{path}, line {content.cut}: cut short, and left out")
     problems += damage_lines(path, content.damaged)
-    problems += [f"{path}: while it ran, {one}" for one in header.asked.broken]
+    problems += [f"{path}: while it ran, {one}" for one in header.options.broken]
     # That lines are damaged, each of them has said.
     problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
     problems += [
