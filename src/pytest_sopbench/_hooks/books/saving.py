@@ -211,8 +211,12 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
     """Describe a domain, given its planned runs."""
     whole = planned_tasks(_trials(keys))
     agents = dict.fromkeys(key.agent for key in keys)
+    hashes = active.domain.hashes
     return DomainHeader(
-        **active.domain.hashes,
+        sop=hashes["sop"],
+        specs=hashes["specs"],
+        tools=hashes["tools"],
+        data=hashes["data"],
         judging=rules_fingerprint({active.domain.name: active.rules}),
         comparers=active.rules.comparers,
         planned=whole.planned,

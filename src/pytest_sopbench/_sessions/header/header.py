@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from sys import intern
 from typing import Any
 
@@ -15,12 +16,16 @@ from pytest_sopbench._sessions.lines.checksum import identity_from
 from .git import GitState
 from .options import SessionOptions, options_to_json, read_session_options
 
+_OTHERS = "others"
+
 
 def _parts(value: Any) -> Mapping[str, Any]:
     if isinstance(value, SessionOptions):
         return options_to_json(value)
     # Not `asdict`, which copies every value it meets: the ids of all planned tasks are among them.
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    parts = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    others = parts.pop(_OTHERS, {})
+    return {**parts, **others}
 
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
@@ -70,7 +75,7 @@ class DomainHeader(PlannedTasks):
     planned tasks of each agent by its name; empty where all are of the session's one agent, or
     where it was not recorded. `share` is what a shard has of the domain, `None` where the
     session is none. `comparers` say by field what compared it, down to its version, where the judge
-    did not.
+    did not. `others` is what another version tells beside.
     """
 
     sop: str = ""
@@ -81,6 +86,9 @@ class DomainHeader(PlannedTasks):
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
     share: Share | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
+    others: Mapping[str, JsonValue] = field(
+        default_factory=dict[str, JsonValue], compare=False, repr=False
+    )
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -106,6 +114,7 @@ class SessionHeader:
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
     `rules_fingerprint` of the rules. `git` is `None` outside a repository. `identity` is of this
     one session: it tells which journals are its own, and the checksums of its lines begin with it.
+    `others` is what another version tells beside, which stays when the header is written again.
     """
 
     plugin: str
@@ -118,6 +127,9 @@ class SessionHeader:
     domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
     identity: str = ""
     schema: int = SCHEMA
+    others: Mapping[str, JsonValue] = field(
+        default_factory=dict[str, JsonValue], compare=False, repr=False
+    )
 
     @property
     def agents(self) -> Mapping[str, str]:
@@ -141,7 +153,7 @@ def header_to_line(header: SessionHeader) -> str:
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
-    """Read what `header_to_line` wrote; keys that are not known are passed over.
+    """Read what `header_to_line` wrote; keys that are not known are kept as they stand.
 
     Raises:
         ValueError: a key is missing, or holds something else than it should.
@@ -159,6 +171,7 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
             git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
             domains={name: _domain(one) for name, one in data["domains"].items()},
             identity=str(data.get("identity", "")),
+            others=_others(data, SessionHeader),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as fault:
         msg = f"a header with missing or unusable keys: {fault}"
@@ -183,8 +196,16 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
         share=_share(data.get("share")),
         comparers={str(name): str(one) for name, one in data.get("comparers", {}).items()},
+        others=_others(data, DomainHeader),
         **_planned(data),
     )
+
+
+def _others(
+    data: Mapping[str, Any], known: type[SessionHeader | DomainHeader]
+) -> Mapping[str, JsonValue]:
+    read = {"type", "crc", *(one.name for one in fields(known))} - {_OTHERS}
+    return {name: one for name, one in data.items() if name not in read}
 
 
 def _share(data: Mapping[str, Any] | None) -> Share | None:
