@@ -11,7 +11,8 @@ from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line

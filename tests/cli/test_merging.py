@@ -11,7 +11,7 @@ from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.shards import share_of
-from pytest_sopbench._core.records.record import to_line
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header.git import GitState
 from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks

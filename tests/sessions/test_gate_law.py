@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import shard_number, share_of
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder

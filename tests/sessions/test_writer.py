@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer as module
 from pytest_sopbench._sessions.file.writer import SessionWriter
@@ -351,7 +352,8 @@ def test_a_killed_session_is_readable(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._sessions.lines.checksum import sealed
 from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter

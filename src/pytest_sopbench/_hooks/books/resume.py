@@ -10,7 +10,8 @@ import pytest
 
 from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import to_line
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of

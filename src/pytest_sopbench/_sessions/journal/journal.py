@@ -17,7 +17,8 @@ from typing import Any, cast
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import RunRecord, from_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.run_line import from_line
 from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line

@@ -16,8 +16,9 @@ from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.document import document_from_json
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.records.rule_line import rule_from_json
+from pytest_sopbench._core.records.run_line import record_from_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
