@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 
 
 def kept_rule(result: RuleResult) -> RuleResult:
@@ -29,27 +27,3 @@ def rule_to_json(result: RuleResult) -> dict[str, Any]:
     if result.unfinished:
         data["unfinished"] = True
     return data
-
-
-def rule_from_json(data: Mapping[str, Any]) -> RuleResult:
-    """Read what `rule_to_json` wrote.
-
-    Raises:
-        KeyError: a key is missing.
-        ValueError: a key holds a word that it does not know.
-    """
-    from pytest_sopbench._core.contract.demands import DEMANDS  # noqa: PLC0415 - only where there is a contract
-
-    if data["kind"] not in DEMANDS:
-        msg = f"{data['kind']!r} is no demand of a rule"
-        raise ValueError(msg)
-    return RuleResult(
-        id=data["id"],
-        clause=data.get("clause", ""),
-        severity=Severity(data.get("severity", Severity.SHOULD)),
-        kind=data["kind"],
-        state=RuleState(data["state"]),
-        why=data.get("why", ""),
-        applies=data.get("applies", True),
-        unfinished=data.get("unfinished", False),
-    )

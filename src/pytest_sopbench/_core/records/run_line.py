@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import repeat
-from typing import Any
+from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.trace import Problem, Usage
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import usage_to_json
-from pytest_sopbench._core.verdict import Outcome
 
-from .record import CallRecord, RunRecord, TrajectoryCheck
-from .rule_line import rule_from_json, rule_to_json
+from .record import CallRecord, RunRecord
+from .rule_line import rule_to_json
 
 _OFTEN_EMPTY = ("document", "compared", "ignored")
 """Left out of a line where there are none, so that other lines stay what every version reads."""
+
+_BEGIN: Final = '{"type":"run",'
 
 
 def to_line(record: RunRecord) -> str:
@@ -58,8 +57,18 @@ def from_line(line: str) -> RunRecord:
     """Read what `to_line` wrote.
 
     Raises:
-        ValueError: the line is not JSON, not of a run, or lacks a key.
+        ValueError: the line is not JSON, not of a run, or holds something else than it should.
     """
+    from .line_schemas import RUN  # noqa: PLC0415 - only where a line is read
+
+    if line.startswith(_BEGIN):
+        try:
+            record: RunRecord = RUN.validate_json(f"{{{line[len(_BEGIN) :]}")
+        except ValueError:
+            # JSON of Python may hold more, such as half of a surrogate pair.
+            pass
+        else:
+            return record
     data: dict[str, Any] = _loads(line)
     if data.pop("type", None) != "run":
         msg = "not the line of a run"
@@ -67,34 +76,13 @@ def from_line(line: str) -> RunRecord:
     return record_from_json(data)
 
 
-def record_from_json(data: dict[str, Any]) -> RunRecord:
-    """Read what stands in a run's line besides its type; `data` is used up.
+def record_from_json(data: Mapping[str, Any]) -> RunRecord:
+    """Read what stands in a run's line besides its type.
 
     Raises:
         ValueError: a key is missing or unknown, or holds something else than it should.
     """
-    try:
-        data["outcome"] = Outcome(data["outcome"])
-        data["mismatches"] = tuple(Mismatch(**one) for one in data["mismatches"])
-        data["calls"] = tuple(_call_from(one) for one in data["calls"])
-        data["usage"] = Usage(**data["usage"])
-        data["problem"] = Problem(**data["problem"]) if data["problem"] else None
-        data["rules"] = tuple(rule_from_json(one) for one in data["rules"])
-        data["contract"] = RuleState(data["contract"]) if data["contract"] else None
-        data["trajectory"] = TrajectoryCheck(**data["trajectory"]) if data["trajectory"] else None
-        data["notes"] = tuple(data["notes"])
-        if "document" in data:
-            from .document import document_from_json  # noqa: PLC0415 - only where an answer is a document
+    from .line_schemas import RUN, value_of  # noqa: PLC0415 - only where a line is read
 
-            data["document"] = document_from_json(data["document"])
-        data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
-        data["ignored"] = tuple(data.get("ignored", ()))
-        return RunRecord(**data)
-    except (KeyError, TypeError) as fault:
-        msg = f"a run's line with missing or unknown keys: {fault}"
-        raise ValueError(msg) from fault
-
-
-def _call_from(data: dict[str, Any]) -> CallRecord:
-    data["findings"] = tuple(data["findings"])
-    return CallRecord(**data)
+    record: RunRecord = value_of(RUN, data, "a run's line")
+    return record

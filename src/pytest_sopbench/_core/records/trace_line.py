@@ -9,19 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.trace import (
-    Approval,
-    Ending,
-    Finding,
-    FindingKind,
-    Problem,
-    Returned,
-    ReturnedKind,
-    ToolCall,
-    Trace,
-    Usage,
-)
+from pytest_sopbench._core.model.trace import Trace
 
 
 def trace_to_json(trace: Trace) -> dict[str, Any]:
@@ -49,45 +37,7 @@ def trace_from_json(data: Mapping[str, Any]) -> Trace:
     Raises:
         ValueError: a key is missing or unknown, or holds something else than it should.
     """
-    try:
-        return _trace(data)
-    except (KeyError, TypeError) as fault:
-        msg = f"a trace with missing or unknown keys: {fault}"
-        raise ValueError(msg) from fault
+    from .line_schemas import TRACE, value_of  # noqa: PLC0415 - only where a line is read
 
-
-def _trace(data: Mapping[str, Any]) -> Trace:
-    returned, problem = data["returned"], data["problem"]
-    return Trace(
-        ending=Ending(data["ending"]),
-        returned=None if returned is None else _returned(returned),
-        problem=None if problem is None else Problem(**problem),
-        calls=tuple(_call(one) for one in data["calls"]),
-        approvals=tuple(Approval(**one) for one in data["approvals"]),
-        usage=Usage(**data["usage"]),
-        messages=tuple(data["messages"]),
-        output=data["output"],
-        duration=data["duration"],
-        notes=tuple(data["notes"]),
-        compared=tuple(Compared(**one) for one in data["compared"]),
-    )
-
-
-def _returned(data: Mapping[str, Any]) -> Returned:
-    read: dict[str, Any] = {
-        "kind": ReturnedKind(data["kind"]),
-        "usage": Usage(**data["usage"]),
-        "messages": tuple(data["messages"]),
-        "notes": tuple(data["notes"]),
-    }
-    return Returned(**{**data, **read})
-
-
-def _call(data: Mapping[str, Any]) -> ToolCall:
-    read: dict[str, Any] = {"findings": tuple(_finding(one) for one in data["findings"])}
-    return ToolCall(**{**data, **read})
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    read: dict[str, Any] = {"kind": FindingKind(data["kind"])}
-    return Finding(**{**data, **read})
+    trace: Trace = value_of(TRACE, data, "a trace")
+    return trace
