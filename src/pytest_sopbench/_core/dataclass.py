@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from dataclasses import dataclass as standard_dataclass
+from itertools import repeat
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
@@ -20,9 +21,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 Method = Callable[..., Any]
 
-__all__ = ["dataclass", "field", "lean_dataclass", "replace"]
+__all__ = ["dataclass", "field", "lean_dataclass", "members", "replace"]
 
 _CANNOT: Final = "cannot {} field {!r}"
+
+
+def members(value: Any) -> dict[str, Any]:
+    """Return the fields of a value by their names, and no copies, which `asdict` makes of all."""
+    names = value.__dataclass_fields__
+    return dict(zip(names, map(getattr, repeat(value), names), strict=False))
 
 
 def lean_dataclass(

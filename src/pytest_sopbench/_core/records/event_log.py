@@ -40,8 +40,7 @@ def event_log(
 
 def key_of_log(log: str) -> RunKey:
     """Read back which run a log is of."""
-    first = _loads(log.partition("\n")[0])
-    return RunKey(first["domain"], first["task"], first["trial"], first["agent"])
+    return RunKey.read(_loads(log.partition("\n")[0]))
 
 
 def _events(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import repeat
 from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.dataclass import members
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import usage_to_json
 
@@ -22,7 +22,7 @@ _BEGIN: Final = '{"type":"run",'
 
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    parts = _parts(record)
+    parts = members(record)
     for name in _OFTEN_EMPTY:
         if not parts[name]:
             del parts[name]
@@ -34,7 +34,7 @@ def _plain_part(part: object) -> dict[str, Any]:
         return rule_to_json(part)
     if isinstance(part, Usage):
         return usage_to_json(part)
-    parts = _parts(part)
+    parts = members(part)
     if isinstance(part, CallRecord) and not part.overlaps:
         del parts["overlaps"]
     return parts
@@ -45,12 +45,6 @@ _loads = json.loads
 _ENCODER = json.JSONEncoder(
     ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
 )
-
-
-def _parts(value: Any) -> dict[str, Any]:
-    # Not `asdict`, which copies every value it meets: this is done once for each run.
-    names = value.__dataclass_fields__
-    return dict(zip(names, map(getattr, repeat(value), names), strict=False))
 
 
 def from_line(line: str) -> RunRecord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_sopbench._core.dataclass import members
 from pytest_sopbench._core.model.trace import Trace
 
 
@@ -17,18 +18,15 @@ def trace_to_json(trace: Trace) -> dict[str, Any]:
 
     The JSON values in it are those of the trace, and no copies.
     """
-    # Not `asdict`, which copies every value it meets: this is done once for each run.
-    return _parts(trace)
-
-
-def _parts(value: Any) -> dict[str, Any]:
-    return {name: _part(getattr(value, name)) for name in value.__dataclass_fields__}
+    return {name: _part(part) for name, part in members(trace).items()}
 
 
 def _part(part: Any) -> Any:
     if part.__class__ is tuple:
         return [_part(one) for one in part]
-    return _parts(part) if hasattr(part, "__dataclass_fields__") else part
+    if hasattr(part, "__dataclass_fields__"):
+        return {name: _part(inner) for name, inner in members(part).items()}
+    return part
 
 
 def trace_from_json(data: Mapping[str, Any]) -> Trace:

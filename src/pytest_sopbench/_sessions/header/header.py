@@ -8,7 +8,7 @@ from dataclasses import fields
 from sys import intern
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
+from pytest_sopbench._core.dataclass import dataclass, field, members, replace
 from pytest_sopbench._core.model.shards import Share
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
@@ -22,8 +22,7 @@ _OTHERS = "others"
 def _parts(value: Any) -> Mapping[str, Any]:
     if isinstance(value, SessionOptions):
         return options_to_json(value)
-    # Not `asdict`, which copies every value it meets: the ids of all planned tasks are among them.
-    parts = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    parts = members(value)
     others = parts.pop(_OTHERS, {})
     return {**parts, **others}
 

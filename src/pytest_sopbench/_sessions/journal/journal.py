@@ -173,7 +173,7 @@ class _Reading:
         if kind == "start":
             self.begun[start_from_json(data)] = None
         elif kind in {"trace", "events"}:
-            key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+            key = RunKey.read(data)
             part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
             self._parts.setdefault(key, {})[kind] = part
         elif kind == "run":
