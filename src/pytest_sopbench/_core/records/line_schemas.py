@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from enum import Enum
-from types import MappingProxyType
+from functools import cache
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import SchemaValidator, ValidationError
@@ -61,9 +61,11 @@ AMOUNT: Final = cs.union_schema(
 )
 KEY: Final[Keys] = {"domain": TEXT, "task": TEXT, "trial": TRIAL, "agent": TEXT}
 
-NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
-_SHORT: Final[Mapping[str, object]] = {"clause": "", "severity": Severity.SHOULD, "why": ""}
-"""What a rule is where its line does not say so."""
+_MEANT: Final[Mapping[tuple[type, str], object]] = {
+    **dict.fromkeys(((RuleResult, "clause"), (RuleResult, "why")), ""),
+    (RuleResult, "severity"): Severity.SHOULD,
+}
+"""What a line means that lacks a key, where the class itself does not say so."""
 
 
 def maybe(schema: cs.CoreSchema) -> cs.CoreSchema:
@@ -80,22 +82,16 @@ class Form:
         *,
         needed: Collection[str] = (),
         extra: cs.ExtraBehavior = "forbid",
-        defaults: Mapping[str, object] = NO_DEFAULTS,
     ) -> cs.CoreSchema:
-        """Describe an object of a line.
+        """Describe an object that becomes a value of a class, which says what may be missing.
 
-        Args:
-            made: the class that it becomes a value of, which says what may be missing.
-            keys: what it holds.
-            needed: what may not be missing besides.
-            extra: whether other keys are refused.
-            defaults: what is meant where a key is missing, besides what the class says.
+        Of the keys that may, `needed` may not all the same.
         """
         known = {one.name: one for one in fields(made)}
         members = [
             cs.dataclass_field(
                 name,
-                schema if name in needed else _with_default(schema, known[name], defaults),
+                schema if name in needed else _with_default(schema, made, known[name]),
                 kw_only=True,
             )
             for name, schema in keys.items()
@@ -112,11 +108,9 @@ def _word(words: type[Enum]) -> cs.CoreSchema:
     return cs.enum_schema(words, [*words])
 
 
-def _with_default(
-    schema: cs.CoreSchema, known: Field[Any], defaults: Mapping[str, object]
-) -> cs.CoreSchema:
-    if known.name in defaults:
-        return cs.with_default_schema(schema, default=defaults[known.name])
+def _with_default(schema: cs.CoreSchema, made: type, known: Field[Any]) -> cs.CoreSchema:
+    if (made, known.name) in _MEANT:
+        return cs.with_default_schema(schema, default=_MEANT[made, known.name])
     if known.default is not MISSING:
         return cs.with_default_schema(schema, default=known.default)
     if known.default_factory is not MISSING:
@@ -195,7 +189,7 @@ def run_keys(form: Form) -> Keys:
         "problem": maybe(_problem(form)),
         "disagreement": TEXT,
         "only_published": FLAG,
-        "rules": many(form.part(RuleResult, rule, extra="ignore", defaults=_SHORT)),
+        "rules": many(form.part(RuleResult, rule, extra="ignore")),
         "contract": maybe(_word(RuleState)),
         "grounded": maybe(FLAG),
         "trajectory": maybe(form.part(TrajectoryCheck, trajectory)),
@@ -208,7 +202,7 @@ def run_keys(form: Form) -> Keys:
     }
 
 
-def trace_keys(form: Form) -> Keys:
+def _trace_keys(form: Form) -> Keys:
     """Return what stands of a trace in a journal."""
     finding = {
         "kind": _word(FindingKind),
@@ -270,10 +264,15 @@ _NEEDED: Final = frozenset(
 
 _OF_KEYS: Final = frozenset(("missing", "unexpected_keyword_argument", "extra_forbidden"))
 _VALUES: Final = Form()
-_TRACE: Final = trace_keys(_VALUES)
 
 RUN: Final = SchemaValidator(_VALUES.part(RunRecord, run_keys(_VALUES), needed=_NEEDED))
-TRACE: Final = SchemaValidator(_VALUES.part(Trace, _TRACE, needed=_TRACE, extra="ignore"))
+
+
+@cache
+def traces() -> SchemaValidator:
+    """Return what reads traces, which few sessions do."""
+    keys = _trace_keys(_VALUES)
+    return SchemaValidator(_VALUES.part(Trace, keys, needed=keys, extra="ignore"))
 
 
 def value_of(validator: SchemaValidator, data: Mapping[str, Any], what: str) -> Any:

@@ -35,7 +35,7 @@ def trace_from_json(data: Mapping[str, Any]) -> Trace:
     Raises:
         ValueError: a key is missing or unknown, or holds something else than it should.
     """
-    from .line_schemas import TRACE, value_of  # noqa: PLC0415 - only where a line is read
+    from .line_schemas import traces, value_of  # noqa: PLC0415 - only where a line is read
 
-    trace: Trace = value_of(TRACE, data, "a trace")
+    trace: Trace = value_of(traces(), data, "a trace")
     return trace

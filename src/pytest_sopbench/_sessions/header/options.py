@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import TaskName
@@ -19,11 +19,8 @@ SHARD: Final = "--sop-shard="
 """How the option of a shard begins, among what selected the tasks of a session."""
 
 
-class _Form(NamedTuple):
-    """How an option stands in JSON; what is `None` there, or of a wrong type, is read as empty."""
-
-    read: Callable[[Any], Any]
-    write: Callable[[Any], JsonValue]
+_Form: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], JsonValue]]
+"""How an option is read from JSON, and written; `None` and a wrong type are read as empty."""
 
 
 def _texts(given: object) -> tuple[str, ...]:
@@ -56,23 +53,30 @@ def _doubts(given: object) -> Mapping[str, Mapping[str, str]]:
     }
 
 
-_TEXT: Final = _Form(read=lambda given: str(given or ""), write=str)
-_TEXTS: Final = _Form(read=_texts, write=list)
-_VALUES: Final = _Form(read=lambda given: tuple(given) if type(given) is list else (), write=list)
-_NAMES: Final = _Form(read=_names, write=lambda names: [str(one) for one in names])
-_COUNT: Final = _Form(read=_count, write=lambda count: count)
-_NUMBER: Final = _Form(read=_number, write=lambda number: number)
-_SHARE: Final = _Form(
-    read=lambda given: given if isinstance(given, str) else _count(given), write=lambda share: share
+def _as_it_is(value: JsonValue) -> JsonValue:
+    return value
+
+
+_TEXT: Final[_Form] = (lambda given: str(given or ""), str)
+_TEXTS: Final[_Form] = (_texts, list)
+_VALUES: Final[_Form] = (lambda given: tuple(given) if isinstance(given, list) else (), list)
+_NAMES: Final[_Form] = (_names, lambda names: [str(one) for one in names])
+_COUNT: Final[_Form] = (_count, _as_it_is)
+_NUMBER: Final[_Form] = (_number, _as_it_is)
+_SHARE: Final[_Form] = (
+    lambda given: given if isinstance(given, str) else _count(given),
+    _as_it_is,
 )
-_FLAG: Final = _Form(read=lambda given: given is True, write=bool)
-_OBJECT: Final = _Form(read=_object, write=dict)
-_MAYBE: Final = _Form(read=lambda given: _object(given) or None, write=dict)
-_SPECS: Final = _Form(
-    read=lambda given: {name: str(spec) for name, spec in _object(given).items()}, write=dict
+_FLAG: Final[_Form] = (lambda given: given is True, bool)
+_OBJECT: Final[_Form] = (_object, dict)
+_MAYBE: Final[_Form] = (lambda given: _object(given) or None, dict)
+_SPECS: Final[_Form] = (
+    lambda given: {name: str(spec) for name, spec in _object(given).items()},
+    dict,
 )
-_DOUBTS: Final = _Form(
-    read=_doubts, write=lambda doubts: {domain: {**why} for domain, why in doubts.items()}
+_DOUBTS: Final[_Form] = (
+    _doubts,
+    lambda doubts: {domain: {**why} for domain, why in doubts.items()},
 )
 
 
@@ -85,7 +89,10 @@ def _kept(form: _Form, *, always: bool = False, where: str = "") -> Any:
         where: the field that says whether it is written, whatever it is.
     """
     told = {"form": form, "always": always, "where": where}
-    return field(default_factory=lambda: form.read(None), metadata=told)
+    empty = form[0](None)
+    if isinstance(empty, dict):
+        return field(default_factory=dict, metadata=told)
+    return field(default=empty, metadata=told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,50 +175,34 @@ class SessionOptions:
         return Shard.read(shards[0]) if shards else None
 
 
-class _Option(NamedTuple):
-    """What is known of an option beside its value."""
-
-    name: str
-    form: _Form
-    always: bool
-    where: str
-
-    def is_told(self, options: SessionOptions, value: object) -> bool:
-        """Whether the option stands in the JSON of these options, where it has this value."""
-        if self.where:
-            is_told: bool = getattr(options, self.where)
-            return is_told
-        stands = options.stands
-        if stands is None or self.name not in stands:
-            return value != self.form.read(None) or (self.always and stands is None)
-        return self.always or value != self.form.read(None) or self.is_kept(stands, value)
-
-    def is_kept(self, stands: Mapping[str, JsonValue], value: object) -> bool:
-        """Whether what stands there says this value already."""
-        return self.name in stands and bool(self.form.read(stands[self.name]) == value)
-
-
 _TABLE: Final = tuple(
-    _Option(name=one.name, **one.metadata) for one in fields(SessionOptions) if one.metadata
+    (one.name, *one.metadata["form"], one.metadata["always"], one.metadata["where"])
+    for one in fields(SessionOptions)
+    if one.metadata
 )
 
 
 def read_session_options(stands: Mapping[str, JsonValue]) -> SessionOptions:
     """Read the options of a header; what is missing or of a wrong type is empty."""
-    known: dict[str, Any] = {
-        one.name: one.form.read(stands[one.name]) for one in _TABLE if one.name in stands
-    }
-    known |= {one.where: one.name in stands for one in _TABLE if one.where}
+    known: dict[str, Any] = {}
+    for name, read, *_, where in _TABLE:
+        if name in stands:
+            known[name] = read(stands[name])
+        if where:
+            known[where] = name in stands
     return SessionOptions(**known, stands=dict(stands))
 
 
 def options_to_json(options: SessionOptions) -> dict[str, JsonValue]:
     """Return what `read_session_options` reads: as it stood, but for what has changed since."""
     found = dict(options.stands or {})
-    for one in _TABLE:
-        value = getattr(options, one.name)
-        if not one.is_told(options, value):
-            found.pop(one.name, None)
-        elif not one.is_kept(found, value):
-            found[one.name] = one.form.write(value)
+    for name, read, write, always, where in _TABLE:
+        value = getattr(options, name)
+        is_there = name in found
+        is_kept = is_there and read(found[name]) == value
+        is_told = value != read(None) or (always and (is_there or options.stands is None))
+        if not (getattr(options, where) if where else is_told or is_kept):
+            found.pop(name, None)
+        elif not is_kept:
+            found[name] = write(value)
     return found

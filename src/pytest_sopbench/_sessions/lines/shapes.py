@@ -20,7 +20,6 @@ from pytest_sopbench._core.records.line_schemas import (
     COUNT,
     FLAG,
     KEY,
-    NO_DEFAULTS,
     OBJECT,
     TEXT,
     TRIAL,
@@ -50,14 +49,13 @@ class _Skimmed(Form):
         *,
         needed: Collection[str] = (),
         extra: cs.ExtraBehavior = "forbid",
-        defaults: Mapping[str, object] = NO_DEFAULTS,
     ) -> cs.CoreSchema:
         if made is Usage:
             return typed(keys, extra="forbid")
         if made is CallRecord:
             seen = {name: schema for name, schema in keys.items() if schema is not ANY}
             return typed(seen, needed=("name", "error", "bad"))
-        return super().part(made, keys, needed=needed, extra=extra, defaults=defaults)
+        return super().part(made, keys, needed=needed, extra=extra)
 
 
 _UNREAD: Final = frozenset(
