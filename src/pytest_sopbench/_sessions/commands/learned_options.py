@@ -49,13 +49,18 @@ def learned(whole: SessionOptions, parts: Sequence[SessionOptions]) -> SessionOp
     """
     return replace(
         whole,
-        prompts=next((one.prompts for one in parts if one.prompts), {}),
-        setups=next((one.setups for one in parts if one.setups), {}),
+        prompts=_first(one.prompts for one in parts),
+        setups=_first(one.setups for one in parts),
         prices=listed(*(one.prices for one in parts)) or "",
         variants=joined(one.variants for one in parts),
         doubtful=_doubtful(parts),
         judge=_judge(parts),
     )
+
+
+def _first(told: Iterable[Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
+    nothing: Mapping[str, JsonValue] = {}
+    return next(filter(None, told), nothing)
 
 
 def _doubtful(parts: Iterable[SessionOptions]) -> Mapping[str, Mapping[str, str]]:

@@ -23,29 +23,33 @@ _Form: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], JsonValue]]
 """How an option is read from JSON, and written; `None` and a wrong type are read as empty."""
 
 
-def _texts(given: object) -> tuple[str, ...]:
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+def _values(given: JsonValue) -> tuple[JsonValue, ...]:
+    return tuple(given) if isinstance(given, list) else ()
 
 
-def _names(given: object) -> tuple[TaskName, ...]:
+def _texts(given: JsonValue) -> tuple[str, ...]:
+    return tuple(map(str, _values(given)))
+
+
+def _names(given: JsonValue) -> tuple[TaskName, ...]:
     names = (text.partition("/") for text in _texts(given))
     return tuple(TaskName(domain, task) for domain, _, task in names)
 
 
-def _number(given: object) -> float | None:
+def _number(given: JsonValue) -> float | None:
     return given if isinstance(given, int | float) and not isinstance(given, bool) else None
 
 
-def _count(given: object) -> int | None:
+def _count(given: JsonValue) -> int | None:
     # A number that something else has put there says nothing.
     return given if type(given) is int and given >= 0 else None
 
 
-def _object(given: object) -> Mapping[str, Any]:
+def _object(given: JsonValue) -> Mapping[str, JsonValue]:
     return given if isinstance(given, Mapping) else {}
 
 
-def _doubts(given: object) -> Mapping[str, Mapping[str, str]]:
+def _doubts(given: JsonValue) -> Mapping[str, Mapping[str, str]]:
     return {
         domain: {name: str(why) for name, why in told.items()}
         for domain, told in _object(given).items()
@@ -59,7 +63,7 @@ def _as_it_is(value: JsonValue) -> JsonValue:
 
 _TEXT: Final[_Form] = (lambda given: str(given or ""), str)
 _TEXTS: Final[_Form] = (_texts, list)
-_VALUES: Final[_Form] = (lambda given: tuple(given) if isinstance(given, list) else (), list)
+_VALUES: Final[_Form] = (_values, list)
 _NAMES: Final[_Form] = (_names, lambda names: [str(one) for one in names])
 _COUNT: Final[_Form] = (_count, _as_it_is)
 _NUMBER: Final[_Form] = (_number, _as_it_is)
@@ -90,8 +94,8 @@ def _kept(form: _Form, *, always: bool = False, where: str = "") -> Any:
     """
     told = {"form": form, "always": always, "where": where}
     empty = form[0](None)
-    if isinstance(empty, dict):
-        return field(default_factory=dict, metadata=told)
+    if isinstance(empty, Mapping):
+        return field(default_factory=dict[str, Any], metadata=told)
     return field(default=empty, metadata=told)
 
 
