@@ -8,6 +8,7 @@ _CHECKSUM = "_sessions/lines/checksum.py"
 _JOURNAL = "_sessions/journal/journal.py"
 _READER = "_sessions/reading/reader.py"
 _HEADER_LINE = "_sessions/reading/header_line.py"
+_SCHEMAS = "_core/records/line_schemas.py"
 _OPTIONS = "_sessions/header/options.py"
 _CONTENT = "_sessions/reading/content.py"
 _PLANNED = "_sessions/reading/planned.py"
@@ -225,6 +226,30 @@ MUTANTS = (
         "        failures=0,",
         ("cli/test_merging.py",),
         "Tests that failed in a shard fail nothing in the whole.",
+    ),
+    Mutant(
+        "lines/whole-amounts-become-fractions",
+        _SCHEMAS,
+        "    [cs.int_schema(strict=True, le=_MOST), cs.float",
+        "    [cs.float",
+        ("core/test_run_line.py",),
+        "A session that was merged says 1.0 where a shard said 1.",
+    ),
+    Mutant(
+        "lines/unknown-keys-of-runs-pass",
+        _SCHEMAS,
+        '        extra: cs.ExtraBehavior = "forbid",',
+        '        extra: cs.ExtraBehavior = "ignore",',
+        ("core/test_run_line.py",),
+        "What a newer version says of a run is lost, and nobody is told.",
+    ),
+    Mutant(
+        "lines/half-a-pair-is-no-text",
+        "_core/records/run_line.py",
+        "        except ValueError:\n            # JSON",
+        "        except AttributeError:\n            # JSON",
+        ("core/test_run_line.py",),
+        "The run of an agent that returned half of a character cannot be read.",
     ),
     Mutant(
         "options/unknown-ones-go",

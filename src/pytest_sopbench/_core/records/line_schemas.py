@@ -42,11 +42,12 @@ Keys: TypeAlias = Mapping[str, cs.CoreSchema]
 _MANY: Final = 1_000_000
 """More trials than any session has."""
 
-# In a value of Python not the schema of texts: that refuses half of a surrogate pair, which an
-# agent may well return. In JSON that is refused before, and every name is a text.
-TEXT: Final = cs.json_or_python_schema(
-    json_schema=cs.str_schema(strict=True), python_schema=cs.is_instance_schema(str)
-)
+_MOST: Final = 10**300
+"""More than anything comes to; a whole number has no end, and what is added up becomes a float."""
+
+# Half of a surrogate pair is a text as well, since an agent may return one. The parser of JSON
+# refuses it, which leaves the line to that of Python.
+TEXT: Final = cs.str_schema(strict=True)
 OBJECT: Final = cs.json_or_python_schema(
     json_schema=cs.dict_schema(strict=True), python_schema=cs.is_instance_schema(dict)
 )
@@ -56,8 +57,10 @@ COUNT: Final = cs.int_schema(strict=True, ge=0)
 TRIAL: Final = cs.int_schema(strict=True, ge=0, le=_MANY)
 # A whole number stays one, so that a line is written again as it was.
 AMOUNT: Final = cs.union_schema(
-    [cs.int_schema(strict=True), cs.float_schema(strict=True, allow_inf_nan=False)],
+    [cs.int_schema(strict=True, le=_MOST), cs.float_schema(strict=True, allow_inf_nan=False)],
     mode="left_to_right",
+    custom_error_type="amount",
+    custom_error_message="input should be a number",
 )
 KEY: Final[Keys] = {"domain": TEXT, "task": TEXT, "trial": TRIAL, "agent": TEXT}
 
@@ -204,11 +207,7 @@ def run_keys(form: Form) -> Keys:
 
 def _trace_keys(form: Form) -> Keys:
     """Return what stands of a trace in a journal."""
-    finding = {
-        "kind": _word(FindingKind),
-        **dict.fromkeys(("parameter", "message"), TEXT),
-        "copied": FLAG,
-    }
+    finding = {"kind": _word(FindingKind), "parameter": TEXT, "message": TEXT, "copied": FLAG}
     call = {
         **_CALL,
         "findings": many(form.part(Finding, finding)),
@@ -296,4 +295,5 @@ def wrong_type(fault: ValidationError) -> str:
     """Say which value of a line is of a wrong type."""
     first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"]))
-    return f"{place!r} is of a wrong type: {first['msg'].lower()}"
+    said = first["msg"].lower().replace("valid tuple", "valid list")
+    return f"{place!r} is of a wrong type: {said}"
