@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_sopbench._core.dataclass import members
 from pytest_sopbench._core.model.trace import Trace
 
 
@@ -18,15 +17,18 @@ def trace_to_json(trace: Trace) -> dict[str, Any]:
 
     The JSON values in it are those of the trace, and no copies.
     """
-    return {name: _part(part) for name, part in members(trace).items()}
+    return _parts(trace)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    # By `members`, which makes a dictionary more, it takes nearly twice as long.
+    return {name: _part(getattr(value, name)) for name in value.__dataclass_fields__}
 
 
 def _part(part: Any) -> Any:
     if part.__class__ is tuple:
         return [_part(one) for one in part]
-    if hasattr(part, "__dataclass_fields__"):
-        return {name: _part(inner) for name, inner in members(part).items()}
-    return part
+    return _parts(part) if hasattr(part, "__dataclass_fields__") else part
 
 
 def trace_from_json(data: Mapping[str, Any]) -> Trace:
