@@ -15,7 +15,8 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.records.approvable import CUT
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import SessionWriter

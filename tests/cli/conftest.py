@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,20 @@ from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_trials
+from pytest_sopbench._sessions.header.options import read_session_options
 from pytest_sopbench._sessions.reading.planned import summarized
 from tests.builders import commands
 from tests.builders.refunds import write_refunds
 
 TASKS = tuple(f"T{number}" for number in range(1, 7))
 
+NO_OPTIONS: Mapping[str, Any] = {}
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]
 Make = Callable[..., Any]
@@ -84,7 +87,14 @@ def runs(run_of: Make) -> Make:
 def save(tmp_path: Path) -> Save:
     """Write a session of the domain `refunds` under a name, whole unless it is said."""
 
-    def write(name: str, records: list[RunRecord], *, whole: bool = True, **header: Any) -> Path:
+    def write(
+        name: str,
+        records: list[RunRecord],
+        *,
+        whole: bool = True,
+        options: Mapping[str, Any] = NO_OPTIONS,
+        **header: Any,
+    ) -> Path:
         path = tmp_path / ".sop" / "sessions" / f"{name}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         tasks: dict[str, list[int]] = {}
@@ -102,6 +112,7 @@ def save(tmp_path: Path) -> Save:
                 "judging": "j",
                 "identity": name,
                 "domains": {"refunds": planned},
+                "options": read_session_options(options),
                 **header,
             }
         )

@@ -214,7 +214,7 @@ def test_a_slim_baseline_holds_outcomes_and_names_of_calls_and_nothing_else(
         "outcome": "wrong",
         "calls": ["pay"],
     } == last
-    assert "as agreed" == read_session(tmp_path / "main.jsonl").header.options["reason"]
+    assert "as agreed" == read_session(tmp_path / "main.jsonl").header.options.reason
 
 
 def test_a_slim_baseline_is_compared_as_its_session_is(

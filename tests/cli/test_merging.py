@@ -11,7 +11,7 @@ from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.shards import share_of
-from pytest_sopbench._core.records.record import to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header.git import GitState
 from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks
@@ -70,7 +70,7 @@ def test_shards_become_the_whole(sopbench: Sopbench, shards: None, tmp_path: Pat
     assert ".sop/sessions/all.jsonl: 2 shards, 4 runs, 4 correct\n" == result.stdout
     assert ["T4", "T2", "T1", "T3"] == [one.task for one in whole.records]
     assert ("T4", "T2", "T1", "T3") == whole.header.domains["refunds"].planned
-    assert ["--sop-tags=a"] == whole.header.options["selection"]
+    assert ("--sop-tags=a",) == whole.header.options.selection
     assert 4 == whole.summaries["refunds"].correct
     assert CLEAN == whole.header.git
 

@@ -102,8 +102,8 @@ def test_what_is_kept_says_how_it_was_judged(
     saved = read_session(tmp_path / ".sop" / "sessions" / "new.jsonl")
     rules = JudgingRules(fields=refunds.fields, scoring=Scoring.PUBLISHED)
     assert rules_fingerprint({"refunds": rules}) == saved.header.judging
-    assert "published" == saved.header.options["scoring"]
-    assert "exact" == saved.header.options["rescored"]
+    assert "published" == saved.header.options.scoring
+    assert "exact" == saved.header.options.rescored
     assert saved.summaries is not None
     assert 1 == saved.summaries["refunds"].only_published
 

@@ -20,14 +20,9 @@ from pytest_sopbench._core.records.approvable import (
     recorded_trajectory,
     refusal,
 )
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.reconstruct import trace_of
-from pytest_sopbench._core.records.record import (
-    CallRecord,
-    RunRecord,
-    from_line,
-    record_of,
-    to_line,
-)
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 HELD = RuleState.HELD

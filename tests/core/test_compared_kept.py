@@ -17,9 +17,10 @@ from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Ta
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
-from pytest_sopbench._core.records.record import from_line, record_of, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.records.record import record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._sessions.lines.skimming import Skimmer
 
 RULES = JudgingRules(

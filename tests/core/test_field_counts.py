@@ -17,7 +17,8 @@ from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from tests.builders import runs
 from tests.builders.runs import differing

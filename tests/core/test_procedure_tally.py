@@ -18,7 +18,8 @@ from pytest_sopbench._core.metrics.summary_json import (
 )
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 
 HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED

@@ -29,7 +29,8 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.records.event_log import event_log, key_of_log
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.verdict import Outcome, Verdict
 

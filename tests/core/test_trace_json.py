@@ -21,7 +21,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._core.values.json import JsonValue
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -115,5 +115,5 @@ def test_a_key_that_is_missing_is_refused(name: str) -> None:
     ],
 )
 def test_a_value_of_another_shape_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"missing or unknown|not a valid"):
+    with pytest.raises(ValueError, match=r"missing or unknown|of a wrong type"):
         trace_from_json({**WHOLE, **change})

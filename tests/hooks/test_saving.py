@@ -68,6 +68,25 @@ def test_the_options_that_select_are_recorded_and_no_others(
     assert not any("cacheprovider" in str(value) for value in options.values())
 
 
+@pytest.mark.usefixtures("baseline")
+def test_all_that_a_header_tells_stands_there_in_one_order(
+    pytester: pytest.Pytester, write_tasks: Callable[..., Path]
+) -> None:
+    """Other programs read the file, and a diff of two of them shows what changed."""
+    write_tasks(T_02="2999-12-31", T_03="must_pass = true")
+    here = ("--sop-domain=lab", "--agent=us=habits:right", "--sop-gate=tsr=0.5", "--sop-limit=3")
+
+    pytester.runpytest(*here, "--sop-compare=main", "--sop-timeout=9", "--sop-save=new")
+
+    saved = pytester.path / ".sop" / "sessions" / "new.jsonl"
+    assert (
+        '"options":{"selection":["--sop-limit=3"],"trials":1,"agents":{"us":"habits:right"},'
+        '"gates":["tsr=0.5"],"max_calls":100,"concurrency":null,"timeout":9.0,"retries":0,'
+        '"scoring":"exact","contract":"report","approver":"auto","failures":0,"compare":"main",'
+        '"quarantined":["lab/T_02"],"must_pass":["lab/T_03"]},"git"'
+    ) in saved.read_text("ascii").partition("\n")[0]
+
+
 def test_the_last_session_replaces_the_one_before(
     pytester: pytest.Pytester, saved: Callable[[], Any]
 ) -> None:

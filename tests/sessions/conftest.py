@@ -8,6 +8,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header.git import GitState
 from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.header.options import read_session_options
 
 TASKS = ("T1", "T2", "T3")
 
@@ -18,7 +19,7 @@ def header() -> SessionHeader:
         plugin="1.0",
         agent="mypkg:agent",
         agent_args={"model": "m"},
-        options={"sample": "3@0"},
+        options=read_session_options({"sample": "3@0"}),
         git=GitState(commit="abc", dirty=True),
         started="2026-01-01T00:00:00+00:00",
         judging="hash",

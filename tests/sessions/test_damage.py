@@ -19,7 +19,8 @@ from pytest_sopbench._core.gates.conditions.comparison_names import LOST
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.journal.deaths import DeadWorkerRuns, record_worker_death
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path

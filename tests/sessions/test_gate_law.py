@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import shard_number, share_of
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
@@ -29,7 +30,7 @@ from pytest_sopbench._sessions.file.start import start_to_line
 from pytest_sopbench._sessions.file.store import store_session
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.header.options import FAILURES, NOT_EVALUATED
+from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
@@ -210,17 +211,17 @@ def header_of(session: Invented, keys: Sequence[RunKey], number: int) -> Session
             share=share_of(pool, number, session.shards) if session.shards else None,
         )
     shard = [f"--sop-shard={number}/{session.shards}"] if session.shards else []
-    said = {NOT_EVALUATED: f"-k took {len(away)} tasks away"} if away else {}
     return SessionHeader(
         plugin="1.0",
         agent=AGENT,
         started="2026-01-01T00:00:00+00:00",
         judging="j",
-        options={
-            "selection": shard,
-            FAILURES: session.failures if session.is_whole else None,
-            **said,
-        },
+        options=SessionOptions(
+            selection=tuple(shard),
+            failures=session.failures if session.is_whole else None,
+            records_failures=True,
+            not_evaluated=f"-k took {len(away)} tasks away" if away else "",
+        ),
         domains=domains,
     )
 

@@ -12,7 +12,8 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file import writer
 from pytest_sopbench._sessions.journal.journal import (
     Journal,

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench._sessions.journal.journal import Journal, journal_path, journals_folder
 from pytest_sopbench._sessions.journal.leftovers import claim_journals
 from pytest_sopbench._sessions.reading.reader import read_session
@@ -147,7 +148,7 @@ def test_outcomes_that_say_nothing_of_the_agent_are_not_taken_over(
 
 
 def test_a_slim_baseline_cannot_be_resumed(path: Path, header: SessionHeader) -> None:
-    SessionWriter(path, replace(header, options={SLIM: True})).close()
+    SessionWriter(path, replace(header, options=SessionOptions(slim=True))).close()
 
     with pytest.raises(SessionFileError, match="no runs to take over"):
         read_resumable(path, ())

@@ -21,7 +21,6 @@ def session(path: Path, identity: str = "1a2b3c4d5e6f7a8b") -> Path:
         plugin="1.0",
         agent="desk:agent",
         agent_args={},
-        options={},
         started=STARTED,
         judging="",
         identity=identity,

@@ -13,7 +13,8 @@ import pytest
 from pytest_sopbench._core.metrics.summary_json import summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line

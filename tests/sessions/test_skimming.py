@@ -17,7 +17,8 @@ from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.lines.shapes import check_shape

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter

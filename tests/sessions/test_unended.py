@@ -23,7 +23,6 @@ HEADER = SessionHeader(
     plugin="1.0",
     agent="desk:agent",
     agent_args={},
-    options={},
     started="2026-11-22T07:14:49+00:00",
     judging="",
 )

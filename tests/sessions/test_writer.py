@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer as module
 from pytest_sopbench._sessions.file.writer import SessionWriter
@@ -229,7 +230,7 @@ def test_a_session_whose_header_is_written_anew_at_its_end_is_read_back(
     writer = SessionWriter(path, header)
     for record in records:
         writer.append(to_line(record))
-    now = replace(header, options={**header.options, "failures": 1})
+    now = replace(header, options=replace(header.options, failures=1, records_failures=True))
 
     writer.finish([record.key for record in records], {"refunds": summary_of(records)}, now)
 
@@ -351,7 +352,8 @@ def test_a_killed_session_is_readable(tmp_path: Path) -> None:
 import os
 from pathlib import Path
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._sessions.lines.checksum import sealed
 from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields, replace
 from dataclasses import dataclass as standard_dataclass
 from functools import partial
+from itertools import repeat
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import FunctionType
@@ -22,12 +23,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 Method = Callable[..., Any]
 
-__all__ = ["dataclass", "field", "lean_dataclass", "replace"]
+__all__ = ["dataclass", "field", "lean_dataclass", "members", "replace"]
 
 FEW: Final = 4
 """Instances of a class that are filled without a compiled `__init__`."""
 
 _CANNOT: Final = "cannot {} field {!r}"
+
+
+def members(value: Any) -> dict[str, Any]:
+    """Return the fields of a value by their names, and no copies, which `asdict` makes of all."""
+    names = value.__dataclass_fields__
+    return dict(zip(names, map(getattr, repeat(value), names), strict=False))
 
 
 def lean_dataclass(

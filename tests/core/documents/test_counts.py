@@ -14,7 +14,8 @@ from pytest_sopbench._core.metrics.summary_json import summary_from_json, summar
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.document import DocumentRecord
-from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown.markdown_documents import documents_block
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines

@@ -7,6 +7,9 @@ from mutants.mutant import Mutant
 _CHECKSUM = "_sessions/lines/checksum.py"
 _JOURNAL = "_sessions/journal/journal.py"
 _READER = "_sessions/reading/reader.py"
+_HEADER_LINE = "_sessions/reading/header_line.py"
+_SCHEMAS = "_core/records/lines/line_schemas.py"
+_OPTIONS = "_sessions/header/options.py"
 _CONTENT = "_sessions/reading/content.py"
 _PLANNED = "_sessions/reading/planned.py"
 _MERGE = "_sessions/commands/merge.py"
@@ -90,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "sessions/newer-file-is-read",
-        _READER,
+        _HEADER_LINE,
         "    if isinstance(schema, int) and schema > SCHEMA:",
         "    if isinstance(schema, int) and schema > SCHEMA + 1:",
         ("sessions/test_reader.py",),
@@ -219,10 +222,50 @@ MUTANTS = (
     Mutant(
         "merging/failures-are-forgotten",
         _MERGE,
-        "sum(numbers) if len(numbers) == len(parts) else None}",
-        "0}",
+        "        failures=sum(numbers) if len(numbers) == len(parts) else None,",
+        "        failures=0,",
         ("cli/test_merging.py",),
         "Tests that failed in a shard fail nothing in the whole.",
+    ),
+    Mutant(
+        "lines/whole-amounts-become-fractions",
+        _SCHEMAS,
+        "    [cs.int_schema(strict=True, le=_MOST), cs.float",
+        "    [cs.float",
+        ("core/test_run_line.py",),
+        "A session that was merged says 1.0 where a shard said 1.",
+    ),
+    Mutant(
+        "lines/unknown-keys-of-runs-pass",
+        _SCHEMAS,
+        '        extra: cs.ExtraBehavior = "forbid",',
+        '        extra: cs.ExtraBehavior = "ignore",',
+        ("core/test_run_line.py",),
+        "What a newer version says of a run is lost, and nobody is told.",
+    ),
+    Mutant(
+        "lines/half-a-pair-is-no-text",
+        "_core/records/lines/run_line.py",
+        "        except ValueError:\n            # JSON",
+        "        except AttributeError:\n            # JSON",
+        ("core/test_run_line.py",),
+        "The run of an agent that returned half of a character cannot be read.",
+    ),
+    Mutant(
+        "options/unknown-ones-go",
+        _OPTIONS,
+        "    found = dict(options.stands or {})",
+        "    found: dict[str, JsonValue] = {}",
+        ("sessions/test_session_options.py",),
+        "What a newer version wrote is lost when a session is merged.",
+    ),
+    Mutant(
+        "options/wrong-types-are-mended",
+        _OPTIONS,
+        "        elif not is_kept:",
+        "        else:",
+        ("sessions/test_session_options.py",),
+        "A merged session says something else than its shards did.",
     ),
     Mutant(
         "resuming/errors-stay",
@@ -325,7 +368,7 @@ MUTANTS = (
     Mutant(
         "gate-command/quarantine-is-forgotten",
         _GATE,
-        "    return frozenset(saved.header.asked.quarantined)",
+        "    return frozenset(saved.header.options.quarantined)",
         "    return frozenset()",
         ("cli/test_gating.py",),
         "A task that may fail fails the gate of the file.",

@@ -126,12 +126,12 @@ def _listed(found: Inspection) -> Iterator[str]:
 def _missed() -> Iterator[str]:
     """Yield what the last session has missed: where all differ alike, all are to be made anew."""
     from pytest_sopbench._sessions.folder.pointer import followed, last_path
-    from pytest_sopbench._sessions.header.options import MISSES
+    from pytest_sopbench._sessions.header.options import read_session_options
 
     try:
         with followed(last_path(project().sessions_dir)).open("rb") as file:
             header: Any = json.loads(file.readline())
-        misses: Any = header["options"].get(MISSES, {})
+        misses: Any = read_session_options(header["options"]).replay_misses
         told = ", ".join(f"{path} {int(count)}" for path, count in misses.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # It only serves for a remark.

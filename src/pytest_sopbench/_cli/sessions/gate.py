@@ -84,7 +84,7 @@ def _comparison(
     from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
     from pytest_sopbench._sessions.commands.compare import compare_saved
 
-    name = baseline or saved.header.asked.compare
+    name = baseline or saved.header.options.compare
     if not name or not any(one.name in COMPARISON_GATES for one in gates):
         return None
     return compare_saved(counted_session(str(name)), saved)

@@ -41,7 +41,7 @@ def show(
     TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
     Without TASK the runs that are not correct are listed, and those that broke a rule.
     """
-    from pytest_sopbench._core.records.record import to_line
+    from pytest_sopbench._core.records.lines.run_line import to_line
     from pytest_sopbench._sessions.reading.planned import planned_records
 
     saved = full_session(session, _parse(task))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MASK = "***"
 """What stands in every output for the value of a private column."""
@@ -16,6 +16,15 @@ class RunKey(NamedTuple):
     task: str
     trial: int = 1
     agent: str = ""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> RunKey:
+        """Read what `_asdict` returns from a line that may hold more.
+
+        Raises:
+            KeyError: a part is missing.
+        """
+        return cls(data["domain"], data["task"], data["trial"], data["agent"])
 
 
 class TaskName(NamedTuple):

@@ -18,8 +18,8 @@ from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
+from .lines.rule_line import rule_to_json
 from .redaction import Redaction
-from .rule_line import rule_to_json
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
 _encode, _loads = json.JSONEncoder(allow_nan=False).encode, json.loads
@@ -40,8 +40,7 @@ def event_log(
 
 def key_of_log(log: str) -> RunKey:
     """Read back which run a log is of."""
-    first = _loads(log.partition("\n")[0])
-    return RunKey(first["domain"], first["task"], first["trial"], first["agent"])
+    return RunKey.read(_loads(log.partition("\n")[0]))
 
 
 def _events(

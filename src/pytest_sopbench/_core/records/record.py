@@ -1,15 +1,13 @@
 """The one shape of a finished run: what crosses xdist, what is on disk, what reports read.
 
 A record holds what a judge decided and what a reader needs to understand it, and nothing that
-only the process of the run could use. `to_line` and `from_line` are inverse; the line is ASCII.
+only the process of the run could use.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
@@ -30,18 +28,13 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 from .cutting import cut
-from .rule_line import kept_rule, rule_from_json, rule_to_json
 
 if TYPE_CHECKING:
     from .document import DocumentRecord
-
-_OFTEN_EMPTY = ("document", "compared", "ignored")
-"""Left out of a line where there are none, so that other lines stay what every version reads."""
 
 TEXT_LIMIT = 4_000
 """Characters of the agent's text that a record keeps."""
@@ -173,7 +166,7 @@ def record_of(
         problem=trace.problem if trace else None,
         disagreement=task.disagreement,
         only_published=verdict.only_published,
-        rules=tuple(map(kept_rule, verdict.rules)),
+        rules=tuple(map(_without_reason, verdict.rules)),
         contract=verdict.contract,
         grounded=verdict.grounded,
         trajectory=_held(verdict.departure),
@@ -183,85 +176,6 @@ def record_of(
         compared=trace.compared if trace else (),
         ignored=rules.ignored,
     )
-
-
-def to_line(record: RunRecord) -> str:
-    """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
-    parts = _parts(record)
-    for name in _OFTEN_EMPTY:
-        if not parts[name]:
-            del parts[name]
-    return _ENCODER.encode({"type": "run", **parts})
-
-
-def _plain_part(part: object) -> dict[str, Any]:
-    if isinstance(part, RuleResult):
-        return rule_to_json(part)
-    if isinstance(part, Usage):
-        return usage_to_json(part)
-    parts = _parts(part)
-    if isinstance(part, CallRecord) and not part.overlaps:
-        del parts["overlaps"]
-    return parts
-
-
-# Taken and made once: an agent may replace them, and `json.dumps` makes an encoder for each call.
-_loads = json.loads
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=_plain_part
-)
-
-
-def _parts(value: Any) -> dict[str, Any]:
-    # Not `asdict`, which copies every value it meets: this is done once for each run.
-    names = value.__dataclass_fields__
-    return dict(zip(names, map(getattr, repeat(value), names), strict=False))
-
-
-def from_line(line: str) -> RunRecord:
-    """Read what `to_line` wrote.
-
-    Raises:
-        ValueError: the line is not JSON, not of a run, or lacks a key.
-    """
-    data: dict[str, Any] = _loads(line)
-    if data.pop("type", None) != "run":
-        msg = "not the line of a run"
-        raise ValueError(msg)
-    return record_from_json(data)
-
-
-def record_from_json(data: dict[str, Any]) -> RunRecord:
-    """Read what stands in a run's line besides its type; `data` is used up.
-
-    Raises:
-        ValueError: a key is missing or unknown, or holds something else than it should.
-    """
-    try:
-        data["outcome"] = Outcome(data["outcome"])
-        data["mismatches"] = tuple(Mismatch(**one) for one in data["mismatches"])
-        data["calls"] = tuple(_call_from(one) for one in data["calls"])
-        data["usage"] = Usage(**data["usage"])
-        data["problem"] = Problem(**data["problem"]) if data["problem"] else None
-        data["rules"] = tuple(rule_from_json(one) for one in data["rules"])
-        data["contract"] = RuleState(data["contract"]) if data["contract"] else None
-        data["trajectory"] = TrajectoryCheck(**data["trajectory"]) if data["trajectory"] else None
-        data["notes"] = tuple(data["notes"])
-        if "document" in data:
-            from .document import document_from_json  # noqa: PLC0415 - only where an answer is a document
-
-            data["document"] = document_from_json(data["document"])
-        data["compared"] = tuple(Compared(**one) for one in data.get("compared", ()))
-        data["ignored"] = tuple(data.get("ignored", ()))
-        return RunRecord(**data)
-    except (KeyError, TypeError) as fault:
-        msg = f"a run's line with missing or unknown keys: {fault}"
-        raise ValueError(msg) from fault
-
-
-def _call_from(data: dict[str, Any]) -> CallRecord:
-    data["findings"] = tuple(data["findings"])
-    return CallRecord(**data)
 
 
 def _held(departure: str | None) -> TrajectoryCheck | None:
@@ -336,3 +250,8 @@ def _call(call: ToolCall) -> CallRecord:
 
 def _finding(finding: Finding) -> str:
     return f"{finding.message} (copied)" if finding.copied else finding.message
+
+
+def _without_reason(result: RuleResult) -> RuleResult:
+    """Drop the reason of a rule that is not broken: a reader can do without it."""
+    return result if result.broken else replace(result, why="")

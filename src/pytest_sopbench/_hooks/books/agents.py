@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.header.options import AGENTS
 
 
-def named_agents(sop: SopSession) -> Mapping[str, JsonValue]:
-    """Return, as an option, the spec of each agent by its name; nothing where the name is all."""
-    agents: dict[str, JsonValue] = {one.name: one.spec for one in sop.options.agents}
+def named_agents(sop: SopSession) -> Mapping[str, str]:
+    """Return the spec of each agent by its name; nothing where the name is all."""
+    agents = {one.name: one.spec for one in sop.options.agents}
     is_all = not sop.has_agents and all(name == spec for name, spec in agents.items())
     # A fixture of the project stands for a single agent of the options.
-    return {} if is_all or sop.plan.fixture else {AGENTS: agents}
+    return {} if is_all or sop.plan.fixture else agents

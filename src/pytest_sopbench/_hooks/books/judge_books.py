@@ -7,28 +7,29 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_json
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.judging import LOG, judged_in, log_name_of
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE
+from pytest_sopbench._sessions.header.options import SessionOptions
 
 
-def judging_to_json(sop: SopSession) -> dict[str, JsonValue]:
-    """Return what the saved session says of its judge: what it consumed, and where not to rely."""
+def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
+    """Add what the saved session says of its judge: what it consumed, and where not to rely."""
     judging = judged_in(sop.config)
     if judging is None or not judging.calibrations:
-        return {}
+        return options
     from pytest_sopbench._judge.keeping.consumption import consumption_to_json, read_log  # noqa: PLC0415 - only where a model judges
 
-    return {
-        JUDGE: {
+    return replace(
+        options,
+        judge={
             **consumption_to_json(read_log(judging.log, sop.prices)),
             FIELDS: judged_fields_to_json(judging.judged),
         },
-        DOUBTFUL: {name: {**fields} for name, fields in judging.doubtful.items()},
-    }
+        doubtful=judging.doubtful,
+    )
 
 
 class JudgeBooks(HookObject):

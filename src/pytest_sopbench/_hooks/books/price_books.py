@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.prices import Priced, price_lines
-from pytest_sopbench._sessions.header.setups import PRICES
 
 
 class PriceBooks(HookObject):
@@ -23,8 +23,8 @@ class PriceBooks(HookObject):
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
         self._priced.watch(run)
         if run.usage.priced_by is not None:
-            known = self._sop.recorded.get(PRICES)
-            self._sop.recorded[PRICES] = listed(str(known or ""), run.usage.priced_by)
+            prices = listed(self._sop.recorded.prices, run.usage.priced_by)
+            self._sop.recorded = replace(self._sop.recorded, prices=prices or "")
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:

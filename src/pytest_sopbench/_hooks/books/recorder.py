@@ -13,7 +13,8 @@ from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
 from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import RunRecord, from_line, to_line
+from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
 from pytest_sopbench._hooks.process.hook_object import HookObject
@@ -287,10 +288,9 @@ class SessionRecorder(HookObject):
         return self._tallies[group]
 
     def _miss(self, record: RunRecord) -> None:
-        if TaskName(record.domain, record.task) in self._sop.quarantined:
-            return
-        if record.outcome is Outcome.NOT_RUN:
-            # Counted in the summary; a list of what never started would bury what went wrong.
+        may_fail = TaskName(record.domain, record.task) in self._sop.quarantined
+        # What never started is counted in the summary; a list would bury what went wrong.
+        if may_fail or record.outcome is Outcome.NOT_RUN:
             return
         self.missed += 1
         if len(self.misses) < LIMIT:

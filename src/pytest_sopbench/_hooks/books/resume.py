@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.process.hook_object import HookObject
@@ -20,7 +22,6 @@ from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
 from pytest_sopbench._sessions.header.git import git_state
 from pytest_sopbench._sessions.header.header import SessionHeader
-from pytest_sopbench._sessions.header.options import ANYWAY, RECORDED
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents
@@ -222,15 +223,13 @@ class Resumption(HookObject):
         if is_fixture or then.agent == self._sop.agent_label:
             # Which fixture stands for the agent is known late, and to workers first.
             agent = then.agent
+        agents = named_agents(self._sop)
+        recorded = replace(self._sop.recorded, scoring=options.scoring.value, agents=agents)
         now = SessionHeader(
             plugin=then.plugin,
             agent=agent,
             agent_args={name: options.redaction.text(one) for name, one in options.agent_args},
-            options={
-                "scoring": options.scoring.value,
-                **self._sop.recorded,
-                **named_agents(self._sop),
-            },
+            options=recorded,
             started="",
             judging="",
         )
@@ -282,7 +281,7 @@ class Resumption(HookObject):
 
     def _carry_on(self, then: SessionHeader) -> None:
         """Keep what the resumed session had itself accepted."""
-        self._anyway.update(dict.fromkeys(then.asked.resumed_anyway))
+        self._anyway.update(dict.fromkeys(then.options.resumed_anyway))
 
     def _record(self, runs: int) -> None:
         """Have the header tell which sessions this one goes back to, the last one last."""
@@ -294,6 +293,8 @@ class Resumption(HookObject):
             "started": then.started,
             "runs": runs,
         }
-        self._sop.recorded[RECORDED] = [*then.asked.resumed, one]
-        if self._anyway:
-            self._sop.recorded[ANYWAY] = list(self._anyway)
+        self._sop.recorded = replace(
+            self._sop.recorded,
+            resumed=(*then.options.resumed, one),
+            resumed_anyway=tuple(self._anyway),
+        )

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.shards import Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, own_version
 from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
@@ -26,13 +26,13 @@ from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
 from pytest_sopbench._sessions.header.git import git_state
 from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.header.options import BROKEN, FAILURES, NOT_EVALUATED, REPLAY
+from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 
 from .agents import named_agents
-from .judge_books import judging_to_json
+from .judge_books import with_judge
 from .resume import Resumption
 from .unkept import why_unkept
 
@@ -211,8 +211,12 @@ def _domain_header(sop: SopSession, active: ActiveDomain, keys: Sequence[RunKey]
     """Describe a domain, given its planned runs."""
     whole = planned_tasks(_trials(keys))
     agents = dict.fromkeys(key.agent for key in keys)
+    hashes = active.domain.hashes
     return DomainHeader(
-        **active.domain.hashes,
+        sop=hashes["sop"],
+        specs=hashes["specs"],
+        tools=hashes["tools"],
+        data=hashes["data"],
         judging=rules_fingerprint({active.domain.name: active.rules}),
         comparers=active.rules.comparers,
         planned=whole.planned,
@@ -245,38 +249,37 @@ def _trials(keys: Iterable[RunKey]) -> Mapping[str, Sequence[int]]:
     return tasks
 
 
-def _options(sop: SopSession) -> Mapping[str, JsonValue]:
+def _options(sop: SopSession) -> SessionOptions:
     # By an allow-list: what is not named here may be secret, or only of this machine.
     options = sop.options
-    return {
-        "selection": [*options.selection, *named_tasks(sop)],
-        "trials": options.trials,
-        **named_agents(sop),
-        "gates": [gate_text(gate) for gate in options.gates],
-        "max_calls": options.max_calls,
-        "concurrency": options.concurrency,
-        "timeout": options.timeout,
-        "retries": options.retries,
-        "scoring": options.scoring.value,
-        "contract": options.contract,
-        "approver": options.approver,
-        **({REPLAY: options.replay.mode} if options.replay.is_on else {}),
-        FAILURES: sop.failures,
-        **_beside(sop),
-    }
+    recorded = replace(
+        _beside(sop),
+        selection=(*options.selection, *named_tasks(sop)),
+        trials=options.trials,
+        agents=named_agents(sop),
+        gates=tuple(map(gate_text, options.gates)),
+        max_calls=options.max_calls,
+        concurrency=options.concurrency,
+        timeout=options.timeout,
+        retries=options.retries,
+        scoring=options.scoring.value,
+        contract=options.contract,
+        approver=options.approver,
+        replay=options.replay.mode if options.replay.is_on else "",
+    )
+    return with_judge(sop, recorded)
 
 
-def _beside(sop: SopSession) -> Mapping[str, JsonValue]:
-    """Return what `sopbench gate` needs to decide as the session itself did; empty is left out."""
-    options = sop.options
+def _beside(sop: SopSession) -> SessionOptions:
+    """Return what `sopbench gate` needs to decide as the session itself did."""
     # A later session takes the name of the last one for its own.
-    baseline = options.compare if options.compare != LAST else None
-    said: Mapping[str, JsonValue] = {
+    baseline = sop.options.compare if sop.options.compare != LAST else None
+    return replace(
+        sop.recorded,
+        failures=sop.failures,
+        records_failures=True,
         # Also of a session without gates, and of a shard: gates may be asked of the file later.
-        NOT_EVALUATED: deselection_reason(sop),
-        "compare": baseline,
-        BROKEN: [*sop.broken],
-        **judging_to_json(sop),
-        **sop.recorded,
-    }
-    return {name: value for name, value in said.items() if value}
+        not_evaluated=deselection_reason(sop),
+        compare=sop.recorded.compare or baseline or "",
+        broken=tuple(sop.broken),
+    )

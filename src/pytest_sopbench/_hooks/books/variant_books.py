@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.variants.findings import Told, add, findings, joined
 from pytest_sopbench._hooks.items.variants import take_told
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.terminal.variants import variant_lines
-from pytest_sopbench._sessions.header.options import VARIANTS
 
 NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
 
@@ -40,8 +40,7 @@ class VariantBooks(HookObject):
         return (yield)
 
     def _note(self, told: Told) -> None:
-        recorded: dict[str, Any] = self._sop.recorded
-        recorded[VARIANTS] = told
+        self._sop.recorded = replace(self._sop.recorded, variants=told)
 
     @pytest.hookimpl
     def pytest_sop_summary(self) -> list[str]:

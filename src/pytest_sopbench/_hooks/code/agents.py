@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.agent_source import AgentOptions
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.steps.approving import (
     DENY,
     SCRIPTED,
@@ -22,7 +23,6 @@ from pytest_sopbench._hooks.session.pace import pace_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.agents.spec import SOURCES, resolve_agent
-from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import SopbenchError
 
@@ -143,11 +143,14 @@ class Agents:
         """Return the way to call an agent whose runs ask this approver, or the session's own."""
         return self.caller(agent).asking(approver or self.approver)
 
-    def _record(self, what: str, name: str, told: JsonValue) -> None:
-        if told:
-            known = self._sop.recorded.get(what)
-            before: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
-            self._sop.recorded[what] = {**before, name: told}
+    def _record(self, name: str, prompt_hash: str, setup: Mapping[str, JsonValue]) -> None:
+        recorded = self._sop.recorded
+        if prompt_hash:
+            recorded = replace(recorded, prompts={**recorded.prompts, name: prompt_hash})
+        if setup:
+            told = self._sop.options.redaction.value(dict(setup))
+            recorded = replace(recorded, setups={**recorded.setups, name: told})
+        self._sop.recorded = recorded
 
     @property
     def _options(self) -> AgentOptions:
@@ -181,9 +184,7 @@ class Agents:
                 msg = f"agent {name!r}: {error}"
                 raise pytest.UsageError(msg) from None
             # What a model is told is a part of what is tested, as the SOP is.
-            prompt_hash, setup = told_of(agent)
-            self._record(PROMPTS, name, prompt_hash)
-            self._record(SETUPS, name, self._sop.options.redaction.value(dict(setup)))
+            self._record(name, *told_of(agent))
             # The agent is kept beside its caller, so that its id stays its own.
             self._callers[id(agent)] = agent, caller
         return self._callers[id(agent)][1]

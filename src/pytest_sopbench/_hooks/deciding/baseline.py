@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome
@@ -74,7 +75,7 @@ class Baseline:
             raise pytest.UsageError(msg) from None
         if self._saved is not None and path == last_path(self._sop.options.sessions_dir):
             # A later session takes that name for its own.
-            self._sop.recorded["compare"] = self._saved.path.stem
+            self._sop.recorded = replace(self._sop.recorded, compare=self._saved.path.stem)
         if self._saved is None and not self._sop.options.compare_create:
             shown = self._sop.shown(path)
             msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"

@@ -77,7 +77,7 @@ class Gate(HookObject):
         """
         self.baseline.read()
         self.entries.read()
-        self._sop.recorded.update(self.entries.named())
+        self.entries.record()
         if self._looks_back:
             self._ledger.saving.keep_runs()
         load_ahead(

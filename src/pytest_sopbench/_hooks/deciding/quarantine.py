@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
     PolicyReport,
@@ -114,12 +115,12 @@ class Quarantine:
         doubtful = doubtful_in(self._sop.config)
         self.report = report_entries(records, self._entries, self._today, doubtful)
 
-    def named(self) -> dict[str, list[str]]:
-        """Return the tasks by what is said of them, as the header of a session keeps them."""
+    def record(self) -> None:
+        """Have the header of the session keep the tasks by what is said of them."""
         expired = [one.name for one in self._entries.expired(self._today)]
-        kinds = {
-            "quarantined": self.quarantined,
-            "must_pass": self._entries.must_pass,
-            "expired": expired,
-        }
-        return {kind: sorted(map(str, names)) for kind, names in kinds.items() if names}
+        self._sop.recorded = replace(
+            self._sop.recorded,
+            quarantined=tuple(sorted(self.quarantined, key=str)),
+            must_pass=tuple(sorted(self._entries.must_pass, key=str)),
+            expired=tuple(sorted(expired, key=str)),
+        )

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._hooks.runs.reportable import make_reportable
 from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
 from pytest_sopbench._hooks.runs.run_cache import LEFT, PendingReport

@@ -14,7 +14,7 @@ from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, PendingReport, RunCache
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
-from pytest_sopbench._sessions.header.setups import PROMPTS, SETUPS
+from pytest_sopbench._sessions.header.options import SessionOptions, options_to_json
 
 from .failures import ContractBroken, TaskFailed
 from .payload import Payload, attach, mark_breach, mark_miss, sanitised
@@ -111,9 +111,9 @@ class ReportHooks(HookObject):
         if output is not None and not self._plan_sent:
             output[PLAN] = self._sop.plan.to_json()
         if output is not None:
-            output[LEARNED] = json.dumps(
-                {name: self._sop.recorded.get(name, {}) for name in (SETUPS, PROMPTS)}
-            )
+            known = self._sop.recorded
+            learned = SessionOptions(setups=known.setups, prompts=known.prompts, stands={})
+            output[LEARNED] = json.dumps(options_to_json(learned))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -14,6 +14,7 @@ READING: Final = (
     "pytest_sopbench._sessions.lines.damage",
     "pytest_sopbench._sessions.lines.shapes",
     "pytest_sopbench._sessions.lines.skimming",
+    "pytest_sopbench._sessions.reading.header_line",
     "pytest_sopbench._sessions.reading.planned",
 )
 """Read a saved session, and the journals beside it."""

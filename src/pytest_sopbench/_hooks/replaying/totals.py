@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.run_notes import (
     EMPTY,
     NO_RECORDING,
@@ -24,7 +25,6 @@ from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted, money
-from pytest_sopbench._sessions.header.options import MISSES
 
 from .before import Stock, check_stock, stock_lines
 from .choice import TAPES
@@ -100,7 +100,8 @@ class ReplayTotals(HookObject):
     def _miss(self, path: str) -> None:
         self._misses[path] += 1
         # So that `sopbench cassettes` can say it as well.
-        self._sop.recorded[MISSES] = dict(self._misses.most_common())
+        misses = dict(self._misses.most_common())
+        self._sop.recorded = replace(self._sop.recorded, replay_misses=misses)
 
     def _leave(self, why: str) -> None:
         self._unused += 1

@@ -15,7 +15,7 @@ from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.record import to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.process.output_routing import output_apart

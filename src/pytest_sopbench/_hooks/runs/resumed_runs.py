@@ -12,7 +12,8 @@ import pytest
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.keys import MASK, RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import RunRecord, from_line
+from pytest_sopbench._core.records.lines.run_line import from_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder

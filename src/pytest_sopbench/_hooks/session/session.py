@@ -13,7 +13,6 @@ from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
 from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.domains.comparers import comparers_of
 from pytest_sopbench._hooks.session.domains.loading import loaded
@@ -22,6 +21,7 @@ from pytest_sopbench._hooks.settings.node_ids import domain_id
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
 from pytest_sopbench._running.comparing.compare import Comparers
+from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench.errors import SopbenchError
 
 from .plan import Plan
@@ -46,8 +46,8 @@ class SopSession:
         self.config = config
         self.options = options
         self.plan = Plan()
-        # What the saved session's header has beside the options, by name.
-        self.recorded: dict[str, JsonValue] = {}
+        # What the saved session's header has beside what was asked.
+        self.recorded = SessionOptions()
         self.quarantined: frozenset[TaskName] = frozenset()
         # Tests that failed and are no misses; unknown until the session comes to its end.
         self.failures: int | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
@@ -22,6 +22,7 @@ from pytest_sopbench._hooks.session.consistency import (
 )
 from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._sessions.header.options import SessionOptions, read_session_options
 
 RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""
@@ -83,7 +84,7 @@ class ControllerHooks(HookObject):
         output: Mapping[str, Any] = getattr(node, "workeroutput", {})
         if output.get(PLAN):
             self._learn(output[PLAN], node)
-        self._learn_agents(json.loads(output.get(LEARNED, "{}")))
+        self._learn_agents(read_session_options(json.loads(output.get(LEARNED, "{}"))))
         if node.gateway.id not in self._came_up:
             check_worker_started(node, error)
             self._lost += 1
@@ -92,13 +93,14 @@ class ControllerHooks(HookObject):
         if self._free is not None and SHARE in node.workerinput:
             self._free.append(node.workerinput[SHARE])
 
-    def _learn_agents(self, learned: Mapping[str, Mapping[str, JsonValue]]) -> None:
+    def _learn_agents(self, learned: SessionOptions) -> None:
         """Take over what a worker knows of agents that a fixture has made there."""
-        for what, agents in learned.items():
-            known = self._sop.recorded.get(what)
-            held: Mapping[str, JsonValue] = known if isinstance(known, Mapping) else {}
-            if agents:
-                self._sop.recorded[what] = {**agents, **held}
+        known = self._sop.recorded
+        self._sop.recorded = replace(
+            known,
+            prompts={**learned.prompts, **known.prompts},
+            setups={**learned.setups, **known.setups},
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object:

@@ -13,7 +13,6 @@ from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.slim import slimmed
-from pytest_sopbench._sessions.header.options import read_session_options
 from pytest_sopbench._sessions.header.setups import setups_of
 from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
@@ -138,7 +137,7 @@ def _untimed(kept: Kept) -> Kept:
 
 def is_replayed(saved: SavedSession) -> bool:
     """Tell whether a session was served recorded model traffic."""
-    return read_session_options(saved.header.options).replay in {"only", "auto"}
+    return saved.header.options.replay in {"only", "auto"}
 
 
 def _name(saved: SavedSession, other: SavedSession) -> str:

@@ -35,7 +35,7 @@ def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
         SessionFileError: one of them cannot be read.
     """
     try:
-        return tuple(map(read_gate, saved.header.asked.gates))
+        return tuple(map(read_gate, saved.header.options.gates))
     except ValueError as fault:
         msg = f"{saved.path}, line 1: {fault}"
         raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
@@ -43,7 +43,7 @@ def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
 
 def quarantined(saved: SavedSession) -> frozenset[TaskName]:
     """Return the tasks that might fail when the session was run, which no gate is asked of."""
-    return frozenset(saved.header.asked.quarantined)
+    return frozenset(saved.header.options.quarantined)
 
 
 def recorded_entries(saved: SavedSession) -> PolicyReport:
@@ -52,7 +52,7 @@ def recorded_entries(saved: SavedSession) -> PolicyReport:
     What it says of a task that might fail no longer is what the session itself recorded, since
     on another day another entry is expired.
     """
-    asked = saved.header.asked
+    asked = saved.header.options
     must_pass = {name: TaskPolicy(name=name, must_pass=True) for name in asked.must_pass}
     if not must_pass and not asked.expired:
         return PolicyReport()
@@ -70,7 +70,7 @@ def decide_entries(saved: SavedSession) -> Decision:
 
 def recorded_failures(saved: SavedSession) -> int | None:
     """Return how many other tests of a session failed; `None` where nobody can know it."""
-    asked = saved.header.asked
+    asked = saved.header.options
     # Older sessions did not record it; of one that was cut short more may have failed.
     if not asked.records_failures:
         return 0
@@ -102,7 +102,7 @@ def ask_gates(
     if saved.slim:
         msg = f"{saved.path}: a slim baseline holds outcomes alone, and cannot be gated"
         raise SessionFileError(msg, hint="ask the gates of the session it was made of")
-    recorded = saved.header.asked
+    recorded = saved.header.options
     facts = SessionFacts(
         gates=gates,
         records=planned_records(saved),

@@ -11,14 +11,13 @@ from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.header.header import (
     DomainHeader,
     SessionHeader,
     made_of,
     planned_tasks,
 )
-from pytest_sopbench._sessions.header.options import FAILURES, PAST, SHARD
+from pytest_sopbench._sessions.header.options import SHARD, SessionOptions
 from pytest_sopbench._sessions.reading.planned import (
     never_started,
     planned_keys,
@@ -110,7 +109,7 @@ def _shard(saved: SavedSession) -> Shard:
         msg = f"{saved.path}: shard {shard} was cut short{lost}"
         raise SessionFileError(msg, hint="run that shard again")
     refuse_doubted(saved)
-    away = saved.header.asked.not_evaluated
+    away = saved.header.options.not_evaluated
     if away:
         msg = f"{saved.path}: shard {shard} is not all of its part: {away}"
         raise SessionFileError(msg, hint="run that shard again without what took them away")
@@ -168,36 +167,33 @@ def _domain_differences(name: str, one: DomainHeader, other: DomainHeader) -> It
         yield f"answers of domain {name} are judged by other rules{unlike and f' ({unlike})'}"
 
 
-def _options(saved: SavedSession) -> Mapping[str, JsonValue]:
-    return {**saved.header.options, "selection": _selection(saved)}
+def _options(saved: SavedSession) -> SessionOptions:
+    return replace(saved.header.options, selection=_selection(saved))
 
 
-def _without_past(saved: SavedSession) -> Mapping[str, JsonValue]:
+def _without_past(saved: SavedSession) -> SessionOptions:
     """Leave out which sessions a shard was resumed from: another may have run through."""
-    return {name: one for name, one in _options(saved).items() if name not in {*PAST, FAILURES}}
+    options = replace(_options(saved), resumed=(), resumed_anyway=())
+    return replace(options, failures=None, records_failures=False)
 
 
-def _past(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
-    """Return all that the shards go back to, and what differed there."""
-    past: dict[str, list[JsonValue]] = {}
-    for saved in parts:
-        for name in PAST:
-            before = saved.header.options.get(name)
-            past.setdefault(name, []).extend(before if isinstance(before, list) else ())
-    return {name: every for name, every in past.items() if every}
-
-
-def _failures(parts: Sequence[SavedSession]) -> Mapping[str, JsonValue]:
-    """Return how many tests failed in all shards together, if all of them tell."""
-    asked = [one.header.asked for one in parts]
-    if not any(one.records_failures for one in asked):
-        return {}
+def _options_of_all(parts: Sequence[SavedSession]) -> SessionOptions:
+    """Return the options of the whole: with all that the shards go back to and have learned."""
+    asked = [one.header.options for one in parts]
     numbers = [one.failures for one in asked if one.failures is not None]
-    return {FAILURES: sum(numbers) if len(numbers) == len(parts) else None}
+    whole = replace(
+        _options(parts[0]),
+        resumed=tuple(session for one in asked for session in one.resumed),
+        resumed_anyway=tuple(difference for one in asked for difference in one.resumed_anyway),
+        # How many tests failed in all shards together, if all of them tell.
+        failures=sum(numbers) if len(numbers) == len(parts) else None,
+        records_failures=any(one.records_failures for one in asked),
+    )
+    return learned(whole, asked)
 
 
-def _selection(saved: SavedSession) -> list[str]:
-    return [option for option in selection_of(saved) if not option.startswith(SHARD)]
+def _selection(saved: SavedSession) -> tuple[str, ...]:
+    return tuple(option for option in selection_of(saved) if not option.startswith(SHARD))
 
 
 def _selected_by(saved: SavedSession) -> str:
@@ -213,7 +209,7 @@ def _header(parts: Sequence[SavedSession], order: Mapping[str, Sequence[str]]) -
     return replace(
         made_of(first, "merged", *(one.header.identity for one in parts)),
         started=min(one.header.started for one in parts),
-        options={**_options(parts[0]), **_past(parts), **_failures(parts), **learned(parts)},
+        options=_options_of_all(parts),
         git=git,
         domains={
             name: _domain(

@@ -12,7 +12,6 @@ from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
-from pytest_sopbench._sessions.header.options import JUDGE, VARIANTS
 from pytest_sopbench._sessions.reading.planned import (
     grouped,
     planned_records,
@@ -49,7 +48,7 @@ def session_page(
         records=records,
         leaderboard=leaderboard_of(grouped(records), records, may_fail=quarantined(saved)),
         summaries=summaries_of(saved),
-        judge=read_judge_report(saved.header.options.get(JUDGE), saved.header.asked.doubtful),
+        judge=read_judge_report(saved.header.options.judge, saved.header.options.doubtful),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
         not_evaluated=decision.not_evaluated,
         remarks=(*_remarks_of(saved), *remarks),
@@ -59,9 +58,7 @@ def session_page(
         may_fail=quarantined(saved),
         sources=sources,
         variants=tuple(
-            findings(
-                saved.header.options.get(VARIANTS), ((one.key, one.outcome) for one in records)
-            )
+            findings(saved.header.options.variants, ((one.key, one.outcome) for one in records))
         ),
     )
 
@@ -69,7 +66,7 @@ def session_page(
 def _facts_of(saved: SavedSession) -> Mapping[str, str]:
     """Return what a reader may need to find a session again, by name; unknown is empty."""
     header = saved.header
-    scoring = header.asked.scoring
+    scoring = header.options.scoring
     commit = (
         f"{header.git.commit[:12]}{' and changes' if header.git.dirty else ''}"
         if header.git
@@ -93,6 +90,6 @@ def _replayed(saved: SavedSession) -> str:
 
 def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
     """Return what must not go unsaid of a session."""
-    published = saved.header.asked.scoring == "published"
+    published = saved.header.options.scoring == "published"
     remark = "judged by the published scorer's rules, not by ours"
     return (*((remark,) if published else ()), *saved.problems)

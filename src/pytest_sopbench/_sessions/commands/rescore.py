@@ -19,10 +19,9 @@ from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.records.rejudge import Judges, rescore
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.header.header import SessionHeader, made_of
-from pytest_sopbench._sessions.header.options import DOUBTFUL, JUDGE, VARIANTS
+from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench._sessions.reading.planned import planned_records, summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
@@ -111,7 +110,7 @@ def rescore_session(
             changed.append((record, done.record))
         records.append(done.record)
     return RescoredSession(
-        header=_header(saved, judges, scoring, _relied_on(saved, doubtful, judged)),
+        header=_header(saved, judges, scoring, _relied_on(saved.header.options, doubtful, judged)),
         records=tuple(records),
         changed=tuple(changed),
         refused={why: tuple(runs) for why, runs in refused.items()},
@@ -120,7 +119,7 @@ def rescore_session(
 
 def scoring_of(header: SessionHeader) -> Scoring:
     """Return whose rules a session was judged by."""
-    return Scoring(header.asked.scoring or Scoring.EXACT.value)
+    return Scoring(header.options.scoring or Scoring.EXACT.value)
 
 
 def _judges(
@@ -129,7 +128,7 @@ def _judges(
     scoring: Scoring,
     asking: Mapping[str, Asking],
 ) -> Mapping[str, Judges]:
-    off = saved.header.asked.contract == "off"
+    off = saved.header.options.contract == "off"
     comparers = {
         name: asking[name].identities if name in asking else one.comparers
         for name, one in saved.header.domains.items()
@@ -166,29 +165,26 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
 
 
 def _relied_on(
-    saved: SavedSession, doubtful: Doubtful | None, judged: Sequence[JudgedField]
-) -> Mapping[str, JsonValue]:
-    """Return how far model judges can be relied on today, where that is known."""
-    found: dict[str, JsonValue] = {}
+    options: SessionOptions, doubtful: Doubtful | None, judged: Sequence[JudgedField]
+) -> SessionOptions:
+    """Return options that say how far model judges can be relied on today, where that is known."""
     if doubtful is not None:
-        found[DOUBTFUL] = {domain: {**fields} for domain, fields in doubtful.items()}
+        options = replace(options, doubtful=doubtful)
     if judged:
-        told = saved.header.options.get(JUDGE)
-        consumed: Mapping[str, JsonValue] = told if isinstance(told, Mapping) else {}
-        found[JUDGE] = {**consumed, FIELDS: judged_fields_to_json(judged)}
-    return found
+        consumed = options.judge or {}
+        options = replace(options, judge={**consumed, FIELDS: judged_fields_to_json(judged)})
+    return options
 
 
 def _header(
     saved: SavedSession,
     judges: Mapping[str, Judges],
     scoring: Scoring,
-    relied_on: Mapping[str, JsonValue],
+    options: SessionOptions,
 ) -> SessionHeader:
     before = scoring_of(saved.header).value
     # Variants are not judged again, and what they came to before says nothing by other rules.
-    kept = {name: one for name, one in saved.header.options.items() if name != VARIANTS}
-    options = {**kept, **relied_on, "scoring": scoring.value, "rescored": before}
+    options = replace(options, scoring=scoring.value, rescored=before, variants={})
     judging = rules_fingerprint({name: one.after for name, one in judges.items()})
     return replace(
         made_of(saved.header, saved.header.identity, "rescored", judging),

@@ -116,7 +116,7 @@ def header_differences(then: SessionHeader, now: SessionHeader) -> Iterator[str]
     yield from _agent_differences(then, now)
     for what, before, today in (
         ("agent arguments", _shown(then.agent_args), _shown(now.agent_args)),
-        ("scoring", then.options.get("scoring"), now.options.get("scoring")),
+        ("scoring", then.options.scoring or None, now.options.scoring),
     ):
         if before != today:
             yield f"{what}: {before} there, {today} here"

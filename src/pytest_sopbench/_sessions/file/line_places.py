@@ -80,8 +80,7 @@ def _key_of(line: bytes) -> RunKey | None:
         key = run_key(line)
         if key is not None:
             return key
-        data = _loads(line)
-        return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+        return RunKey.read(_loads(line))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 

@@ -16,7 +16,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header.header import SCHEMA, SessionHeader
 
 TYPE: Final = "slim"
-"""The type of a slim line; and the option of the header that says that all are."""
+"""The type of a slim line."""
 
 
 def slim_header(header: SessionHeader, *, reason: str) -> SessionHeader:
@@ -26,7 +26,7 @@ def slim_header(header: SessionHeader, *, reason: str) -> SessionHeader:
         header,
         schema=SCHEMA,
         identity="",
-        options={**header.options, TYPE: True, "reason": reason},
+        options=replace(header.options, slim=True, reason=reason),
         domains={
             name: replace(one, planned=tuple(sorted(one.planned)))
             for name, one in header.domains.items()

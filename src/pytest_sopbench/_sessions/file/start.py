@@ -36,7 +36,7 @@ def start_from_json(data: Mapping[str, Any]) -> RunKey:
         ValueError: a key is missing.
     """
     try:
-        return RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+        return RunKey.read(data)
     except KeyError as fault:
         msg = f"a start without {fault}"
         raise ValueError(msg) from fault

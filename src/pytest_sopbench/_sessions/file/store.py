@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.records.record import RunRecord, to_line
+from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench.errors import SessionFileError
 

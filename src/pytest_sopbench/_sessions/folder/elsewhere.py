@@ -24,7 +24,7 @@ def newest_with(task: str, but: Path) -> str:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
         planned = ((name, one.planned) for name, one in header.domains.items())
-        if not header.asked.is_slim and any(_has(name, ids, task) for name, ids in planned):
+        if not header.options.slim and any(_has(name, ids, task) for name, ids in planned):
             return path.stem
     return ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pytest_sopbench._core.dataclass import dataclass
-from pytest_sopbench._sessions.header.options import RECORDED, REPLAY
+from pytest_sopbench._sessions.header.options import read_session_options
 
 _BLOCK = 65_536
 
@@ -42,8 +42,8 @@ def read_last(path: Path) -> LastSession | None:
             header, summary = json.loads(file.readline()), json.loads(_last_line(file))
         totals: list[dict[str, Any]] = [*summary.get("agents", {"": summary["total"]}).values()]
         pooled = [one["pooled"] for one in totals]
-        options: dict[str, Any] = header["options"]
-        if summary["type"] != "summary" or summary["duration_s"] is None or RECORDED in options:
+        options = read_session_options(header["options"])
+        if summary["type"] != "summary" or summary["duration_s"] is None or options.resumed:
             return None
         # A run that was never started has cost nothing.
         started = sum(one["runs"] - one["outcomes"].get("not_run", 0) for one in pooled)
@@ -54,9 +54,9 @@ def read_last(path: Path) -> LastSession | None:
             domains=frozenset(header["domains"]),
             runs=started,
             duration_s=summary["duration_s"],
-            concurrency=options["concurrency"],
+            concurrency=options.concurrency,
             cost_usd=sum(one["total"] for one in costs) if is_whole else None,
-            replay=options.get(REPLAY, ""),
+            replay=options.replay,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # It only serves for a remark, which can be left out.

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from sys import intern
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
+from pytest_sopbench._core.dataclass import dataclass, field, members, replace
 from pytest_sopbench._core.model.shards import Share
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
 
 from .git import GitState
-from .options import SessionOptions, read_session_options
+from .options import SessionOptions, options_to_json, read_session_options
+
+_OTHERS = "others"
 
 
-def _parts(value: Any) -> dict[str, Any]:
-    # Not `asdict`, which copies every value it meets: the ids of all planned tasks are among them.
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+def _parts(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, SessionOptions):
+        return options_to_json(value)
+    parts = members(value)
+    others = parts.pop(_OTHERS, {})
+    return {**parts, **others}
 
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
@@ -68,7 +74,7 @@ class DomainHeader(PlannedTasks):
     planned tasks of each agent by its name; empty where all are of the session's one agent, or
     where it was not recorded. `share` is what a shard has of the domain, `None` where the
     session is none. `comparers` say by field what compared it, down to its version, where the judge
-    did not.
+    did not. `others` is what another version tells beside.
     """
 
     sop: str = ""
@@ -79,6 +85,9 @@ class DomainHeader(PlannedTasks):
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
     share: Share | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
+    others: Mapping[str, JsonValue] = field(
+        default_factory=dict[str, JsonValue], compare=False, repr=False
+    )
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -104,6 +113,7 @@ class SessionHeader:
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
     `rules_fingerprint` of the rules. `git` is `None` outside a repository. `identity` is of this
     one session: it tells which journals are its own, and the checksums of its lines begin with it.
+    `others` is what another version tells beside, which stays when the header is written again.
     """
 
     plugin: str
@@ -111,21 +121,19 @@ class SessionHeader:
     started: str
     judging: str
     agent_args: Mapping[str, str] = field(default_factory=dict[str, str])
-    options: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    options: SessionOptions = field(default_factory=SessionOptions)
     git: GitState | None = None
     domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
     identity: str = ""
     schema: int = SCHEMA
+    others: Mapping[str, JsonValue] = field(
+        default_factory=dict[str, JsonValue], compare=False, repr=False
+    )
 
     @property
     def agents(self) -> Mapping[str, str]:
         """The specs of the session's agents, by what their runs are filed under."""
-        return self.asked.agents or {self.agent: self.agent}
-
-    @property
-    def asked(self) -> SessionOptions:
-        """The options that are known to this version, each with its type."""
-        return read_session_options(self.options)
+        return self.options.agents or {self.agent: self.agent}
 
 
 def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
@@ -144,7 +152,7 @@ def header_to_line(header: SessionHeader) -> str:
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
-    """Read what `header_to_line` wrote; keys that are not known are passed over.
+    """Read what `header_to_line` wrote; keys that are not known are kept as they stand.
 
     Raises:
         ValueError: a key is missing, or holds something else than it should.
@@ -158,20 +166,21 @@ def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
             started=str(data["started"]),
             judging=str(data["judging"]),
             agent_args=dict(data["agent_args"]),
-            options=_checked_options(data["options"]),
+            options=_options(data["options"]),
             git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
             domains={name: _domain(one) for name, one in data["domains"].items()},
             identity=str(data.get("identity", "")),
+            others=_others(data, SessionHeader),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as fault:
         msg = f"a header with missing or unusable keys: {fault}"
         raise ValueError(msg) from fault
 
 
-def _checked_options(data: Mapping[str, Any]) -> Mapping[str, JsonValue]:
-    """Return options as they stand, once they have turned out to mean something."""
-    options = dict(data)
-    read_session_options(options)
+def _options(data: Mapping[str, JsonValue]) -> SessionOptions:
+    options = read_session_options(data)
+    # A shard that means nothing is refused here: a part might pass for the whole.
+    _ = options.shard
     return options
 
 
@@ -186,8 +195,16 @@ def _domain(data: Mapping[str, Any]) -> DomainHeader:
         agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
         share=_share(data.get("share")),
         comparers={str(name): str(one) for name, one in data.get("comparers", {}).items()},
+        others=_others(data, DomainHeader),
         **_planned(data),
     )
+
+
+def _others(
+    data: Mapping[str, Any], known: type[SessionHeader | DomainHeader]
+) -> Mapping[str, JsonValue]:
+    read = {"type", "crc", *(one.name for one in fields(known))} - {_OTHERS}
+    return {name: one for name, one in data.items() if name not in read}
 
 
 def _share(data: Mapping[str, Any] | None) -> Share | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -12,24 +12,12 @@ from .header import SessionHeader
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.setups import Setup
 
-SETUPS: Final = "setups"
-"""The option of the header that holds them, by the agents' names."""
-
-PROMPTS: Final = "prompts"
-"""The option that holds the hashes of their prompts."""
-
-PRICES: Final = "prices"
-"""The option that names the prices by which costs were reckoned."""
-
-LATE: Final = (SETUPS, PROMPTS, PRICES)
-"""Options that a session learns with its first run: a part without runs does not have them."""
-
 
 def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
     """Return what each agent says of itself; of one that says nothing, what it was given."""
     from pytest_sopbench._core.comparing.setups import Setup  # noqa: PLC0415 - only where sessions are compared
 
-    told, hashes = _object(header.options, SETUPS), _object(header.options, PROMPTS)
+    told, hashes = header.options.setups, header.options.prompts
     found = {name: _setup(told, hashes, name) for name in dict.fromkeys((*told, *hashes))}
     # What the session was given says nothing more of an agent that lists its own settings.
     return found or {header.agent: Setup(agent=header.agent, settings=dict(header.agent_args))}

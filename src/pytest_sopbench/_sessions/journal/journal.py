@@ -17,8 +17,9 @@ from typing import Any, cast
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import RunRecord, from_line
-from pytest_sopbench._core.records.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.records.lines.run_line import record_from_json
+from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import write_whole
@@ -167,19 +168,22 @@ class _Reading:
                 raise ValueError(CHANGED)
             line = bare(line)
         data = cast("dict[str, Any]", read_json(line))
-        kind: str = data["type"]
+        kind: str = data.pop("type")
         check_shape(kind, data)
         if kind == "start":
             self.begun[start_from_json(data)] = None
         elif kind in {"trace", "events"}:
-            key = RunKey(data["domain"], data["task"], data["trial"], data["agent"])
+            key = RunKey.read(data)
             part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
             self._parts.setdefault(key, {})[kind] = part
-        else:
-            text = line.decode("ascii")
-            record = from_line(text)
+        elif kind == "run":
+            record = record_from_json(data)
             left = self._parts.pop(record.key, {})
+            text = line.decode("ascii")
             self.finished[record.key] = FinishedRun(line=text, record=record, **left)
+        else:
+            msg = "a line of an unknown kind"
+            raise ValueError(msg)
 
 
 def read_journal(path: Path, *, may_be_unsealed: bool = False) -> ReadJournal:

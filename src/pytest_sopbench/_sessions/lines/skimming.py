@@ -7,38 +7,32 @@ many runs have in common is kept once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, make_dataclass
+from dataclasses import fields, make_dataclass, replace
 from sys import intern
 from typing import Any, Final, TypeAlias, cast
 
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.document import document_from_json
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_from_json
-from pytest_sopbench._core.records.rule_line import rule_from_json
+from pytest_sopbench._core.records.lines.run_line import record_from_json
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.verdict import Outcome
 
 from .shapes import read_run
 
 Wanted: TypeAlias = Callable[..., bool]
 """Tells whether a run is wanted in full, given its `domain`, `task`, `outcome` and `rules`."""
 
-_OUTCOMES: Final = {one.value: one for one in Outcome}
-_STATES: Final[Mapping[str | None, RuleState | None]] = {
-    None: None,
-    **{one.value: one for one in RuleState},
-}
-
-
 # A frozen dataclass sets each field by a call, which takes longer than all else that is done here.
 # So a run is made open, with the slots of a record, and becomes one when it is complete.
 _OpenRun: Final[Any] = make_dataclass(
     "_OpenRun", [(one.name, Any) for one in fields(RunRecord)], slots=True
 )
+_KNOWN: Final = frozenset(one.name for one in fields(RunRecord))
 _new: Final = object.__new__
+_NOT_READ: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("answer", "problem", "trajectory")),
+    **dict.fromkeys(("reason", "answer_form", "text", "trace"), ""),
+    "notes": (),
+}
 
 
 class Skimmer:
@@ -60,13 +54,16 @@ class Skimmer:
         Raises:
             ValueError: a key is missing, or holds something else than it should.
         """
-        try:
-            if self._is_whole(data["domain"], data["task"], data["outcome"], data["rules"]):
-                return record_from_json(data)
-            return self._skim(data)
-        except (KeyError, TypeError, AttributeError) as fault:
-            msg = f"a run's line with missing or unknown keys: {fault}"
-            raise ValueError(msg) from fault
+        # What another version tells of a run changes no number, and is no reason to refuse it.
+        run = record_from_json({name: one for name, one in data.items() if name in _KNOWN})
+        if self._is_whole(run.domain, run.task, run.outcome, run.rules):
+            return record_from_json(data)
+        return replace(
+            run,
+            expected=self._shared(run.expected),
+            calls=self._named([(one.name, one.bad, one.error is not None) for one in run.calls]),
+            **_NOT_READ,
+        )
 
     def glance(self, line: bytes) -> RunRecord | None:
         """Return the run of a line that nothing is wrong with; it takes less than reading it.
@@ -82,11 +79,7 @@ class Skimmer:
             data["domain"], data["task"], data["outcome"], data["rules"]
         ):
             return None
-        try:
-            return self._skim(data)
-        except (KeyError, ValueError):
-            # A word that is none of those known; whoever reads the line says so.
-            return None
+        return self._skim(data)
 
     def _is_whole(self, domain: str, task: str, outcome: str, rules: object) -> bool:
         return self._whole is not None and self._whole(
@@ -94,7 +87,7 @@ class Skimmer:
         )
 
     def _skim(self, data: Mapping[str, Any]) -> RunRecord:
-        mismatches, calls, rules = data["mismatches"], data["calls"], data["rules"]
+        calls = data["calls"]
         # Each slot by itself: to call a constructor by keywords takes three times as long.
         run = _new(_OpenRun)
         run.domain = intern(data["domain"])
@@ -102,23 +95,24 @@ class Skimmer:
         run.trial = data["trial"]
         run.agent = intern(data["agent"])
         run.task_hash = intern(data["task_hash"])
-        run.outcome = _OUTCOMES[data["outcome"]]
+        run.outcome = data["outcome"]
         run.expected = self._shared(data["expected"])
-        run.mismatches = tuple([Mismatch(**one) for one in mismatches]) if mismatches else ()
-        run.calls = self._named(calls) if calls else ()
+        run.mismatches = data["mismatches"]
+        # A list first: a generator takes twice as long.
+        seen = [(one["name"], one["bad"], one["error"] is not None) for one in calls]
+        run.calls = self._named(seen) if seen else ()
         run.usage = self._used(data["usage"])
         run.duration_s = data["duration_s"]
         run.disagreement = data["disagreement"]
         run.only_published = data["only_published"]
-        run.rules = tuple([rule_from_json(one) for one in rules]) if rules else ()
-        run.contract = _STATES[data["contract"]]
+        run.rules = data["rules"]
+        run.contract = data["contract"]
         run.grounded = data["grounded"]
         run.unneeded = data["unneeded"]
-        run.document = document_from_json(data["document"]) if "document" in data else None
-        compared, ignored = data.get("compared"), data.get("ignored")
-        run.compared = tuple([Compared(**one) for one in compared]) if compared else ()
-        run.ignored = tuple(ignored) if ignored else ()
-        # What is not read.
+        run.document = data.get("document")
+        run.compared = data.get("compared", ())
+        run.ignored = data.get("ignored", ())
+        # Those of `_NOT_READ`, each by itself as well.
         run.answer = run.problem = run.trajectory = None
         run.reason = run.answer_form = run.text = run.trace = ""
         run.notes = ()
@@ -134,9 +128,9 @@ class Skimmer:
         except TypeError:
             return expected
 
-    def _named(self, calls: Sequence[Mapping[str, Any]]) -> tuple[CallRecord, ...]:
-        # A list first: a generator takes twice as long.
-        key = tuple([(one["name"], one["bad"], one["error"] is not None) for one in calls])
+    def _named(self, calls: Sequence[tuple[str, bool, bool]]) -> tuple[CallRecord, ...]:
+        """Return calls of which the name, whether each was bad, and whether it failed are told."""
+        key = tuple(calls)
         found = self._calls.get(key)
         if found is None:
             found = self._calls[key] = tuple(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json
 from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord, record_from_json
+from pytest_sopbench._core.records.lines.run_line import record_from_json
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.line_places import run_key
 from pytest_sopbench._sessions.file.slim import TYPE as SLIM
 from pytest_sopbench._sessions.file.slim import slim_from_json

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
@@ -18,26 +18,44 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._settings.values import Shard
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.header.header import PlannedTasks
-
-    from .reader import SavedSession
+    from pytest_sopbench._sessions.header.header import PlannedTasks, SessionHeader
+    from pytest_sopbench._sessions.lines.damage import DamagedLine
 
 
 Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
 """The tasks of which a file has a sign, by domain, agent and trial."""
 
 
-def selection_of(saved: SavedSession) -> tuple[str, ...]:
+class ReadSession(Protocol):
+    """What a saved session must tell to be counted; `SavedSession` counts itself by it."""
+
+    @property
+    def header(self) -> SessionHeader: ...
+    @property
+    def records(self) -> tuple[RunRecord, ...]: ...
+    @property
+    def unfinished(self) -> tuple[RunKey, ...]: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def reruns(self) -> Mapping[str, int] | None: ...
+    @property
+    def absent(self) -> tuple[RunKey, ...] | None: ...
+    @property
+    def damaged(self) -> tuple[DamagedLine, ...]: ...
+
+
+def selection_of(saved: ReadSession) -> tuple[str, ...]:
     """Return the options that selected the session's tasks, as they are written."""
-    return saved.header.asked.selection
+    return saved.header.options.selection
 
 
-def shard_of(saved: SavedSession) -> Shard | None:
+def shard_of(saved: ReadSession) -> Shard | None:
     """Return which part of a session this is, or `None` where it is no part."""
-    return saved.header.asked.shard
+    return saved.header.options.shard
 
 
-def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
+def planned_records(saved: ReadSession) -> tuple[RunRecord, ...]:
     """Return a record of each planned run; denominators never shrink.
 
     A run that was begun and left no line is a `crash`, a planned one without any sign `not_run`.
@@ -47,7 +65,7 @@ def planned_records(saved: SavedSession) -> tuple[RunRecord, ...]:
 
 
 def summaries_of(
-    saved: SavedSession,
+    saved: ReadSession,
     *,
     without: Collection[TaskName] = (),
     fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
@@ -72,7 +90,7 @@ def summaries_of(
     }
 
 
-def outcomes_of(saved: SavedSession) -> Mapping[str, Summary]:
+def outcomes_of(saved: ReadSession) -> Mapping[str, Summary]:
     """Return what `summaries_of` does as far as outcomes go, which is quicker to count."""
     counts = Counter([(one.domain, one.agent, one.outcome) for one in planned_records(saved)])
     groups: dict[GroupKey, dict[Outcome, int]] = {}
@@ -113,7 +131,7 @@ def grouped(
     return {group: tally.summary() for group, tally in tallies.items()}
 
 
-def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
+def planned_keys(saved: ReadSession) -> Iterator[RunKey]:
     """Yield the planned runs, by domain and agent.
 
     Where the header does not tell agents, they are of the one that runs of the domain tell first.
@@ -126,7 +144,7 @@ def planned_keys(saved: SavedSession) -> Iterator[RunKey]:
                 yield RunKey(name, task, trial, agent)
 
 
-def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
+def never_started(saved: ReadSession, seen: Signs | None = None) -> Iterator[RunKey]:
     """Yield the planned runs of which the file has no sign; `seen` is known to who asks again."""
     if saved.absent is not None:
         yield from saved.absent
@@ -141,7 +159,7 @@ def never_started(saved: SavedSession, seen: Signs | None = None) -> Iterator[Ru
                     yield RunKey(name, task, trial, known)
 
 
-def unplanned(saved: SavedSession, seen: Signs | None = None) -> Iterator[RunKey]:
+def unplanned(saved: ReadSession, seen: Signs | None = None) -> Iterator[RunKey]:
     """Yield the runs of the file that its session did not plan, where it says what it planned."""
     if not saved.header.domains:
         return
@@ -160,7 +178,7 @@ def _have_all(planned: PlannedTasks | None, trial: int) -> bool:
     return planned is not None and not planned.some_trials and 1 <= trial <= planned.trials
 
 
-def signs_of(saved: SavedSession) -> Signs:
+def signs_of(saved: ReadSession) -> Signs:
     """Return the tasks of which there is a sign, by domain, agent and trial.
 
     Where the header does not tell agents, which one the others had is a guess, which must not make
@@ -178,12 +196,12 @@ def signs_of(saved: SavedSession) -> Signs:
     return seen
 
 
-def _told(saved: SavedSession) -> Mapping[str, str]:
+def _told(saved: ReadSession) -> Mapping[str, str]:
     """Return the agent of each domain that its runs tell first."""
     return {one.domain: one.agent for one in reversed(saved.records)}
 
 
-def _missing(saved: SavedSession) -> Iterator[RunRecord]:
+def _missing(saved: ReadSession) -> Iterator[RunRecord]:
     for key in saved.unfinished:
         yield _unseen(key, Outcome.CRASH, "the process that ran it died")
     damaged = {one.run for one in saved.damaged}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.metrics.summary import Summary
@@ -14,14 +14,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.plain_file import require_plain_file
 from pytest_sopbench._sessions.folder.elsewhere import newest_with
 from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.header.header import (
-    SCHEMA,
-    UNCHECKED,
-    SessionHeader,
-    header_from_json,
-)
-from pytest_sopbench._sessions.lines.checksum import is_intact, is_sealed, seed_of
-from pytest_sopbench._sessions.lines.parsing import read_json
+from pytest_sopbench._sessions.header.header import UNCHECKED, SessionHeader
+from pytest_sopbench._sessions.lines.checksum import seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run
@@ -70,7 +64,7 @@ class SavedSession:
     @property
     def slim(self) -> bool:
         """Whether it is a slim baseline, whose runs have an outcome and names of calls alone."""
-        return self.header.asked.is_slim
+        return self.header.options.slim
 
     @property
     def summaries(self) -> Mapping[str, Summary] | None:
@@ -91,7 +85,7 @@ class SavedSession:
             ids = {name for one in self.records for name in _names_of(one.domain, one.task)}
             near = get_close_matches(task, sorted(ids), n=3)
             count = len({(one.domain, one.task) for one in self.records})
-            by = " ".join(("", *self.header.asked.selection))
+            by = " ".join(("", *self.header.options.selection))
             ran = f"it ran {count} task{'s' * (count != 1)}{by and f', selected by{by}'}"
             msg = f"{self.path}: no run of a task {task!r}; {ran}"
             hint = f"did you mean {' or '.join(near)}?" if near else "tasks are named DOMAIN/TASK"
@@ -138,12 +132,14 @@ def read_session(
         SessionFileError: the file cannot be read, is no saved session, was written by a newer
             version, or its header is damaged.
     """
+    from .header_line import read_header  # noqa: PLC0415 - only where a session is read
+
     # Once, since a session that ends meanwhile moves the pointer.
     called, path = path.stem, followed(path)
     try:
         require_plain_file(path)
         with path.open("rb") as file:
-            header = _header(path, file.readline())
+            header = read_header(path, file.readline())
             seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
             content = Content(seed, parse, known)
             for number, line in enumerate(file, start=2):
@@ -199,7 +195,7 @@ def _judged(
     if content.cut:
         problems.append(f"{path}, line {content.cut}: cut short, and left out")
     problems += damage_lines(path, content.damaged)
-    problems += [f"{path}: while it ran, {one}" for one in header.asked.broken]
+    problems += [f"{path}: while it ran, {one}" for one in header.options.broken]
     # That lines are damaged, each of them has said.
     problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
     problems += [
@@ -261,44 +257,3 @@ def _nearest(path: Path) -> str:
     names = [one.stem for one in path.parent.glob("*.jsonl")]
     near = get_close_matches(path.stem, names, n=3, cutoff=0.5) or sorted(names)[:5]
     return f"sessions in {path.parent}: {', '.join(near)}" if near else ""
-
-
-def _header(path: Path, line: bytes) -> SessionHeader:
-    if not line.strip(b"\0 \t\r\n"):
-        raise _foreign(path, "it is empty")
-    if not line.isascii():
-        raise _foreign(path, "it holds bytes that no saved session holds")
-    try:
-        data = read_json(line)
-    except (ValueError, RecursionError) as fault:
-        raise _foreign(path, "its first line is no header") from fault
-    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
-        raise _foreign(path, "its first line is no header")
-    return _checked_header(path, line.rstrip(b"\r\n"), cast("dict[str, Any]", data))
-
-
-def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
-    schema = data.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
-        msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
-        raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
-    try:
-        from pytest_sopbench._sessions.lines.shapes import check_shape  # noqa: PLC0415 - only where a session is read
-
-        check_shape("header", data)
-        header = header_from_json(data)
-    except ValueError as fault:
-        raise _damaged(path, str(fault)) from fault
-    if (header.schema > UNCHECKED or is_sealed(line)) and not is_intact(line):
-        raise _damaged(path, "its checksum is missing, or of another content")
-    return header
-
-
-def _foreign(path: Path, why: str) -> SessionFileError:
-    hint = "a saved session is a .jsonl file that pytest wrote with an option --sop-..."
-    return SessionFileError(f"{path}: no saved session: {why}", hint=hint)
-
-
-def _damaged(path: Path, why: str) -> SessionFileError:
-    hint = "nothing can be concluded without its header: run the session again"
-    return SessionFileError(f"{path}, line 1: damaged: {why}", hint=hint)
