@@ -8,7 +8,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "pytest_sopbench"
 LINES = 300
 SIBLINGS = 12
 
-LONGER = {}
+LONGER: dict[str, int] = {}
 """Files that were longer when the ceiling was drawn, with their ceilings, which only fall."""
 
 WIDER = {
