@@ -13,6 +13,7 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import sealed_session
 from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._settings import project_file
 from pytest_sopbench._settings.project_file import FILES, read_project
 from pytest_sopbench._settings.table import SPECS
 from pytest_sopbench.errors import SessionFileError, SopbenchError
@@ -63,6 +64,7 @@ def test_every_file_is_read_as_pytest_reads_it(
     assert ["a", "b"] == list(theirs)
 
 
+@NATIVE
 @pytest.mark.parametrize("first", range(len(FILES) - 1))
 def test_the_first_file_counts_and_the_others_are_not_read(here: Path, first: int) -> None:
     for number, name in enumerate(FILES[first:]):
@@ -71,6 +73,24 @@ def test_the_first_file_counts_and_the_others_are_not_read(here: Path, first: in
         (here / name).write_text(f"[{table}]\nsop_paths = {quote}p{number}{quote}\n")
 
     assert ("p0",) == read_project(here).words("sop_paths")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("pytest.toml", '[pytest]\nsop_paths = "b"', id="pytest.toml"),
+        pytest.param(".pytest.toml", '[pytest]\nsop_paths = "b"', id="hidden toml"),
+        pytest.param("pyproject.toml", '[tool.pytest]\nsop_paths = "b"', id="native"),
+    ],
+)
+def test_what_an_older_pytest_does_not_read_is_passed_over(
+    here: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    monkeypatch.setattr(project_file, "_reads_toml", lambda: False)
+    (here / name).write_text(text)
+    (here / "tox.ini").write_text("[pytest]\nsop_paths = a\n")
+
+    assert ("a",) == read_project(here).words("sop_paths")
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "tox.ini", "setup.cfg"])
@@ -90,7 +110,7 @@ def test_an_empty_pytest_ini_hides_what_stands_above(here: Path) -> None:
     inner = here / "inner"
     inner.mkdir()
     (inner / "pytest.ini").touch()
-    (here / "pyproject.toml").write_text('[tool.pytest]\nsop_paths = "a"\n')
+    (here / "tox.ini").write_text("[pytest]\nsop_paths = a\n")
 
     assert inner == read_project(inner).folder
 
@@ -112,6 +132,7 @@ def test_a_rule_of_one_line_keeps_its_spaces_and_backslashes(here: Path) -> None
     assert ("replace:a=\\d b", "x") == read_project(here).words("sop_snapshot_rules")
 
 
+@NATIVE
 @pytest.mark.parametrize("value", ["", "{}", "[]"], ids=["text", "table", "list"])
 def test_an_empty_value_is_the_default(here: Path, value: str) -> None:
     (here / "pytest.toml").write_text(f"[pytest]\nsop_paths = {value or repr('')}\n")
@@ -122,7 +143,7 @@ def test_an_empty_value_is_the_default(here: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param("pytest.toml", "[", id="toml"),
+        pytest.param("pyproject.toml", "[", id="toml"),
         pytest.param("pytest.ini", "no section", id="ini"),
     ],
 )

@@ -7,9 +7,11 @@ then in each folder above it, the first of `FILES` that speaks of pytest. What p
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import shlex
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -29,6 +31,8 @@ FILES: Final = (
     "setup.cfg",
 )
 """Where pytest looks, in its order; the first four count even if they are empty."""
+_NATIVE: Final = frozenset({"pytest.toml", ".pytest.toml"})
+"""Those that pytest reads from version 9 on, as it does the table `tool.pytest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,7 @@ def read_project(here: Path) -> Project:
     for folder in (here, *here.parents):
         for name in FILES:
             path = folder / name
-            if not path.is_file():
+            if not path.is_file() or (name in _NATIVE and not _reads_toml()):
                 continue
             values = _values(path)
             if values is not None:
@@ -110,7 +114,14 @@ def _toml(path: Path) -> Mapping[str, object] | None:
         return _table(document.get("pytest"))
     table = _table(_table(document.get("tool")).get("pytest"))
     native = {name: value for name, value in table.items() if name != "ini_options"}
+    native = native if native and _reads_toml() else {}
     return native or (_table(table["ini_options"]) if "ini_options" in table else None)
+
+
+@cache
+def _reads_toml() -> bool:
+    """Whether the pytest that is installed reads more of TOML than `tool.pytest.ini_options`."""
+    return int(importlib.metadata.version("pytest").partition(".")[0]) >= 9  # noqa: PLR2004
 
 
 def _ini(path: Path) -> Mapping[str, object] | None:
