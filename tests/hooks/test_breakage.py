@@ -89,7 +89,7 @@ def test_a_function_that_an_agent_breaks_fails_the_session_and_is_named_in_one_l
     assert saved.finished
     assert 6 == len(saved.records)
     assert any(name in problem for problem in saved.problems)
-    assert 1 == saved.header.asked.failures
+    assert 1 == saved.header.options.failures
 
 
 def test_a_worker_tells_what_was_broken_in_its_process(
