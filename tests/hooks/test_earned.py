@@ -189,3 +189,16 @@ def test_empty_answers_that_nothing_declares_are_counted_in_the_header(
             "sop: lab: 1 warning; --sop-list -v shows them",
         ]
     )
+
+
+@pytest.mark.parametrize("hook", ["pytest_sop_run_finished", "pytest_sop_summary"])
+def test_a_hook_of_ours_that_exits_fails_a_session_without_a_gate(
+    pytester: pytest.Pytester, hook: str
+) -> None:
+    """Right answers too: the session did not come to its end."""
+    pytester.makeconftest(f"import sys\ndef {hook}(): sys.exit(0)")
+
+    result = pytester.runpytest_subprocess(*RIGHT)
+
+    assert 1 == result.ret
+    result.stderr.fnmatch_lines([f"RuntimeError: {hook} called sys.exit(0); a hook says*"])

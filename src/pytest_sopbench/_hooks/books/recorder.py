@@ -17,7 +17,7 @@ from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
-from pytest_sopbench._hooks.process.hook_object import HookObject
+from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
@@ -278,7 +278,10 @@ class SessionRecorder(HookObject):
             enforce = self._sop.options.contract == "enforce"
             if breaches(record.rules, record.outcome, enforce=enforce):
                 self.breaking.append(record)
-        self._sop.config.hook.pytest_sop_run_finished(run=record)
+        try:
+            self._sop.config.hook.pytest_sop_run_finished(run=record)
+        except SystemExit as ended:
+            raise exited(ended, "pytest_sop_run_finished") from ended
 
     def _tally(self, domain: str, agent: str) -> Tally:
         group = GroupKey(domain, agent)

@@ -18,7 +18,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
-from pytest_sopbench._hooks.process.hook_object import HookObject
+from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
@@ -227,7 +227,10 @@ class SummaryHooks(HookObject):
 
     def _added_lines(self) -> Iterator[str]:
         """What other plugins add, which may have colours of its own."""
-        added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
+        try:
+            added = self._sop.config.hook.pytest_sop_summary(summary=dict(self._ledger.close()))
+        except SystemExit as ended:
+            raise exited(ended, "pytest_sop_summary") from ended
         for lines in added:
             yield from added_lines(lines, "pytest_sop_summary")
 

@@ -1,4 +1,4 @@
-"""The base of what we register with pytest: its hooks are all that there is to find."""
+"""What we register with pytest, and what we say of hooks of others."""
 
 from __future__ import annotations
 
@@ -15,3 +15,10 @@ class HookObject:
     def __dir__(self) -> list[str]:
         """Name the hooks alone."""
         return [name for name in super().__dir__() if name.startswith("pytest_")]
+
+
+def exited(ended: SystemExit, hook: str) -> RuntimeError:
+    """Return the error that takes the place of an exit, which with 0 would pass for a success."""
+    return RuntimeError(
+        f"{hook} called sys.exit({ended.code!r}); a hook says what is wrong by an error"
+    )
