@@ -152,7 +152,9 @@ DIFFERENT = {
         'route: missing "b"',
     ),
     "an item too many": ({"tags": []}, {"tags": [1]}, "tags: unexpected 1"),
-    "a boolean for a number": ({"tags": [1]}, {"tags": [True]}, "tags: missing 1; unexpected true"),
+    "a boolean for a number": ({"paid": 1}, {"paid": True}, "paid: "),
+    "a number for a boolean": ({"paid": False}, {"paid": 0.0}, "paid: "),
+    "a boolean in a list": ({"tags": [1]}, {"tags": [True]}, "tags: missing 1; unexpected true"),
     "a declared key that should be absent": ({}, {"note": "x"}, "note: should be absent"),
     "a declared key that should be absent in a list": (
         {"guests": [{"name": "a"}]},
