@@ -85,9 +85,9 @@ class Form:
         needed: Collection[str] = (),
         extra: cs.ExtraBehavior = "forbid",
     ) -> cs.CoreSchema:
-        """Describe an object that becomes a value of a class, which says what may be missing.
+        """Describe an object that becomes a value of a class.
 
-        Of the keys that may, `needed` may not all the same.
+        A key may be missing where the class has a default for it and `needed` does not name it.
         """
         known = {one.name: one for one in fields(made)}
         members = [
