@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._making.place import Place
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench._making.sheet.grid import Kind
+from pytest_sopbench._reports.text.numbers import counted
 from pytest_sopbench.errors import LoadingError
 
 from .fields import OutputValues, output_notes, output_values
 from .matching import names_of
-from .roles import Roles, about_the_answer, check_roles, proposed_private
+from .roles import Roles, about_the_answer, check_roles, counts_rows, tells_of_persons
 from .rows import LeftOut, kept_texts, sorted_rows
 from .slugs import field_names
 from .tools import ProposedTool, proposed_tools
@@ -71,15 +73,24 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
     """
     check_roles(sheet, roles)
     kept, left_out = sorted_rows(sheet, roles)
+    outputs = _outputs(roles, kept)
+    unlabelled = [one for one in roles.outputs if not _has_labels(one, roles, outputs)]
+    if any(is_empty(text) for one in unlabelled for text in kept_texts(one, kept)):
+        kept, left_out = sorted_rows(sheet, roles, texts=unlabelled)
+        outputs = _outputs(roles, kept)
     if not kept:
         hint = f"left out: {'; '.join(map(str, left_out[:_SHOWN]))} ..."
         raise LoadingError(sheet.path, "no row is left to become a task", hint=hint)
     named = (*roles.given, *roles.outputs, *roles.private)
     left = [one for one in sheet.columns if one not in named]
-    dropped = {one.name: why for one in left if (why := about_the_answer(one, roles.outputs))}
+    asked = {one.name for one in roles.tools}
+    dropped = {
+        one.name: why
+        for one in left
+        if one.name not in asked and (why := _no_tool(one, roles.outputs))
+    }
     served = [one for one in left if one.name not in dropped]
     names = field_names([one.name for one in sheet.columns if one.name not in dropped])
-    outputs = {one.name: output_values(kept_texts(one, kept)) for one in roles.outputs}
     return Plan(
         place=place,
         sheet=sheet,
@@ -96,19 +107,56 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
             *sheet.notes,
             *procedure.notes,
             *(note for name, one in outputs.items() for note in output_notes(name, one)),
+            *(note for one in roles.outputs for note in _nothing_or(one, outputs[one.name])),
+            *_dropped(dropped),
             *_leaks(roles),
-            *_personal(sheet, roles),
+            *_personal(roles, served),
             *_behind_the_answer(sheet, roles, served),
         ),
     )
 
 
+def _outputs(roles: Roles, kept: list[int]) -> dict[str, OutputValues]:
+    return {
+        one.name: output_values(kept_texts(one, kept), as_text=one.stays_text)
+        for one in roles.outputs
+    }
+
+
+def _has_labels(output: Column, roles: Roles, outputs: Mapping[str, OutputValues]) -> bool:
+    return bool(outputs[output.name].labels) and output not in roles.private
+
+
+def _no_tool(column: Column, outputs: Sequence[Column]) -> str:
+    """Say why no tool serves a column that is left; empty where one does."""
+    if counts_rows(column):
+        return "it counts the rows"
+    return about_the_answer(column, outputs)
+
+
 def _stays_text(sheet: Sheet, column: Column, kept: Sequence[int]) -> bool:
     """Whether a column is text in its own program, and would be read as something else."""
     cells = [column.cells[place] for place in kept]
-    if not sheet.typed or any(cell.text and cell.kind is not Kind.TEXT for cell in cells):
+    is_text = all(cell.kind is Kind.TEXT for cell in cells if cell.text)
+    if not column.stays_text and not (sheet.typed and is_text):
         return False
     return infer_type([cell.text for cell in cells]) in (ColumnType.NUMBER, ColumnType.BOOLEAN)
+
+
+def _nothing_or(output: Column, values: OutputValues) -> Iterator[str]:
+    """Say where a mark or nothing may mean yes or no: an empty answer is none here."""
+    empty = sum(1 for cell in output.cells if not cell.text)
+    if len(values.counts) == 1 and empty:
+        only = next(iter(values.counts))
+        yield (
+            f"{output.name}: {only!r} or nothing, which is in {counted(empty, 'row')}; if nothing"
+            " is an answer, write it into the table as a word"
+        )
+
+
+def _dropped(dropped: Mapping[str, str]) -> Iterator[str]:
+    if dropped:
+        yield "--tool COLUMN serves a dropped column, if it is known before the decision"
 
 
 def _leaks(roles: Roles) -> Iterator[str]:
@@ -118,10 +166,16 @@ def _leaks(roles: Roles) -> Iterator[str]:
             yield f"{one.name} is an input, and {why}: does it give the answer away?"
 
 
-def _personal(sheet: Sheet, roles: Roles) -> Iterator[str]:
-    found = proposed_private(sheet, (*roles.private, *roles.outputs, roles.id))
-    if found:
-        yield f"{names_of(found)} may tell of persons; --private keeps a column from the agent"
+def _personal(roles: Roles, served: Sequence[Column]) -> Iterator[str]:
+    hidden = [one for one in roles.private if tells_of_persons(one)]
+    if hidden:
+        yield (
+            f"{names_of(hidden)} seem to tell of persons: no agent sees them;"
+            " --tool or --input gives a column to the agent"
+        )
+    given = [one for one in (*roles.given, *served) if tells_of_persons(one)]
+    if given:
+        yield f"{names_of(given)} seem to tell of persons, and the agent is given them"
 
 
 def _behind_the_answer(sheet: Sheet, roles: Roles, served: Sequence[Column]) -> Iterator[str]:

@@ -35,8 +35,7 @@ def preview_lines(plan: Plan, *, every: bool) -> Iterator[str]:
         yield from _output_lines(plan, output)
     yield ""
     yield from _tool_lines(plan)
-    for name, why in plan.dropped.items():
-        yield from labelled("dropped", f"{name}: {why}")
+    yield from _dropped_lines(plan)
     yield from _left_out_lines(plan, every=every)
     for number, note in enumerate(plan.notes):
         yield from labelled("" if number else "notes", f"- {one_line(note)}")
@@ -103,6 +102,15 @@ def _tool_lines(plan: Plan) -> Iterator[str]:
         yield from labelled("" if number else "tools", f"{tool.name}({key}) -> {served}")
     if not plan.tools:
         yield from labelled("tools", "none: no column is left for them")
+
+
+def _dropped_lines(plan: Plan) -> Iterator[str]:
+    """Name the columns that are dropped, those with one reason together."""
+    groups: dict[str, list[str]] = {}
+    for name, why in plan.dropped.items():
+        groups.setdefault(why, []).append(name)
+    for number, (why, names) in enumerate(groups.items()):
+        yield from labelled("" if number else "dropped", one_line(f"{', '.join(names)}: {why}"))
 
 
 def _left_out_lines(plan: Plan, *, every: bool) -> Iterator[str]:

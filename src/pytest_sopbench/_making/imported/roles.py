@@ -6,6 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from pytest_sopbench._audit.measures.columns import (
+    about_persons,
+    is_called_as_an_answer,
+    is_one_to_one,
+    words_of,
+)
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench.errors import LoadingError
@@ -13,15 +19,12 @@ from pytest_sopbench.errors import LoadingError
 from .slugs import slug
 
 _ID_WORDS: Final = re.compile(
-    r"(^|_)(id|no|nr|num|number|nummer|key|ref|reference|case|ticket|claim|order)(_|$)"
+    r"(^|_)(id|no|nr|num|number|\w*nummer|\w*nr|key|ref|reference|case|fall|dossier|ticket|claim"
+    r"|order)(_|$)"
 )
-_ANSWER_WORDS: Final = re.compile(
-    r"(^|_)(decision|outcome|result|label|answer|verdict|resolution|entscheidung)(_|$)"
-)
-_PERSONAL: Final = re.compile(
-    r"(^|_)(name|vorname|nachname|e_?mail|phone|telefon|mobile|iban|account_number|ssn|passport"
-    r"|birth|birthday|dob|street|address|adresse|anschrift)(_|$)"
-)
+_ANSWER_WORDS: Final = frozenset({"result", "label", "answer", "ergebnis", "resultat", "resultado"})
+"""What outputs are called as well; a column that is left may be called so and be no answer."""
+
 _MOSTLY: Final = 0.9
 _HALF: Final = 0.5
 _SAME: Final = 0.95
@@ -29,12 +32,16 @@ _SAME: Final = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The id, what the agent is given, the expected answer, and what nobody may see."""
+    """The id, what the agent is given, the expected answer, and what nobody may see.
+
+    `tools` are columns that tools serve although they seem to tell the answer, or of persons.
+    """
 
     id: Column
     inputs: tuple[Column, ...]
     outputs: tuple[Column, ...]
     private: tuple[Column, ...]
+    tools: tuple[Column, ...] = ()
 
     @property
     def given(self) -> tuple[Column, ...]:
@@ -53,37 +60,61 @@ def check_roles(sheet: Sheet, roles: Roles) -> None:
     if len(set(texts)) <= _HALF * len(texts):
         problem = f"{roles.id.name!r} has {len(set(texts))} values in {len(texts)} rows: no id"
         raise LoadingError(sheet.path, problem, hint="--id COLUMN names one that tells rows apart")
-    for one in roles.outputs:
+    given = {"--id": (roles.id,), "--input": roles.inputs, "--tool": roles.tools}
+    for option, kept, why in (
+        ("--output", roles.outputs, "the agent would be given the expected answer"),
+        ("--private", roles.private, "no agent is given what is private"),
+    ):
+        for other, columns in given.items():
+            for one in kept:
+                if one in columns:
+                    problem = f"{one.name!r} is named by {option} and by {other}"
+                    hint = f"{why}; keep it in one of them"
+                    raise LoadingError(sheet.path, problem, hint=hint)
+    for one in roles.tools:
         if one is roles.id or one in roles.inputs:
-            other = "--id" if one is roles.id else "--input"
-            problem = f"{one.name!r} is named by --output and by {other}"
-            hint = "the agent would be given the expected answer; keep it in one of them"
-            raise LoadingError(sheet.path, problem, hint=hint)
-    for one in roles.private:
-        if one is roles.id or one in roles.inputs:
-            other = "--id" if one is roles.id else "--input"
-            problem = f"{one.name!r} is named by --private and by {other}"
-            hint = "no agent is given what is private; keep it in one of them"
-            raise LoadingError(sheet.path, problem, hint=hint)
+            problem = f"{one.name!r} is named by --tool, and the agent is given it anyway"
+            raise LoadingError(sheet.path, problem, hint="take --tool off")
 
 
 def proposed_id(sheet: Sheet) -> Column | None:
     """Return a column that looks like ids: called so, and with hardly a value twice."""
-    named = [one for one in sheet.columns if _ID_WORDS.search(slug(one.name))]
-    return next((one for one in (*named, *sheet.columns) if _distinguishes(one)), None)
+    named = [one for one in sheet.columns if _ID_WORDS.search("_".join(words_of(one.name)))]
+    found = [one for one in (*named, *sheet.columns) if _distinguishes(one)]
+    plain = [one for one in found if not counts_rows(one) and not tells_of_persons(one)]
+    return next(iter((*plain, *found)), None)
 
 
 def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
-    """Return the columns that are called as answers are, else the last one."""
-    found = [one for one in sheet.columns if _ANSWER_WORDS.search(slug(one.name))]
-    return tuple(found) or tuple(sheet.columns[-1:])
+    """Return the column that is called as answers are, else the last one.
+
+    Of several the first is proposed: the others may be a second answer to the same case.
+    """
+    found = [
+        one
+        for one in sheet.columns
+        if is_called_as_an_answer(one.name) or not _ANSWER_WORDS.isdisjoint(words_of(one.name))
+    ]
+    return tuple(found[:1]) or tuple(sheet.columns[-1:])
 
 
 def proposed_private(sheet: Sheet, taken: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns that are called as what is told of persons."""
-    return tuple(
-        one for one in sheet.columns if one not in taken and _PERSONAL.search(slug(one.name))
-    )
+    """Return the columns that seem to tell of persons."""
+    return tuple(one for one in sheet.columns if one not in taken and tells_of_persons(one))
+
+
+def tells_of_persons(column: Column) -> str:
+    """Say what of persons a column seems to hold; empty where it seems to hold nothing."""
+    return about_persons(column.name, column.texts)
+
+
+def counts_rows(column: Column) -> bool:
+    """Whether a column without a name of its own only numbers the rows, as indexes do."""
+    if column.name not in (f"Column {column.letter}", "Unnamed: 0", "index"):
+        return False
+    texts = column.texts
+    first = texts[0]
+    return first in ("0", "1") and texts == [str(int(first) + at) for at in range(len(texts))]
 
 
 def proposed_inputs(
@@ -120,7 +151,10 @@ def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
             return f"it has the values of {output.name!r}"
         if slug(output.name) and slug(column.name).startswith(f"{slug(output.name)}_"):
             return f"its name begins with {output.name!r}"
-    return ""
+        labels = [other for _, other in full]
+        if len(set(labels)) > 1 and is_one_to_one([one for one, _ in full], labels):
+            return f"it tells {output.name!r} one to one"
+    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""
 
 
 def _distinguishes(column: Column) -> bool:

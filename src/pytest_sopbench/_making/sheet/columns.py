@@ -11,17 +11,30 @@ from .grid import Cell, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Odd:
+    """What is odd about a column. `{}` in the text stands for `cells`; `rows` says where."""
+
+    column: str
+    text: str
+    cells: int = 0
+    rows: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column. `short` is the last part of its name, and `letter` where it stands.
 
-    `had_comma` tells that its numbers had decimal commas, which are points here.
+    `stays_text` tells that its cells look like numbers and are not to be read so, and
+    `is_in_doubt` that they could be if the user said what the decimal sign is.
     """
 
     name: str
     short: str
     letter: str
     cells: Sequence[Cell]
-    had_comma: bool = False
+    stays_text: bool = False
+    is_in_doubt: bool = False
+    oddities: tuple[Odd, ...] = ()
 
     @property
     def texts(self) -> list[str]:
