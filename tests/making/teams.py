@@ -175,7 +175,7 @@ TEAMS: Final[Mapping[str, Team]] = {
         asked=ASKED,
         sees={"Value": ["1.234", "1,5", "7"]},
         read={"Value": ["1.234", "1,5", "7"]},
-        told=["Value", "rows 2, 5, 8 and 7 more", "'1.234'", "--decimal"],
+        told=["Value", "'9.999' in rows 2, 5, 8 and 7 more", "--decimal"],
     ),
     "mixed forms: the same in a csv of two programs": Team(
         write=text(
@@ -190,7 +190,7 @@ TEAMS: Final[Mapping[str, Team]] = {
         asked=ASKED,
         sees={"Value": ["1.234,50", "12.75", "7"]},
         read={"Value": ["1.234,50", "12.75", "7"]},
-        told=["Value", "rows 3, 6, 9 and 7 more", "'12.75'"],
+        told=["Value", "'99.99' in rows 3, 6, 9 and 7 more"],
     ),
     "thousands alone: 1.234 in every row of a csv with semicolons": Team(
         write=text(
@@ -441,7 +441,11 @@ TEAMS: Final[Mapping[str, Team]] = {
     "an answer that is x or nothing": Team(
         write=book(table(Case_No=ids(), Reason=kind, Tier=tier, Decision=cycle("x", None, None))),
         asked=ASKED,
-        told=["Decision: 'x' or nothing", "20 rows"],
+        told=[
+            "Decision: 'x' or nothing",
+            "rows 3 (K-0002), 4 (K-0003)",
+            "and 16 more: Decision is empty",
+        ],
     ),
     "percentages and currency as text": Team(
         write=text(
@@ -504,7 +508,7 @@ TEAMS: Final[Mapping[str, Team]] = {
         ),
         asked=ASKED,
         parts={"Score": "tool"},
-        told=["1 hidden row", "hidden columns", "Score", "Old"],
+        told=["1 hidden row is read", "hidden columns", "Score", "Old (hidden)"],
     ),
     "merged cells, a title, two rows of names, blanks": Team(
         write=book(
@@ -543,7 +547,12 @@ TEAMS: Final[Mapping[str, Team]] = {
         ),
         asked=ASKED,
         sees={"Days": ["7", "", "8"]},
-        told=["Days: 10 cells with an error of Excel", "Score", "formula", "row 32"],
+        told=[
+            "Days (rows 3, 6, 9 and 7 more): 10 cells with an error of Excel",
+            "Score",
+            "formula",
+            "row 32",
+        ],
     ),
     "an index column, and names that are twice there": Team(
         write=text(

@@ -83,7 +83,7 @@ def _refuse_gaps(sheet: Sheet, wishes: Wishes) -> None:
 def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
     """Find the columns that are named, and take the proposals for the others."""
     from pytest_sopbench._making.imported import roles
-    from pytest_sopbench._making.imported.matching import find_column, find_columns
+    from pytest_sopbench._making.imported.matching import find_column, find_columns, names_of
 
     notes = list[str]()
     if wishes.id:
@@ -102,7 +102,13 @@ def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
     tools = find_columns(sheet, wishes.tools, "--tool")
     # What tells of persons reaches no model unless somebody asks for it by name.
     asked_for = (key, *outputs, *private, *inputs, *tools)
-    private = (*private, *roles.proposed_private(sheet, asked_for))
+    persons = roles.proposed_private(sheet, asked_for)
+    if persons:
+        notes.append(
+            f"no agent sees {names_of(persons)}, about persons as it seems; --input or --tool"
+            " gives a column to the agent"
+        )
+    private = (*private, *persons)
     taken = (key, *outputs, *private, *tools)
     inputs = inputs or roles.proposed_inputs(sheet, taken, outputs)
     return roles.Roles(id=key, inputs=inputs, outputs=outputs, private=private, tools=tools), notes

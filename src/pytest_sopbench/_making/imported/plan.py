@@ -22,6 +22,7 @@ from .slugs import field_names
 from .tools import ProposedTool, proposed_tools
 
 _SHOWN: Final = 3
+_COUNTS: Final = "it counts the rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,8 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         kept, left_out = sorted_rows(sheet, roles, texts=unlabelled)
         outputs = _outputs(roles, kept)
     if not kept:
-        hint = f"left out: {'; '.join(map(str, left_out[:_SHOWN]))} ..."
+        told = [f"row {one}: {one.reason}" for one in left_out[:_SHOWN]]
+        hint = f"left out: {'; '.join(told)} ..."
         raise LoadingError(sheet.path, "no row is left to become a task", hint=hint)
     named = (*roles.given, *roles.outputs, *roles.private)
     left = [one for one in sheet.columns if one not in named]
@@ -106,8 +108,7 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         notes=(
             *sheet.notes,
             *procedure.notes,
-            *(note for name, one in outputs.items() for note in output_notes(name, one)),
-            *(note for one in roles.outputs for note in _nothing_or(one, outputs[one.name])),
+            *(note for one in roles.outputs for note in _about(one, outputs[one.name], roles)),
             *_dropped(dropped),
             *_leaks(roles),
             *_personal(roles, served),
@@ -130,7 +131,7 @@ def _has_labels(output: Column, roles: Roles, outputs: Mapping[str, OutputValues
 def _no_tool(column: Column, outputs: Sequence[Column]) -> str:
     """Say why no tool serves a column that is left; empty where one does."""
     if counts_rows(column):
-        return "it counts the rows"
+        return _COUNTS
     return about_the_answer(column, outputs)
 
 
@@ -141,6 +142,13 @@ def _stays_text(sheet: Sheet, column: Column, kept: Sequence[int]) -> bool:
     if not column.stays_text and not (sheet.typed and is_text):
         return False
     return infer_type([cell.text for cell in cells]) in (ColumnType.NUMBER, ColumnType.BOOLEAN)
+
+
+def _about(output: Column, values: OutputValues, roles: Roles) -> Iterator[str]:
+    """Say what is odd about an output; the values of a private one are not shown."""
+    if output not in roles.private:
+        yield from output_notes(output.name, values)
+        yield from _nothing_or(output, values)
 
 
 def _nothing_or(output: Column, values: OutputValues) -> Iterator[str]:
@@ -155,7 +163,7 @@ def _nothing_or(output: Column, values: OutputValues) -> Iterator[str]:
 
 
 def _dropped(dropped: Mapping[str, str]) -> Iterator[str]:
-    if dropped:
+    if any(why != _COUNTS for why in dropped.values()):
         yield "--tool COLUMN serves a dropped column, if it is known before the decision"
 
 
@@ -167,15 +175,9 @@ def _leaks(roles: Roles) -> Iterator[str]:
 
 
 def _personal(roles: Roles, served: Sequence[Column]) -> Iterator[str]:
-    hidden = [one for one in roles.private if tells_of_persons(one)]
-    if hidden:
-        yield (
-            f"{names_of(hidden)} seem to tell of persons: no agent sees them;"
-            " --tool or --input gives a column to the agent"
-        )
     given = [one for one in (*roles.given, *served) if tells_of_persons(one)]
     if given:
-        yield f"{names_of(given)} seem to tell of persons, and the agent is given them"
+        yield f"the agent is given {names_of(given)}, about persons as it seems"
 
 
 def _behind_the_answer(sheet: Sheet, roles: Roles, served: Sequence[Column]) -> Iterator[str]:

@@ -18,15 +18,14 @@ _SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A row that becomes no task."""
+    """A row that becomes no task; as a text its number and its id."""
 
     number: int
     id: str
     reason: str
 
     def __str__(self) -> str:
-        named = f" ({self.id})" if self.id else ""
-        return f"row {self.number}{named}: {self.reason}"
+        return f"{self.number} ({self.id})" if self.id else f"{self.number}"
 
 
 def sorted_rows(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
 
 from .grid import Cell, Kind
+
+_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,13 @@ class Sheet:
     numbers: Sequence[int]
     typed: bool
     notes: tuple[str, ...]
+
+
+def rows_text(numbers: Sequence[int]) -> str:
+    """Return such as `rows 2, 5, 8 and 7 more`."""
+    shown = ", ".join(map(str, numbers[:_SHOWN]))
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"row{'s' if len(numbers) > 1 else ''} {shown}{more}"
 
 
 def letter_of(place: int) -> str:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from pytest_sopbench._audit.measures.columns import words_of
 from pytest_sopbench._core.dataclass import dataclass
 
-from .columns import Column, Odd
+from .columns import Column, Odd, rows_text
 from .grid import Cell, Kind
 
 POINT: Final = "."
@@ -56,7 +56,6 @@ _IN_DOUBT: Final = (
 _MIXED: Final = "decimal points and decimal commas in one column, which is left as written"
 _NO_ORDER: Final = "day or month first? No cell tells, so the column is left as written"
 _LONGEST: Final = 40
-_SHOWN: Final = 3
 _MONTHS: Final = 12
 
 _DATE: Final = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
@@ -185,7 +184,7 @@ def _of_numbers(
         return _left(column, _unlike(affixes, numbers), in_doubt=False)
     sign, doubts = _decimal(cells, habits, asked)
     if doubts:
-        rows = f"{column.cells[doubts[0]].text!r} in {_rows([numbers[at] for at in doubts])}"
+        rows = f"{_shape(column.cells[doubts[0]])} in {rows_text([numbers[at] for at in doubts])}"
         return _left(column, (_IN_DOUBT if not sign else _MIXED, rows), in_doubt=not sign)
     return _written(column, cells, sign or POINT, next(iter(affixes)))
 
@@ -241,7 +240,7 @@ def _affixes(column: Column, cells: Sequence[Read | None]) -> dict[str, list[int
 def _unlike(affixes: Mapping[str, list[int]], numbers: Sequence[int]) -> tuple[str, str]:
     rare = min(affixes.values(), key=len)
     signs = " and ".join(repr(one) if one else "nothing" for one in affixes)
-    rows = _rows([numbers[at] for at in rare])
+    rows = rows_text([numbers[at] for at in rare])
     return f"{signs} beside the numbers, so they are left as written", rows
 
 
@@ -335,15 +334,11 @@ def _iso(match: re.Match[str], *, day_first: bool) -> str:
 
 
 def _with_odd(column: Column, text: str, rows: Sequence[int], first: int | None = None) -> Column:
-    shown = "" if first is None else f"{column.cells[first].text!r} in "
-    odd = Odd(column=column.name, text=text, rows=f"{shown}{_rows(rows)}")
+    shown = "" if first is None else f"{_shape(column.cells[first])} in "
+    odd = Odd(column=column.name, text=text, rows=f"{shown}{rows_text(rows)}")
     return replace(column, oddities=(*column.oddities, odd))
 
 
-def _rows(numbers: Sequence[int]) -> str:
-    """Such as `rows 2, 5, 8 and 7 more`."""
-    shown = ", ".join(map(str, numbers[:_SHOWN]))
-    if len(numbers) == 1:
-        return f"row {shown}"
-    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
-    return f"rows {shown}{more}"
+def _shape(cell: Cell) -> str:
+    """Show how a cell is written, and not what it holds: the column may be private."""
+    return f"{re.sub('[0-9]', '9', cell.text)!r}"

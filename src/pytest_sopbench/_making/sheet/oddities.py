@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_sopbench._reports.text.numbers import counted
 
-from .columns import Column, Odd
+from .columns import Column, Odd, rows_text
 from .grid import Kind
 
 _TOLD: Final[Mapping[Kind, str]] = {
@@ -34,11 +34,14 @@ def name_notes(columns: Sequence[Column], parts: Sequence[tuple[str, ...]]) -> I
             yield f"{other!r} and {name!r} differ only in case or blanks; both are columns"
 
 
-def column_notes(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield what became of cells; what became of several columns alike is one note."""
+def column_notes(columns: Sequence[Column], numbers: Sequence[int]) -> Iterator[str]:
+    """Yield what became of cells; what became of several columns alike is one note.
+
+    `numbers` are those of the rows.
+    """
     groups: dict[str, list[Odd]] = {}
     for column in columns:
-        for odd in _oddities(column):
+        for odd in _oddities(column, numbers):
             groups.setdefault(odd.text, []).append(odd)
     for text, odds in groups.items():
         cells = counted(sum(one.cells for one in odds), "cell")
@@ -52,7 +55,7 @@ def _places(odds: Sequence[Odd]) -> str:
     return few(one.column for one in odds)
 
 
-def _oddities(column: Column) -> Iterator[Odd]:
+def _oddities(column: Column, numbers: Sequence[int]) -> Iterator[Odd]:
     name = column.name
     if column.is_empty:
         yield Odd(column=name, text="empty in every row, and left out")
@@ -61,14 +64,19 @@ def _oddities(column: Column) -> Iterator[Odd]:
         text = "blanks at the ends, or odd ones inside, were tidied in {}"
         yield Odd(column=name, text=text, cells=tidied)
     for kind, told in _TOLD.items():
-        count = sum(1 for cell in column.cells if cell.kind is kind)
-        if count:
-            yield Odd(column=name, text=told, cells=count)
-    kinds = [cell.kind for cell in column.cells if cell.text]
-    others = len(kinds) - kinds.count(Kind.DATE)
+        found = [at for at, cell in zip(numbers, column.cells, strict=True) if cell.kind is kind]
+        if found:
+            rows = "" if kind is Kind.PERCENT else rows_text(found)
+            yield Odd(column=name, text=told, cells=len(found), rows=rows)
+    kinds = {cell.kind for cell in column.cells if cell.text}
+    others = [
+        number
+        for number, cell in zip(numbers, column.cells, strict=True)
+        if cell.text and cell.kind is not Kind.DATE
+    ]
     if Kind.DATE in kinds and Kind.MOMENT not in kinds and others and not column.oddities:
         text = "dates, and {} of another kind, left as written"
-        yield Odd(column=name, text=text, cells=others)
+        yield Odd(column=name, text=text, cells=len(others), rows=rows_text(others))
     yield from column.oddities
 
 

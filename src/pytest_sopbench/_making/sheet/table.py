@@ -50,7 +50,7 @@ def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "
             *header.notes,
             *_row_notes(grid, header, body),
             *name_notes(columns, header.names),
-            *column_notes(columns),
+            *column_notes(columns, numbers),
         ),
     )
 

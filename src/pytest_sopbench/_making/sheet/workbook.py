@@ -87,7 +87,11 @@ def _sheet(path: Path, book: Any, name: str | None) -> tuple[Any, tuple[str, ...
         chosen = _largest(book)
         if not chosen:
             raise LoadingError(path, "has no sheet that can be seen", hint="give --sheet NAME")
-        others = [title for title in sheets if title != chosen]
+        others = [
+            title if one.sheet_state == "visible" else f"{title} (hidden)"
+            for title, one in sheets.items()
+            if title != chosen
+        ]
         note = f"sheet {chosen!r} is read, the largest; there are also {listed(others)}"
         return sheets[chosen], (note,) if others else ()
     folded = {title.strip().casefold(): title for title in sheets}
@@ -158,6 +162,7 @@ def _merged(sheet: Any, rows: int) -> Sequence[Merged]:
 def _hidden(sheet: Any) -> tuple[str, ...]:
     rows = sum(1 for one in sheet.row_dimensions.values() if one.hidden)
     columns = [letter for letter, one in sheet.column_dimensions.items() if one.hidden]
-    notes = [f"{rows} hidden rows are read like the others"] if rows else []
+    are = "hidden rows are" if rows > 1 else "hidden row is"
+    notes = [f"{rows} {are} read like the others"] if rows else []
     notes += [f"hidden columns are read like the others: {', '.join(columns)}"] if columns else []
     return tuple(notes)
