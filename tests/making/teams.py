@@ -616,4 +616,83 @@ TEAMS: Final[Mapping[str, Team]] = {
         asked=ASKED,
         parts={"Prior decision": "tool", "Credit check result": "tool"},
     ),
+    "a second answer in other words: reasons, payouts, a status of the manager": Team(
+        write=book(
+            table(
+                Fall=ids(),
+                Grund=kind,
+                Tarif=tier,
+                Betrag=lambda n: f"{n % 9},50" if decided(1, 0)(n) else "0,00",
+                Ausgezahlt=lambda n: n % 9 + 0.5 if decided(1, 0)(n) else 0,
+                Ablehnungsgrund=lambda n: None if decided(1, 0)(n) else "Frist",
+                Freigabe_Leitung=lambda n: "ok" if decided(1, 0)(n) else "abgelehnt",
+                Entscheidung=decided("zahlen", "ablehnen"),
+            )
+        ),
+        asked=(*GERMAN, "--output", "Betrag"),
+        parts={
+            "Tarif": "tool",
+            "Ausgezahlt": "dropped",
+            "Ablehnungsgrund": "dropped",
+            "Freigabe Leitung": "dropped",
+        },
+    ),
+    "an amount that was paid, written otherwise than the answer": Team(
+        write=book(
+            table(
+                Case_No=ids(),
+                Reason=kind,
+                Tier=tier,
+                Transfer=lambda n: f"{n}.50",
+                Decision=decided(),
+                Refund=lambda n: n + 0.5,
+            )
+        ),
+        asked=(*ASKED, "--output", "Refund"),
+        parts={"Transfer": "dropped"},
+        told=["Transfer: it has the values of 'Refund'"],
+    ),
+    "persons without a word that says so": Team(
+        write=book(
+            table(
+                Case_No=ids(),
+                Reason=kind,
+                Tier=tier,
+                Who=lambda n: f"{NAMES[n % 6].split()[0]} {chr(65 + n % 26)}ber",
+                City=cycle("New York", "Los Angeles", "San Diego"),
+                Decision=decided(),
+            )
+        ),
+        asked=ASKED,
+        parts={"Who": "private", "City": "tool"},
+    ),
+    "prices of a shop: no cents, a word among numbers": Team(
+        write=text(
+            table(
+                Fall=ids(),
+                Grund=kind,
+                Tarif=tier,
+                Preis=cycle("45,-", "1.200,00", "12,50"),
+                Alter=lambda n: "ca. 20" if n == 3 else n,
+                Entscheidung=decided(),
+            )
+        ),
+        asked=GERMAN,
+        read={"Preis": [45.0, 1200.0, 12.5], "Alter": ["0", "1", "2", "ca. 20"]},
+        told=["Alter (row 5)"],
+    ),
+    "hr: lines are numbered, and persons have a number": Team(
+        write=book(
+            table(
+                Nr=lambda n: n + 1,
+                Personalnummer=ids("P{:05}"),
+                Grund=kind,
+                Tarif=tier,
+                Gehalt=lambda n: 3000 + 7 * n,
+                Entscheidung=decided(),
+            )
+        ),
+        asked=(*GERMAN, "--id", "Personalnummer"),
+        parts={"Personalnummer": "id", "Gehalt": "tool"},
+    ),
 }

@@ -13,10 +13,11 @@ _BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 _ANSWER: Final = re.compile(
     r"(decision|outcome|verdict|resolution|approv(ed|al)|adjudication|disposition"
     r"|(end|vor)?entscheid(ung)?|genehmigt|genehmigung|bewilligt|bewilligung|freigabe|freigegeben"
-    r"|bescheid|decide|accorde|approuve)"
+    r"|bescheid|decide|accorde|approuve|reject(ed|ion)|denied|denial|granted|payout|abgelehnt"
+    r"|ablehnung\w*|ablehnungsgrund|auszahlung\w*|ausgezahlt)"
 )
 _BEFORE: Final = re.compile(
-    r"(prior|previous|last|past|former|earlier|old|vorige[rs]?|letzte[rs]?|fruehere[rs]?"
+    r"(prior|previous(ly)?|last|past|former|earlier|old|vorige[rs]?|letzte[rs]?|fruehere[rs]?"
     r"|pre|precedente?)"
 )
 """First words of what was decided on another case."""
@@ -60,7 +61,10 @@ _CALLED: Final = re.compile(
     r"(?:(?:Dr|Prof|Mr|Mrs|Ms|Herr|Frau|M|Mme)\.? )?[^\W\d_a-z][\w'\u2019.-]*,?"
     r"(?: (?:van |von |de |di )?[^\W\d_a-z][\w'\u2019.-]*){1,3}"
 )
-_LETTERS: Final = re.compile(r"[^\W\d_]")
+_TWO_NAMES: Final = re.compile(
+    r"[^\W\d_a-z][^\W\d_A-Z'\u2019-]+,? (?:(?:van|von|de|di) |[^\W\d_a-z]\. )?"
+    r"[^\W\d_a-z][^\W\d_]*(?:-[^\W\d_]+)?"
+)
 _SAID: Final = frozenset({"yes", "no", "true", "false", "ja", "nein", "oui", "non", "x", "y", "n"})
 
 _HALF: Final = 0.5
@@ -68,6 +72,7 @@ _DIFFERENT: Final = 5
 _LONGEST: Final = 200
 _REPEATED: Final = 3
 _MOSTLY: Final = 0.9
+_FEWEST: Final = 10
 
 
 def words_of(name: str) -> list[str]:
@@ -128,12 +133,22 @@ def _is_of_named_persons(words: Sequence[str], texts: Sequence[str]) -> bool:
     return len(called) > _HALF * len(texts) and len(set(called)) >= few
 
 
+def _looks_like_names(words: Sequence[str], texts: Sequence[str]) -> bool:
+    """Whether nearly every cell is a first and a last name, and they hardly come again."""
+    if len(texts) < _FEWEST or len(set(texts)) <= _HALF * len(texts):
+        return False
+    if any(_OF_THINGS.fullmatch(word) for word in words):
+        return False
+    return sum(1 for one in texts if _TWO_NAMES.fullmatch(one)) >= _MOSTLY * len(texts)
+
+
 _FORMS: Final[Mapping[str, re.Pattern[str]]] = {"phone numbers": _PHONE, "accounts": _IBAN}
 _CALLED_SO: Final[Sequence[tuple[str, Callable[[Sequence[str], Sequence[str]], bool]]]] = (
     ("names", _is_of_names),
     ("contact details", _is_of_reach),
     ("clerks", _is_of_clerks),
     ("names", _is_of_named_persons),
+    ("names", _looks_like_names),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Final
 
 from pytest_sopbench._audit.measures.columns import (
@@ -13,6 +14,7 @@ from pytest_sopbench._audit.measures.columns import (
     words_of,
 )
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench.errors import LoadingError
 
@@ -79,10 +81,12 @@ def check_roles(sheet: Sheet, roles: Roles) -> None:
 
 def proposed_id(sheet: Sheet) -> Column | None:
     """Return a column that looks like ids: called so, and with hardly a value twice."""
-    named = [one for one in sheet.columns if _ID_WORDS.search("_".join(words_of(one.name)))]
-    found = [one for one in (*named, *sheet.columns) if _distinguishes(one)]
-    plain = [one for one in found if not counts_rows(one) and not tells_of_persons(one)]
-    return next(iter((*plain, *found)), None)
+    found = [one for one in sheet.columns if _distinguishes(one)]
+    named = [one for one in found if _ID_WORDS.search("_".join(words_of(one.name)))]
+    plain = [one for one in found if not counts_rows(one)]
+    # Who is named by a mail address is a person, and the id is what the agent is given.
+    unknown = [one for one in (*named, *plain, *found) if not tells_of_persons(one)]
+    return next(iter((*unknown, *found)), None)
 
 
 def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
@@ -146,7 +150,7 @@ def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
     for output in outputs:
         pairs = list(zip(column.texts, output.texts, strict=True))
         full = [(one, other) for one, other in pairs if other]
-        same = sum(1 for one, other in full if one.casefold() == other.casefold())
+        same = sum(1 for one, other in full if _key(one) == _key(other))
         if full and same >= _SAME * len(full):
             return f"it has the values of {output.name!r}"
         if slug(output.name) and slug(column.name).startswith(f"{slug(output.name)}_"):
@@ -155,6 +159,11 @@ def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
         if len(set(labels)) > 1 and is_one_to_one([one for one, _ in full], labels):
             return f"it tells {output.name!r} one to one"
     return "it is called as an answer" if is_called_as_an_answer(column.name) else ""
+
+
+def _key(text: str) -> object:
+    """Return what two cells have in common that say the same: `10.5` and `10.50` do."""
+    return Decimal(text) if infer_type([text]) is ColumnType.NUMBER else text.casefold()
 
 
 def _distinguishes(column: Column) -> bool:

@@ -36,6 +36,9 @@ _BODY: Final[Mapping[str, re.Pattern[str]]] = {
 _SIGNED: Final = re.compile(
     "(?P<before>[-\u2212\u2013]?) ?(?P<body>[0-9].*?)(?P<after>-?)", re.DOTALL
 )
+_NO_CENTS: Final = re.compile("([.,])[-\u2013\u2014]{1,2}$")
+"""What prices in shops have for no cents: `45,-` and `45.-`."""
+
 _CURRENCY: Final = (
     "[$\u20ac\u00a3\u00a5]|EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|AUD|CAD|Fr\\.|kr\\.?"
 )
@@ -56,6 +59,7 @@ _IN_DOUBT: Final = (
 _MIXED: Final = "decimal points and decimal commas in one column, which is left as written"
 _NO_ORDER: Final = "day or month first? No cell tells, so the column is left as written"
 _LONGEST: Final = 40
+_FEW: Final = 0.2
 _MONTHS: Final = 12
 
 _DATE: Final = re.compile(r"([0-9]{1,2})([./-])([0-9]{1,2})\2([0-9]{4})")
@@ -113,14 +117,15 @@ def with_forms(
     return [
         _of_numbers(column, cells, numbers, habits, asked)
         if cells is not None
-        else _of_dates(column, numbers)
+        else _with_others(_of_dates(column, numbers), numbers)
         for column, cells in zip(columns, read, strict=True)
     ]
 
 
 def _read(text: str) -> Read | None:
     found = _AFFIXED.fullmatch(text) if len(text) <= _LONGEST else None
-    signed = _SIGNED.fullmatch(found["number"]) if found is not None else None
+    number = _NO_CENTS.sub(r"\g<1>00", found["number"]) if found is not None else ""
+    signed = _SIGNED.fullmatch(number)
     if found is None or signed is None or (found["left"] and found["right"]):
         return None
     if signed["before"] and signed["after"]:
@@ -270,6 +275,21 @@ def _written(column: Column, cells: Sequence[Read | None], sign: str, affix: str
         told.append(f"{affix!r} beside the numbers is taken off; the SOP should name the currency")
     odds = [Odd(column=column.name, text=one) for one in told]
     return replace(column, cells=changed, oddities=(*column.oddities, *odds))
+
+
+def _with_others(column: Column, numbers: Sequence[int]) -> Column:
+    """Tell of a column of numbers that a few other cells, such as `ca. 20`, turn into text."""
+    full = [at for at, cell in enumerate(column.cells) if cell.text]
+    others = [at for at in full if not _is_number(column.cells[at])]
+    few = len(others) <= _FEW * len(full)
+    if not full or not few or not others or _is_of_ids(column) or column.oddities:
+        return column
+    told = "numbers, and cells of another kind, so the column is text, as it is written"
+    return _with_odd(column, told, [numbers[at] for at in others])
+
+
+def _is_number(cell: Cell) -> bool:
+    return cell.kind in (Kind.NUMBER, Kind.PERCENT) or _read(cell.text) is not None
 
 
 def _is_of_ids(column: Column) -> bool:
