@@ -119,7 +119,7 @@ def test_everything_is_shown() -> None:
     assert "dropped  Decision reason: its name begins with 'Decision'" in lines
     assert "- 'Case No' is taken for the id; --id names another column" in result.stdout
     assert "- Decision: 'Pay' is written as 'pay' in 1 cell" in result.stdout
-    assert "'Checked', right of the answer: known before the decision?" in result.stdout
+    assert "Checked: it stands right of the answer" in result.stdout
 
 
 def test_labels_that_count_as_one_are_written_as_the_most_frequent() -> None:

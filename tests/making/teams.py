@@ -695,4 +695,24 @@ TEAMS: Final[Mapping[str, Team]] = {
         asked=(*GERMAN, "--id", "Personalnummer"),
         parts={"Personalnummer": "id", "Gehalt": "tool"},
     ),
+    "what is written after the decision": Team(
+        write=book(
+            table(
+                Case_No=ids(),
+                Reason=kind,
+                Tier=tier,
+                Decision=decided(),
+                Transfer=lambda n: n % 7 if decided(1, 0)(n) else 0,
+                Letter=cycle("A", "B", "C", "D", "A", "B", "C"),
+            )
+        ),
+        asked=ASKED,
+        parts={"Tier": "tool", "Transfer": "dropped", "Letter": "dropped"},
+        told=["Transfer, Letter: it stands right of the answer"],
+    ),
+    "the decision stands first, and the case right of it": Team(
+        write=book(table(Case_No=ids(), Decision=decided(), Reason=kind, Tier=tier)),
+        asked=ASKED,
+        parts={"Tier": "tool", "Reason": "input"},
+    ),
 }

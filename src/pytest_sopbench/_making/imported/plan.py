@@ -89,7 +89,7 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
     dropped = {
         one.name: why
         for one in left
-        if one.name not in asked and (why := _no_tool(one, roles.outputs))
+        if one.name not in asked and (why := _no_tool(one, sheet, roles))
     }
     served = [one for one in left if one.name not in dropped]
     names = field_names([one.name for one in sheet.columns if one.name not in dropped])
@@ -112,7 +112,6 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
             *_dropped(dropped),
             *_leaks(roles),
             *_personal(roles, served),
-            *_behind_the_answer(sheet, roles, served),
         ),
     )
 
@@ -128,11 +127,13 @@ def _has_labels(output: Column, roles: Roles, outputs: Mapping[str, OutputValues
     return bool(outputs[output.name].labels) and output not in roles.private
 
 
-def _no_tool(column: Column, outputs: Sequence[Column]) -> str:
+def _no_tool(column: Column, sheet: Sheet, roles: Roles) -> str:
     """Say why no tool serves a column that is left; empty where one does."""
     if counts_rows(column):
         return _COUNTS
-    return about_the_answer(column, outputs)
+    why = about_the_answer(column, roles.outputs)
+    behind = column in _behind_the_answer(sheet, roles)
+    return why or ("it stands right of the answer, as what is written with it" if behind else "")
 
 
 def _stays_text(sheet: Sheet, column: Column, kept: Sequence[int]) -> bool:
@@ -180,8 +181,11 @@ def _personal(roles: Roles, served: Sequence[Column]) -> Iterator[str]:
         yield f"the agent is given {names_of(given)}, about persons as it seems"
 
 
-def _behind_the_answer(sheet: Sheet, roles: Roles, served: Sequence[Column]) -> Iterator[str]:
-    last = max(sheet.columns.index(one) for one in roles.outputs)
-    behind = [one for one in sheet.columns[last + 1 :] if one in served]
-    if behind:
-        yield f"{names_of(behind)}, right of the answer: known before the decision?"
+def _behind_the_answer(sheet: Sheet, roles: Roles) -> Sequence[Column]:
+    """Return the columns right of the answer; none where cases are described there."""
+    places = [sheet.columns.index(one) for one in roles.outputs]
+    inputs = [sheet.columns.index(one) for one in roles.inputs]
+    left = [one for one in sheet.columns[: min(places)] if one is not roles.id]
+    if not left or max(inputs, default=0) > max(places):
+        return ()
+    return sheet.columns[max(places) + 1 :]
