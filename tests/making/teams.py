@@ -239,11 +239,9 @@ TEAMS: Final[Mapping[str, Team]] = {
                 Case_No=ids(),
                 Reason=kind,
                 Tier=tier,
+                Approved_by_manager=lambda n: "yes" if decided(1, 0)(n) or n == 7 else "no",
+                Final_outcome=lambda n: "paid out" if decided(1, 0)(n) and n != 5 else "closed",
                 Decision=decided(),
-                Approved_by_manager=lambda number: "yes" if decided(1, 0)(number) else "no",
-                Final_outcome=lambda number: (
-                    "paid out" if decided(1, 0)(number) and number != 5 else "closed"
-                ),
             )
         ),
         asked=ASKED,
