@@ -339,6 +339,26 @@ def test_yes_takes_every_proposal() -> None:
     assert ["customer_name"] == metadata["private_columns"]
 
 
+def test_of_two_answers_the_plainest_name_is_proposed_and_the_other_is_given_to_nobody() -> None:
+    table = TABLE.replace("Order date,Decision,", "Approved by manager,Decision,")
+
+    result, metadata = made("--yes", "--sop", "sop.md", table=table)
+
+    assert ["decision"] == metadata["output_columns"]
+    assert "'Decision' is taken for the answer; --output names another column" in result.stdout
+    assert "approved_by_manager" not in json.dumps(metadata)
+
+
+def test_a_table_of_ids_alone_has_no_answer() -> None:
+    Path("cases.csv").write_text("No\n1\n2\n3\n", "utf-8")
+
+    result = sopbench("new", "refunds", "--from", "cases.csv", "--yes", "--sop", "sop.md")
+
+    assert 2 == result.exit_code
+    assert "no column beside the id holds an answer" in result.output
+    assert not Path("domains").exists()
+
+
 def test_an_input_that_repeats_the_answer_is_told() -> None:
     result, _ = made(
         *("--output", "Decision", "--input", "Copy", "--sop", "sop.md"),

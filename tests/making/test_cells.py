@@ -72,6 +72,12 @@ def test_percentages_become_fractions_and_that_is_told(read_book: Read) -> None:
     assert any("Fee: 2 cells with a percentage" in note for note in sheet.notes)
 
 
+def test_a_plain_number_beside_percentages_is_told_with_its_row(read_book: Read) -> None:
+    sheet = read_book([["No", "Fee"], ["a", 0.15], ["b", 15]], formats={"B2": "0%"})
+
+    assert any("Fee (row 3): 1 cell with a plain number" in note for note in sheet.notes)
+
+
 def test_a_percent_sign_in_quotes_is_no_percentage(read_book: Read) -> None:
     sheet = read_book([["No", "Fee"], ["a", 15]], formats={"B2": '0" %"'})
 

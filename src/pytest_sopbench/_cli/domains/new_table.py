@@ -97,6 +97,11 @@ def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
         notes.append(f"{key.name!r} is taken for the id; --id names another column")
     outputs = find_columns(sheet, wishes.outputs, "--output") or roles.proposed_outputs(sheet)
     outputs = tuple(one for one in outputs if wishes.outputs or one is not key)
+    if not outputs:
+        hint = "give --output COLUMN, whose values are expected"
+        raise LoadingError(sheet.path, "no column beside the id holds an answer", hint=hint)
+    if not wishes.outputs:
+        notes.append(f"{names_of(outputs)} is taken for the answer; --output names another column")
     private = find_columns(sheet, wishes.private, "--private")
     inputs = find_columns(sheet, wishes.inputs, "--input")
     tools = find_columns(sheet, wishes.tools, "--tool")

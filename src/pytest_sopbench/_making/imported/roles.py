@@ -92,13 +92,15 @@ def proposed_id(sheet: Sheet) -> Column | None:
 def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
     """Return the column that is called as answers are, else the last one.
 
-    Of several the first is proposed: the others may be a second answer to the same case.
+    Of several one is proposed, that of the plainest name: the others may be a second answer to
+    the same case.
     """
     found = [
         one
         for one in sheet.columns
         if is_called_as_an_answer(one.name) or not _ANSWER_WORDS.isdisjoint(words_of(one.name))
     ]
+    found.sort(key=lambda one: len(words_of(one.name)))
     return tuple(found[:1]) or tuple(sheet.columns[-1:])
 
 
@@ -129,15 +131,15 @@ def proposed_inputs(
     What stands right of the answer was often written with it, and is not proposed.
     """
     first = min(sheet.columns.index(one) for one in outputs)
-    left = [one for one in sheet.columns[:first] if one not in taken]
-    left = left or [one for one in sheet.columns if one not in taken]
-    prefixes = [prefix_of(one) for one in left]
-    alone = tuple(
+    free = [
         one
-        for one, prefix in zip(left, prefixes, strict=True)
-        if prefixes.count(prefix) == 1 and not about_the_answer(one, outputs)
-    )
-    return alone or tuple(left)
+        for one in sheet.columns
+        if one not in taken and not counts_rows(one) and not about_the_answer(one, outputs)
+    ]
+    left = [one for one in free if sheet.columns.index(one) < first] or free
+    prefixes = [prefix_of(one) for one in left]
+    alone = [one for one, prefix in zip(left, prefixes, strict=True) if prefixes.count(prefix) == 1]
+    return tuple(alone or left)
 
 
 def prefix_of(column: Column) -> str:

@@ -68,6 +68,14 @@ def _oddities(column: Column, numbers: Sequence[int]) -> Iterator[Odd]:
         if found:
             rows = "" if kind is Kind.PERCENT else rows_text(found)
             yield Odd(column=name, text=told, cells=len(found), rows=rows)
+    plain = [
+        at
+        for at, cell in zip(numbers, column.cells, strict=True)
+        if cell.kind is Kind.NUMBER and cell.text != "0"
+    ]
+    if plain and any(cell.kind is Kind.PERCENT for cell in column.cells):
+        text = "{} with a plain number beside percentages: is 15 meant as 15 % there?"
+        yield Odd(column=name, text=text, cells=len(plain), rows=rows_text(plain))
     kinds = {cell.kind for cell in column.cells if cell.text}
     others = [
         number
