@@ -713,4 +713,23 @@ TEAMS: Final[Mapping[str, Team]] = {
         asked=ASKED,
         parts={"Tier": "tool", "Reason": "input"},
     ),
+    "ids of digits that are text in the workbook": Team(
+        write=book(table(Konto=ids("{}"), Grund=kind, Tarif=tier, Entscheidung=decided())),
+        asked=GERMAN,
+        parts={"Konto": "id"},
+        read={"Konto": ["1", "2", "3"]},
+    ),
+    "ids with points, whose last zeros count": Team(
+        write=text(
+            table(
+                Fall=lambda n: f"2024.{10 + n:03}",
+                Policennummer=lambda n: f"12.345.{600 + n}",
+                Grund=kind,
+                Tarif=tier,
+                Entscheidung=decided(),
+            )
+        ),
+        asked=(*GERMAN, "--id", "Fall"),
+        read={"Fall": ["2024.010", "2024.011"], "Policennummer": ["12.345.600", "12.345.601"]},
+    ),
 }

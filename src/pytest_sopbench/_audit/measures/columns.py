@@ -146,7 +146,7 @@ _FORMS: Final[Mapping[str, re.Pattern[str]]] = {"phone numbers": _PHONE, "accoun
 _CALLED_SO: Final[Sequence[tuple[str, Callable[[Sequence[str], Sequence[str]], bool]]]] = (
     ("names", _is_of_names),
     ("contact details", _is_of_reach),
-    ("clerks", _is_of_clerks),
+    ("names", _is_of_clerks),
     ("names", _is_of_named_persons),
     ("names", _looks_like_names),
 )

@@ -104,7 +104,7 @@ def make_plan(place: Place, sheet: Sheet, roles: Roles, procedure: Procedure) ->
         outputs=outputs,
         tools=proposed_tools(served, names, kept),
         dropped=dropped,
-        texts=frozenset(one.name for one in sheet.columns if _stays_text(sheet, one, kept)),
+        texts=frozenset(one.name for one in sheet.columns if _stays_text(sheet, roles, one, kept)),
         notes=(
             *sheet.notes,
             *procedure.notes,
@@ -136,11 +136,15 @@ def _no_tool(column: Column, sheet: Sheet, roles: Roles) -> str:
     return why or ("it stands right of the answer, as what is written with it" if behind else "")
 
 
-def _stays_text(sheet: Sheet, column: Column, kept: Sequence[int]) -> bool:
-    """Whether a column is text in its own program, and would be read as something else."""
+def _stays_text(sheet: Sheet, roles: Roles, column: Column, kept: Sequence[int]) -> bool:
+    """Whether a column is text in its own program, and would be read as something else.
+
+    Ids with points in them are text in any program: `2024.010` is not 2024.01.
+    """
     cells = [column.cells[place] for place in kept]
     is_text = all(cell.kind is Kind.TEXT for cell in cells if cell.text)
-    if not column.stays_text and not (sheet.typed and is_text):
+    is_id = column is roles.id and any("." in cell.text for cell in cells)
+    if not is_id and not column.stays_text and not (sheet.typed and is_text):
         return False
     return infer_type([cell.text for cell in cells]) in (ColumnType.NUMBER, ColumnType.BOOLEAN)
 

@@ -293,7 +293,8 @@ def _is_number(cell: Cell) -> bool:
 
 
 def _is_of_ids(column: Column) -> bool:
-    return not _OF_IDS.isdisjoint(words_of(column.name)[-1:])
+    last = next(reversed(words_of(column.name)), "")
+    return last in _OF_IDS or last.endswith(("nummer", "nr"))
 
 
 def _of_dates(column: Column, numbers: Sequence[int]) -> Column:
