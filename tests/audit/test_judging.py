@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -130,6 +131,72 @@ def test_a_column_that_nearly_tells_is_told(lab: Any) -> None:
     lab.metadata(input_columns=["parcel_id", "destination", "declared_value", "hint"])
 
     assert "hint" == lab.only("one-column-tells").place.column
+
+
+def serving(lab: Any, column: str, value: Callable[[dict[str, Any]], Any]) -> Any:
+    """Give a tool of the small domain one more column to serve."""
+    lab.rows(lambda rows: [row.update({column: value(row)}) for row in rows])
+    tools = {
+        "weigh": {"key": ["parcel_id"], "returns": ["weight_kg", column]},
+        "screen": {"key": ["parcel_id"], "returns": ["risk"]},
+    }
+    return lab.metadata(tools=tools)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        pytest.param(
+            "approved_by_manager",
+            lambda row: "yes" if row["outcome"] in ("SHIP", "INSURE") else "no",
+            id="in fewer words",
+        ),
+        pytest.param(
+            "final_outcome",
+            lambda row: "KEPT" if row["parcel_id"] == "L003" else row["outcome"],
+            id="with one that was decided otherwise",
+        ),
+        pytest.param(
+            "decision_text",
+            lambda row: f"{row['outcome']} {row['destination']}",
+            id="in more words",
+        ),
+    ],
+)
+def test_a_tool_that_serves_a_second_answer_is_told(lab: Any, column: str, value: Any) -> None:
+    serving(lab, column, value)
+
+    assert column == lab.only("answer-from-tool").place.column
+
+
+@pytest.mark.parametrize("column", ["prior_decision", "approval_limit", "final_outcome"])
+def test_what_is_called_like_an_answer_and_says_something_else_is_fine(
+    lab: Any, column: str
+) -> None:
+    serving(lab, column, lambda row: f"case {int(row['parcel_id'][1:]) % 5}")
+
+    assert [] == lab.findings("answer-from-tool")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "held"),
+    [
+        pytest.param("sender", "ada@example.org", "mail addresses", id="a mail address"),
+        pytest.param("reach", "+49 30 1234567", "phone numbers", id="a phone number"),
+        pytest.param("customer_name", "Ada", "names", id="a name"),
+        pytest.param("product_name", "Lamp", "", id="the name of a thing"),
+        pytest.param("reference", "0123456789", "", id="digits"),
+        pytest.param("day", "01.02.2026", "", id="a date"),
+        pytest.param("email_verified", "yes", "", id="a fact about an address"),
+    ],
+)
+def test_what_tells_of_persons_is_noted(lab: Any, column: str, value: str, held: str) -> None:
+    serving(lab, column, lambda _: value)
+
+    found = lab.findings("personal-data")
+
+    assert [held] * bool(held) == [held for one in found if f"hold {held} of" in one.what]
+    assert bool(held) == bool(found)
 
 
 def test_ids_of_unique_texts_tell_nothing(lab: Any) -> None:

@@ -173,6 +173,39 @@ def test_numbers_are_read_in_digits_and_in_words(text: str, numbers: set[str]) -
     assert {Decimal(one) for one in numbers} == set(numbers_in(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        pytest.param("Ab 3.000,00 EUR wird abgelehnt.", {"3000.00"}, id="german"),
+        pytest.param("Ab 3.000 EUR wird das und dies abgelehnt.", {"3000"}, id="by its language"),
+        pytest.param("Up to 3.000,00 EUR of the 1.500 EUR.", {"3000.00", "1500"}, id="in english"),
+        pytest.param("Bis 2,5 % und 1.250 kg", {"2.5", "1250"}, id="by its other numbers"),
+        pytest.param("Ab CHF 1'234.50 und 2.5 % der", {"1234.50", "2.5"}, id="swiss"),
+        pytest.param("Dès 3 000,00 € et 12 500 € le", {"3000.00", "12500"}, id="french"),
+        pytest.param("of the 1.250 kg, over $3,000", {"1.250", "3000"}, id="english"),
+        pytest.param("the sizes 1,2 and 4 of the", {"1", "2", "4"}, id="a list is no decimal"),
+        pytest.param("Am 01.02.2026 und der 12. Tag", {"12"}, id="dates are no numbers"),
+    ],
+)
+def test_numbers_are_read_as_the_document_writes_them(text: str, numbers: set[str]) -> None:
+    assert {Decimal(number) for number in numbers} <= SopText(f"1. {text}").stated
+    assert Decimal(3) not in SopText(f"1. {text}").stated
+
+
+@pytest.mark.parametrize("line", range(1, 4))
+def test_a_german_limit_that_policy_and_rows_follow_is_no_finding(lab: Any, line: int) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for number, row in enumerate(rows):
+            row["points"] = 1000 * number
+            row["outcome"] = "SHIP" if row["points"] < 64000 else "REFUSE"
+
+    limits = ("64.000", "64.000,00", "64 000,00 EUR")
+    text = f"3.5 Ab {limits[line - 1]} wird das und die Sendung abgelehnt; 2,5 % der Sendungen. The"
+    sop_with(lab, "3.5 The", text).rows(change)
+
+    assert [] == [one.what for one in lab.findings("unwritten-number") if "'points'" in one.what]
+
+
 def test_what_refers_to_a_clause_states_no_number() -> None:
     sop = SopText("1.1 See clauses 4.2 and 5.\n\n4.2 At least 30, but for 1.1.\n\n5.1 Nothing.")
 

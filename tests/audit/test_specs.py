@@ -21,6 +21,19 @@ def test_rows_that_break_a_spec_are_counted_and_named_once_for_all_tools(lab: An
     assert "'XL001'" in found.what
 
 
+def test_numbers_of_accounts_that_a_spec_wants_as_text_are_told(lab: Any) -> None:
+    lab.rows(lambda rows: [row.update(account=4000 + at) for at, row in enumerate(rows)])
+    weigh = {"key": ["parcel_id"], "returns": ["weight_kg", "account"]}
+    lab.metadata(tools={"weigh": weigh, "screen": {"key": {"no": "account"}, "returns": ["risk"]}})
+    screen = spec("screen", "no", no={"type": "string"})
+    screen["parameters"]["required"] = ["no"]
+    lab.write(policy_py=None).specs(spec("weigh"), screen)
+
+    place = lab.only("row-breaks-spec").place
+
+    assert ("account", "screen") == (place.column, place.tool)
+
+
 def test_a_row_on_which_the_tool_is_not_called_breaks_nothing(run_lab: Any) -> None:
     """Ids that are wrong on purpose are what a procedure looks at first."""
     policy = (run_lab.folder / "policy.py").read_text("utf-8")

@@ -100,6 +100,23 @@ def test_a_tool_that_is_unsound_is_told(unsound: list[Finding], tool: str, rule:
     assert rule in {one.rule for one in unsound if one.place.tool == tool}
 
 
+@pytest.mark.parametrize("body", ["pass", "...", '"""Weigh it."""', "return None"])
+def test_a_method_without_a_body_is_told_where_it_could_not_be_called(
+    run_lab: Any, body: str
+) -> None:
+    with_code(run_lab, body, more=", seal")
+    run_lab.write(policy_py=None)
+    run_lab.specs(spec("screen"), spec("weigh", seal={"type": "string"}))
+
+    assert "weigh" == run_lab.only("stub").place.tool
+
+
+def test_a_library_that_is_not_installed_is_named_with_how_to_install_it(run_lab: Any) -> None:
+    with_code(run_lab, top="raise ModuleNotFoundError(\"No module named 'pandas'\", name='pandas')")
+
+    assert "pip install 'pytest-sopbench[pandas]'" in str(run_lab.findings("code-fails")[0].do)
+
+
 def test_sound_tools_beside_unsound_ones_are_not_told(unsound: list[Finding]) -> None:
     assert set() == {one.place.tool for one in unsound} & {"weigh", "screen"}
 

@@ -119,7 +119,7 @@ def test_everything_is_shown() -> None:
     assert "dropped  Decision reason: its name begins with 'Decision'" in lines
     assert "- 'Case No' is taken for the id; --id names another column" in result.stdout
     assert "- Decision: 'Pay' is written as 'pay' in 1 cell" in result.stdout
-    assert "'Checked', right of the answer: known before the decision?" in result.stdout
+    assert "Checked: it stands right of the answer" in result.stdout
 
 
 def test_labels_that_count_as_one_are_written_as_the_most_frequent() -> None:
@@ -135,6 +135,42 @@ def test_it_ends_with_what_the_audit_finds() -> None:
     audit = result.stdout.partition("audit: refunds")[2]
     assert "answer-in-input" in audit
     assert audit.index("answer-in-input") < audit.index("go on with")
+
+
+def test_what_tells_of_persons_reaches_no_agent_unless_it_is_asked_for() -> None:
+    result, metadata = made(*ROLES)
+
+    assert ["customer_name"] == metadata["private_columns"]
+    assert "Ada" not in result.stdout
+    assert "no agent sees 'Customer name'" in result.stdout
+
+
+def test_a_column_that_is_asked_for_is_served_whatever_it_tells_of() -> None:
+    _, metadata = made(*ROLES, "--tool", "Customer name", "--tool", "Decision reason")
+
+    served = {name for tool in metadata["tools"].values() for name in tool["returns"]}
+    assert {"customer_name", "decision_reason"} <= served
+    assert "private_columns" not in metadata
+
+
+@pytest.mark.parametrize("word", ["NULL", "n/a", "None"])
+def test_a_word_for_nothing_is_no_answer_where_answers_are_numbers(word: str) -> None:
+    table = TABLE.replace("refuse,0,", f"refuse,{word},")
+
+    result, _ = made(*ROLES, table=table)
+
+    assert ["001", "003", "004"] == [row["Case No"] for row in rows()]
+    assert f"row 3 (002): Amount is {word!r}, which stands for no answer" in result.stdout
+
+
+def test_values_of_private_columns_are_in_no_note() -> None:
+    table = TABLE.replace("10.5,2025-01-02", "1.234,02/03/2025").replace("20,2025", '"5,5",2025')
+
+    result, _ = made(*ROLES, "--private", "Order value", "--private", "Order date", table=table)
+
+    assert "'9.999'" in result.stdout
+    assert "1.234" not in result.stdout
+    assert "02/03" not in result.stdout
 
 
 def test_the_report_in_the_folder_is_what_was_shown() -> None:
@@ -185,7 +221,8 @@ def test_of_equal_rows_one_stays_and_of_others_with_one_id_none() -> None:
 
     assert ["001", "003", "004"] == [row["Case No"] for row in rows()]
     assert "row 6 (001): the same as row 2" in result.stdout
-    assert "row 3 (002): rows 3 and 7 have this id and differ, so none is taken" in result.stdout
+    told = "rows 3 (002), 7 (002): rows 3 and 7 have this id and differ, so none is taken"
+    assert told in " ".join(result.stdout.split())
 
 
 def test_a_dry_run_lists_every_row_and_writes_nothing() -> None:
@@ -196,10 +233,12 @@ def test_a_dry_run_lists_every_row_and_writes_nothing() -> None:
     written = Path("domains").exists()
     listed = sopbench("new", "refunds", "--from", "cases.csv", *ROLES).stdout
 
-    assert 30 == dry.count("Decision is empty")
-    assert 20 == listed.count("Decision is empty")
-    assert "and 10 more rows, all of them in import.txt" in listed
-    assert 30 == Path("domains/refunds/import.txt").read_text("utf-8").count("Decision is empty")
+    report = Path("domains/refunds/import.txt").read_text("utf-8")
+    for text in (dry, report):
+        assert 1 == text.count("Decision is empty")
+        assert 30 == sum(text.count(f"({number})") for number in range(100, 130))
+    assert "rows 6 (100), 7 (101), 8 (102), 9 (103) and 26 more: Decision is empty" in listed
+    assert "import.txt has all 30 rows" in listed
     assert not written
 
 
@@ -298,6 +337,26 @@ def test_yes_takes_every_proposal() -> None:
     assert "case_no" == metadata["id_column"]
     assert ["case_no", "reason"] == metadata["input_columns"]
     assert ["customer_name"] == metadata["private_columns"]
+
+
+def test_of_two_answers_the_plainest_name_is_proposed_and_the_other_is_given_to_nobody() -> None:
+    table = TABLE.replace("Order date,Decision,", "Approved by manager,Decision,")
+
+    result, metadata = made("--yes", "--sop", "sop.md", table=table)
+
+    assert ["decision"] == metadata["output_columns"]
+    assert "'Decision' is taken for the answer; --output names another column" in result.stdout
+    assert "approved_by_manager" not in json.dumps(metadata)
+
+
+def test_a_table_of_ids_alone_has_no_answer() -> None:
+    Path("cases.csv").write_text("No\n1\n2\n3\n", "utf-8")
+
+    result = sopbench("new", "refunds", "--from", "cases.csv", "--yes", "--sop", "sop.md")
+
+    assert 2 == result.exit_code
+    assert "no column beside the id holds an answer" in result.output
+    assert not Path("domains").exists()
 
 
 def test_an_input_that_repeats_the_answer_is_told() -> None:

@@ -72,6 +72,56 @@ def test_without_a_table_the_answer_is_the_small_example() -> None:
     assert Path("domains/refunds/policy.py").is_file()
 
 
+def test_what_29_columns_leave_open_is_asked_once() -> None:
+    names = [f"Value {number}" for number in range(29)]
+    rows = [["No", "Reason", *names, "Decision"]]
+    rows += [[f"K{at}", "late", *["1.234"] * 29, "pay"] for at in range(3)]
+    Path("cases.csv").write_text("".join(";".join(row) + "\n" for row in rows), "utf-8")
+    child = pexpect.spawn(
+        PROGRAM[0],
+        [*PROGRAM[1:], "new", "refunds", "--from", "cases.csv", "--input", "Reason"],
+        encoding="utf-8",
+        timeout=PATIENCE_SECONDS,
+    )
+
+    for question, answer in (
+        (r"Value 28: '9.999' in rows 2, 3, 4\s+What stands before decimals .*: ", "comma"),
+        (r"Which column names the case \[1\]: ", ""),
+        (r"Which hold the expected answer \[32\]: ", ""),
+        (r"Which may nobody see .* \[none\]: ", ""),
+        (r"Document of the procedure .*: ", "sop.md"),
+    ):
+        child.expect(question)
+        child.sendline(answer)
+    child.expect("go on with")
+    child.wait()
+
+    results = load_domain(Path("domains/refunds")).tasks[0].results
+    assert {1234} == {results[f"value_{number}"] for number in range(29)}
+
+
+def test_the_largest_sheet_is_proposed() -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Read me"])
+    cases = book.create_sheet("Q3")
+    for line in TABLE.splitlines():
+        cases.append(line.split(","))
+    book.save("cases.xlsx")
+    child = pexpect.spawn(
+        PROGRAM[0],
+        [*PROGRAM[1:], "new", "refunds", "--from", "cases.xlsx"],
+        encoding="utf-8",
+        timeout=PATIENCE_SECONDS,
+    )
+
+    child.expect(r"Sheet \(Sheet, Q3\) \[Q3\]: ")
+
+    child.sendline("")
+    child.expect(r"Which column names the case \[1\]: ")
+    child.close(force=True)
+
+
 def test_in_a_pipe_nothing_is_asked() -> None:
     command = [*PROGRAM, "new", "refunds", "--from", "cases.csv"]
 

@@ -35,6 +35,9 @@ values = st.one_of(
     st.sampled_from(
         ["", " ", "Decision", "decision ", "No", "007", "true", "pay", "Pay", "[1", '"']
     ),
+    st.sampled_from(
+        ["1.234", "1,5", "2.007,01", "1'234.50", "15 %", "5 EUR", "01.02.2026", "NULL"]
+    ),
     st.integers(-5, 5),
     st.floats(allow_nan=True, allow_infinity=True),
     st.booleans(),
@@ -63,7 +66,7 @@ def grids(draw: st.DrawFn) -> Grid:
         typed=draw(st.booleans()),
         merged=merged,
         has_header=draw(st.booleans()),
-        decimal_comma=draw(st.booleans()),
+        decimal=draw(st.sampled_from(["", "."])),
     )
 
 

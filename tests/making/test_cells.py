@@ -72,6 +72,12 @@ def test_percentages_become_fractions_and_that_is_told(read_book: Read) -> None:
     assert any("Fee: 2 cells with a percentage" in note for note in sheet.notes)
 
 
+def test_a_plain_number_beside_percentages_is_told_with_its_row(read_book: Read) -> None:
+    sheet = read_book([["No", "Fee"], ["a", 0.15], ["b", 15]], formats={"B2": "0%"})
+
+    assert any("Fee (row 3): 1 cell with a plain number" in note for note in sheet.notes)
+
+
 def test_a_percent_sign_in_quotes_is_no_percentage(read_book: Read) -> None:
     sheet = read_book([["No", "Fee"], ["a", 15]], formats={"B2": '0" %"'})
 
@@ -82,14 +88,16 @@ def test_a_formula_without_a_stored_value_is_empty_and_told(read_book: Read) -> 
     sheet = read_book([["No", "Sum", "x"], ["a", "=1+1", 1], ["b", 7, 2]])
 
     assert ["", "7"] == texts_of(sheet, "Sum")
-    assert any("Sum: 1 cell with a formula that has no stored value" in one for one in sheet.notes)
+    assert any(
+        "Sum (row 2): 1 cell with a formula that has no stored value" in one for one in sheet.notes
+    )
 
 
 def test_an_error_of_excel_is_empty_and_told(read_book: Read) -> None:
     sheet = read_book([["No", "Sum"], ["a", "#N/A"], ["b", 7]])
 
     assert ["", "7"] == texts_of(sheet, "Sum")
-    assert any("Sum: 1 cell with an error of Excel" in one for one in sheet.notes)
+    assert any("Sum (row 2): 1 cell with an error of Excel" in one for one in sheet.notes)
 
 
 def test_a_date_among_moments_gets_its_midnight(read_book: Read) -> None:

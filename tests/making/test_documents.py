@@ -147,3 +147,25 @@ def test_a_missing_library_is_named_with_what_to_install(
 
     with pytest.raises(LoadingError, match=rf"{module} is needed.*\npip install {module}"):
         read_procedure(path)
+
+
+def test_names_of_tools_and_signs_reach_the_procedure_as_they_were_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = "Call get_konto_stand(konto_nr) first - 5 * 3 - and write # or [x] as <b>."
+    shown = typed.replace("<", "&lt;").replace(">", "&gt;")
+    row = f"<tr><td>get_order</td><td>{shown}</td></tr>"
+    page = f"<h2>{shown}</h2><p>{shown}</p><ol><li>{shown}</li></ol><table>{row}</table>"
+    (tmp_path / "sop.html").write_text(page, "utf-8")
+    make_document = runpy.run_path(str(OLD_CASES))["make_document"]
+    lines = f"# {typed}\n{typed}\n{typed}\n| get_order | {typed} |"
+    monkeypatch.setitem(make_document.__globals__, "PROCEDURE", lines)
+    make_document()
+
+    for name in ("sop.html", "procedure.docx"):
+        _, text, _ = read_procedure(tmp_path / name)
+
+        assert 4 == text.count(typed)
+        assert "get_order" in text
+        assert "\\" not in text

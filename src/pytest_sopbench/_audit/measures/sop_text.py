@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cached_property
@@ -52,6 +53,33 @@ _COMPARED: Final = re.compile(
 _RANGE: Final = re.compile(rf"^\D{{0,12}}?({_DIGITS})\s*(?:to|-|\u2013)\s*({_DIGITS})\D{{0,12}}$")
 _WHOLE: Final = re.compile(rf"\bbetween ({_DIGITS}) and ({_DIGITS})(?![\w]|\.[0-9])")
 _SOME: Final = 3
+_GROUPED: Final = re.compile(
+    r"(?<![\w.,'\u2019])(?:"
+    r"(?P<comma>[1-9][0-9]{0,2}(?:[.'\u2019\u202f\u00a0 ][0-9]{3})+,[0-9]+)"
+    r"|(?P<point>[1-9][0-9]{0,2}(?:['\u2019\u202f\u00a0 ][0-9]{3})+\.[0-9]+)"
+    r"|(?P<whole>[1-9][0-9]{0,2}(?:['\u2019\u202f\u00a0][0-9]{3})+|[1-9][0-9]{0,2}(?:\.[0-9]{3}){2,})"
+    r")(?![0-9]|[.,'\u2019][0-9])"
+)
+"""Numbers that only one office writes so: `3.000,00`, `1'234.50`, `1.234.567`."""
+
+_OF_COMMAS: Final = re.compile(
+    r"(?<![\w.,])(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|[0-9]+,[0-9]+"
+    r"|[1-9][0-9]{0,2}(?: [0-9]{3})+(?= ?(?:[$\u20ac\u00a3]|EUR|CHF)))(?![0-9]|[.,][0-9])"
+)
+_SHOWS_COMMA: Final = re.compile(r"(?<![\w.,])[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})(?![0-9]|[.,][0-9])")
+_SHOWS_POINT: Final = re.compile(
+    r"(?<![\w.,])[0-9]{1,3}(?:[,'\u2019][0-9]{3})+\.[0-9]"
+    r"|[$\u20ac\u00a3] ?[0-9]+\.[0-9]{1,2}(?![0-9]|[.,][0-9])"
+    r"|(?<![\w.,])[0-9]+\.[0-9]{1,2} ?(?:%|[$\u20ac\u00a3]|(?:EUR|USD|CHF|GBP|kg|km|cm|m)\b)"
+)
+_COMMA_OF_UNIT: Final = re.compile(
+    r"(?<![\w.,])[0-9]+,[0-9]{1,2} ?(?:%|[$\u20ac\u00a3]|(?:EUR|USD|CHF|GBP|kg|km|cm|m)\b)"
+)
+_ENGLISH: Final = frozenset({"the", "and", "of", "is", "are", "must", "if", "to", "or", "for"})
+_OTHERS: Final = frozenset(
+    {"der", "die", "das", "und", "ist", "wird", "oder", "bei", "mit", "von", "le", "la", "les"}
+    | {"et", "est", "des", "ou", "el", "los", "y", "il", "di", "e", "een", "het", "en", "og", "i"}
+)
 Range: TypeAlias = tuple[Decimal, Decimal]
 _UPPER_END: Final = re.compile(rf"((?:{_DIGITS})\s*(?:to|-|\u2013)\s*|up to\s+)(?:{_DIGITS})")
 
@@ -75,10 +103,10 @@ class Threshold:
 
 
 class SopText:
-    """A procedure, looked at as text."""
+    """A procedure, looked at as text, with its numbers as English writes them."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = with_points(text)
 
     @cached_property
     def clauses(self) -> tuple[Clause, ...]:
@@ -185,6 +213,41 @@ def numbers_in(text: str) -> Iterator[Decimal]:
     for match in _WORD.finditer(text):
         if match[0].lower() in _SPELLED:
             yield _SPELLED[match[0].lower()]
+
+
+def with_points(text: str) -> str:
+    """Write the numbers of a text without signs between thousands and with decimal points.
+
+    `3.000,00` is three thousand in any language. What `3.000` and `3,5` are follows from the
+    other numbers of the text, else from its language. English ones stay as they are.
+    """
+    has_commas = _has_decimal_commas(text)
+    text = _GROUPED.sub(_with_point, text)
+    return _OF_COMMAS.sub(_of_commas, text) if has_commas else text
+
+
+def _with_point(match: re.Match[str]) -> str:
+    whole, _, part = match[0].replace(",", "." if match["comma"] else "").rpartition(".")
+    if match["whole"]:
+        whole, part = match[0], ""
+    digits = "".join(sign for sign in whole if sign.isdigit())
+    return f"{digits}.{part}" if part else digits
+
+
+def _of_commas(match: re.Match[str]) -> str:
+    written = match[0]
+    return written.replace(",", ".") if "," in written else re.sub("[. ]", "", written)
+
+
+def _has_decimal_commas(text: str) -> bool:
+    words = Counter(word.lower() for word in _WORD.findall(text))
+    is_english = sum(words[one] for one in _ENGLISH) >= sum(words[one] for one in _OTHERS)
+    # English has commas between numbers as well: `lines 1,2 and 4`.
+    commas = any(one["comma"] for one in _GROUPED.finditer(text)) or (
+        _COMMA_OF_UNIT if is_english else _SHOWS_COMMA
+    ).search(text)
+    points = _SHOWS_POINT.search(text)
+    return bool(commas) if bool(commas) != bool(points) else not is_english
 
 
 def _broken_ranges(lines: list[str], whole: list[Range]) -> Iterator[tuple[int, str]]:

@@ -33,10 +33,11 @@ def audit_lines(audit: Audit, *, verbosity: int = 0) -> Iterator[str]:
 
 def _group_lines(rule: str, findings: Sequence[Finding], *, every: bool) -> Iterator[str]:
     shown = findings if every else findings[:SHOWN]
-    for finding in shown:
+    for number, finding in enumerate(shown, 1):
         yield from _head(f"{finding.severity:<8}{rule}: ", finding)
         yield from _wrapped(finding.what)
-        if finding.do:
+        # What helps several findings alike is said once, below the last of them.
+        if finding.do and finding.do not in {one.do for one in shown[number : number + 1]}:
             yield from _wrapped(f"-> {finding.do}")
     if len(findings) > len(shown):
         yield f"{'':8}{rule}: and {len(findings) - len(shown)} more (-v shows them)"

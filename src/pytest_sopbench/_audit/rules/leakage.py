@@ -6,6 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from pytest_sopbench._audit.measures.columns import (
+    about_persons,
+    follows,
+    is_called_as_an_answer,
+    is_one_to_one,
+)
 from pytest_sopbench._audit.measures.stump import (
     frozen,
     right_by_category,
@@ -21,7 +27,6 @@ GIVEN_AWAY: Final = 0.9
 
 _FEWEST: Final = 20
 _GAIN: Final = 0.1
-_REPEATED: Final = 3
 
 Columns = Mapping[str, Sequence[JsonValue]]
 
@@ -60,8 +65,12 @@ def _leaks(subject: Subject, columns: Columns) -> Iterator[tuple[str, str, str]]
         for column, cells in columns.items():
             if all(cell is not None for cell in cells) and _is_equal(subject, name, cells, labels):
                 yield column, name, "is equal to the output"
-            elif _is_one_to_one(cells, labels):
+                continue
+            texts = [frozen(cell) for cell in cells]
+            if is_one_to_one(texts, labels):
                 yield column, name, "tells one to one the output"
+            elif is_called_as_an_answer(column) and follows(texts, labels):
+                yield column, name, "is called as an answer, and follows the output"
 
 
 def _is_equal(
@@ -69,14 +78,6 @@ def _is_equal(
 ) -> bool:
     pairs = zip(cells, labels, strict=True)
     return all(subject.label(name, cell) == label for cell, label in pairs)
-
-
-def _is_one_to_one(cells: Sequence[JsonValue], labels: Sequence[str]) -> bool:
-    """Whether each value has one label and each label one value, and values come again."""
-    pairs = set(zip(map(frozen, cells), labels, strict=True))
-    distinct = len({label for _, label in pairs})
-    again = distinct * _REPEATED <= len(labels)
-    return again and len(pairs) == distinct == len({cell for cell, _ in pairs})
 
 
 def _one_column_tells(subject: Subject) -> Iterator[Fault]:
@@ -102,25 +103,47 @@ def _one_column_tells(subject: Subject) -> Iterator[Fault]:
 
 
 def _right(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
-    if _is_one_to_one(cells, labels):
+    if is_one_to_one([frozen(cell) for cell in cells], labels):
         return 0
     # Where texts are cut in two by their letters, nobody asks a question.
     texts = any(isinstance(cell, str) for cell in cells)
     return right_by_category(cells, labels) if texts else right_by_one_question(cells, labels)
 
 
+def _persons(subject: Subject) -> Iterator[Fault]:
+    found: dict[str, str] = {}
+    for leaf, cells in {**subject.inputs, **subject.served}.items():
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        column = leaf.split(".", maxsplit=1)[0]
+        held = about_persons(column, texts) if texts else ""
+        if held and column not in subject.domain.private_columns:
+            found.setdefault(column, held)
+    for column, held in found.items():
+        yield Fault(
+            place=Place(file=subject.data_file, column=column),
+            what=f"this column seems to hold {held} of persons, and agents are given it",
+            do="name it in 'private_columns', or take it away, unless the persons are made up",
+        )
+
+
 RULES: Final = (
     Rule(
         name="answer-in-input",
         severity=Severity.ERROR,
-        looks_for="An input is equal to an output, or tells it one to one.",
+        looks_for="An input is equal to an output, tells it one to one, or repeats it.",
         look=_inputs_with_answers,
     ),
     Rule(
         name="answer-from-tool",
         severity=Severity.ERROR,
-        looks_for="What a tool serves is equal to an output, or tells it one to one.",
+        looks_for="What a tool serves is equal to an output, tells it one to one, or repeats it.",
         look=_tools_with_answers,
+    ),
+    Rule(
+        name="personal-data",
+        severity=Severity.NOTE,
+        looks_for="Agents are given names, mail addresses or phone numbers of persons.",
+        look=_persons,
     ),
     Rule(
         name="one-column-tells",

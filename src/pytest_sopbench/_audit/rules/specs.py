@@ -24,9 +24,10 @@ def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
     tools: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for spec in subject.domain.tool_specs:
         for name in parameter_names(spec):
-            broken = _broken_rows(subject, spec, name) if _is_given(subject, spec, name) else []
+            column = _column_of(subject, spec, name)
+            broken = _broken_rows(subject, spec, name, column) if column else []
             if broken:
-                tools.setdefault((name, tuple(broken)), []).append(spec.name)
+                tools.setdefault((column, tuple(broken)), []).append(spec.name)
     for (name, rows), names in tools.items():
         first = subject.tasks[rows[0]]
         yield Fault(
@@ -37,27 +38,27 @@ def _rows_break_spec(subject: Subject) -> Iterator[Fault]:
         )
 
 
-def _is_given(subject: Subject, spec: ToolSpec, name: str) -> bool:
-    """Whether a call would be made with what stands in the row's column of this name."""
+def _column_of(subject: Subject, spec: ToolSpec, name: str) -> str:
+    """The column of a row with which a call would be made; empty where there is none."""
     if not subject.tasks:
-        return False
-    if name in subject.tasks[0].inputs:
-        return True
-    lookup = subject.domain.lookups.get(spec.name)
-    if lookup is None:
-        return name in subject.tasks[0].results
-    asked = name in (*lookup.key, *lookup.check) and lookup.column_of(name) == name
-    return asked and name in subject.tasks[0].results
+        return ""
+    first, lookup = subject.tasks[0], subject.domain.lookups.get(spec.name)
+    if lookup is not None and name in (*lookup.key, *lookup.check):
+        column = lookup.column_of(name)
+        return column if column in first.inputs or column in first.results else ""
+    if name in first.inputs:
+        return name
+    return name if lookup is None and name in first.results else ""
 
 
-def _broken_rows(subject: Subject, spec: ToolSpec, name: str) -> list[int]:
+def _broken_rows(subject: Subject, spec: ToolSpec, name: str, column: str) -> list[int]:
     validator = _validator(spec, name)
     if validator is None:
         return []
     known: dict[str, bool] = {}
     broken: list[int] = []
     for position, task in enumerate(subject.tasks):
-        value = task.inputs[name] if name in task.inputs else task.results.get(name)
+        value = {**task.results, **task.inputs}.get(column)
         # A blank is nothing that a call could be made with.
         if value in (None, "", [], {}):
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +25,7 @@ from pytest_sopbench._loading.files.suggestions import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5
+_LACKING: Final = re.compile(r"No module named '([\w.]+)'")
 _EMPTY: Final[tuple[JsonValue, ...]] = (None, "", {}, [])
 _DATA: Final = frozenset(
     {".csv", ".db", ".json", ".jsonl", ".parquet", ".pickle", ".pkl", ".py", ".sqlite"}
@@ -48,8 +51,18 @@ def _code_fails(subject: Subject) -> Iterator[Fault]:
         yield Fault(
             place=_place(subject, one),
             what=f"the code {_SAID[one.kind]}{detail}",
-            do="correct it; the findings about what came after it are missing",
+            do=f"{_remedy(one.detail)}; the findings about what came after it are missing",
         )
+
+
+def _remedy(detail: str) -> str:
+    """Say how what the code imports is installed, where that is what it lacks."""
+    lacking = _LACKING.search(detail)
+    if lacking is None:
+        return "correct it"
+    name = lacking[1].partition(".")[0]
+    wanted = "'pytest-sopbench[pandas]'" if name == "pandas" else name
+    return f"pip install {wanted} installs what the code imports"
 
 
 def _place(subject: Subject, incident: Incident) -> Place:
@@ -62,6 +75,15 @@ def _place(subject: Subject, incident: Incident) -> Place:
 
 
 def _stubs(subject: Subject) -> Iterator[Fault]:
+    nothing = {one.name for one in _called(subject)}
+    for name, line in _hollow(subject.text(TOOLS_FILE)).items():
+        is_tool = any(one.name == name for one in subject.domain.tool_specs)
+        if is_tool and name not in nothing and name not in subject.domain.lookups:
+            yield Fault(
+                place=Place(file=TOOLS_FILE, line=line, tool=name),
+                what="its body does nothing",
+                do="serve what the row holds, or take the tool away",
+            )
     for sight in _called(subject):
         if all(not one.error and one.result in _EMPTY for one in sight.answers):
             yield Fault(
@@ -69,6 +91,27 @@ def _stubs(subject: Subject) -> Iterator[Fault]:
                 what=f"it returns nothing on all {len(sight.answers)} rows",
                 do="serve what the row holds, or take the tool away",
             )
+
+
+def _hollow(source: str) -> Mapping[str, int]:
+    """The functions whose body is `pass`, `...` or a docstring alone, with their lines."""
+    try:
+        every = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        # Another rule tells of a file that is no Python.
+        return {}
+    functions = [one for one in every if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    hollow = {one.name: one.lineno for one in functions if all(map(_does_nothing, one.body))}
+    # A method of a base class may be empty, where another of the same name is not.
+    full = {one.name for one in functions if not all(map(_does_nothing, one.body))}
+    return {name: line for name, line in hollow.items() if name not in full}
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Return):
+        return statement.value is None or getattr(statement.value, "value", "") is None
+    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return is_constant or isinstance(statement, ast.Pass)
 
 
 def _constants(subject: Subject) -> Iterator[Fault]:
@@ -223,7 +266,7 @@ RULES: Final = (
     Rule(
         name="stub",
         severity=Severity.ERROR,
-        looks_for="A tool of the domain's own code returns nothing on every row.",
+        looks_for="A tool of own code returns nothing on every row, or has an empty body.",
         look=_stubs,
     ),
     Rule(

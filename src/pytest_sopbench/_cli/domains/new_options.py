@@ -25,6 +25,8 @@ class Wishes:
     outputs: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    decimal: str | None = None
     sop: str | None = None
 
     def given(self) -> list[str]:
@@ -36,6 +38,8 @@ class Wishes:
             "--output": self.outputs,
             "--input": self.inputs,
             "--private": self.private,
+            "--tool": self.tools,
+            "--decimal": self.decimal,
             "--sop": self.sop,
         }
         return [name for name, value in options.items() if value]
@@ -89,6 +93,18 @@ _OPTIONS = (
     ),
     click.option(
         "--private", "private", multiple=True, metavar="COLUMN", help="For nobody; repeatable."
+    ),
+    click.option(
+        "--tool",
+        "tools",
+        multiple=True,
+        metavar="COLUMN",
+        help="For a tool, although it tells of persons or like an answer; repeatable.",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice(["point", "comma"]),
+        help="What stands before decimals, if cells leave that open.",
     ),
     click.option("--sop", metavar="FILE", help="The document of the procedure."),
 )

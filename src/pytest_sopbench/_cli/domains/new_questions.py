@@ -48,11 +48,22 @@ def ask_source() -> str | None:
     return click.prompt(question, default=_NONE, value_proc=read) or None
 
 
-def ask_sheet(names: Sequence[str]) -> str | None:
-    """Ask for the sheet, where there are several."""
+def ask_sheet(names: Sequence[str], largest: str) -> str | None:
+    """Ask for the sheet, where there are several; the largest is proposed."""
     if len(names) == 1:
         return names[0]
-    return str(click.prompt("Sheet", default=names[0], type=click.Choice(names)))
+    return str(click.prompt("Sheet", default=largest or names[0], type=click.Choice(names)))
+
+
+def ask_decimal(columns: Sequence[Column]) -> str:
+    """Ask once for all columns what stands before decimals; none leaves them as written."""
+    for column in columns:
+        for odd in column.oddities:
+            if odd.rows:
+                say(f"{column.name}: {odd.rows}")
+    question = "What stands before decimals there (none: left as text)"
+    choices = click.Choice(["point", "comma", _NONE])
+    return str(click.prompt(question, default=_NONE, type=choices))
 
 
 def ask_roles(sheet: Sheet, wishes: Wishes) -> Wishes:
@@ -74,9 +85,12 @@ def ask_roles(sheet: Sheet, wishes: Wishes) -> Wishes:
     outputs = find_columns(sheet, wishes.outputs, "--output")
     taken = (key, *outputs)
     if not wishes.private and asked_all:
-        offer = list(roles.proposed_private(sheet, taken))
+        tools = find_columns(sheet, wishes.tools, "--tool")
+        offer = list(roles.proposed_private(sheet, (*taken, *tools)))
         found = _ask(sheet, "Which may nobody see (names of persons)", offer, least=0)
-        wishes = replace(wishes, private=found)
+        # Who takes a column off the proposal has said that the agent may see it.
+        seen = tuple(one.name for one in offer if one.name not in found)
+        wishes = replace(wishes, private=found, tools=(*wishes.tools, *seen))
     if not wishes.inputs:
         taken = (*taken, *find_columns(sheet, wishes.private, "--private"))
         offer = list(roles.proposed_inputs(sheet, taken, outputs))

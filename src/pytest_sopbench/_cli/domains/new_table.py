@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_sopbench._making.place import Place
     from pytest_sopbench._making.sheet.columns import Sheet
 
+_SIGNS = {"point": ".", "comma": ","}
+
 
 def plan_of(place: Place, wishes: Wishes, *, asks: bool, yes: bool) -> Plan:
     """Read the table and the document, and decide; questions are asked where that is allowed.
@@ -47,12 +49,19 @@ def _sheet(path: Path, wishes: Wishes, *, asks: bool) -> Sheet:
 
     name = wishes.sheet
     if asks and name is None and path.suffix.lower() in WORKBOOKS and path.is_file():
-        from pytest_sopbench._making.sheet.workbook import sheet_names
+        from pytest_sopbench._making.sheet.workbook import sheets
 
         from .new_questions import ask_sheet
 
-        name = ask_sheet(sheet_names(path))
-    return table_of(read_grid(path, name), wishes.header)
+        name = ask_sheet(*sheets(path))
+    grid = read_grid(path, name)
+    table = table_of(grid, wishes.header, _SIGNS.get(wishes.decimal or "", ""))
+    doubts = [one for one in table.columns if one.is_in_doubt]
+    if not asks or not doubts:
+        return table
+    from .new_questions import ask_decimal
+
+    return table_of(grid, wishes.header, _SIGNS.get(ask_decimal(doubts), ""))
 
 
 def _refuse_gaps(sheet: Sheet, wishes: Wishes) -> None:
@@ -74,7 +83,7 @@ def _refuse_gaps(sheet: Sheet, wishes: Wishes) -> None:
 def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
     """Find the columns that are named, and take the proposals for the others."""
     from pytest_sopbench._making.imported import roles
-    from pytest_sopbench._making.imported.matching import find_column, find_columns
+    from pytest_sopbench._making.imported.matching import find_column, find_columns, names_of
 
     notes = list[str]()
     if wishes.id:
@@ -87,13 +96,27 @@ def _roles(sheet: Sheet, wishes: Wishes) -> tuple[Roles, list[str]]:
         key = found
         notes.append(f"{key.name!r} is taken for the id; --id names another column")
     outputs = find_columns(sheet, wishes.outputs, "--output") or roles.proposed_outputs(sheet)
+    outputs = tuple(one for one in outputs if wishes.outputs or one is not key)
+    if not outputs:
+        hint = "give --output COLUMN, whose values are expected"
+        raise LoadingError(sheet.path, "no column beside the id holds an answer", hint=hint)
+    if not wishes.outputs:
+        notes.append(f"{names_of(outputs)} is taken for the answer; --output names another column")
     private = find_columns(sheet, wishes.private, "--private")
-    if not wishes.private and not wishes.inputs:
-        private = roles.proposed_private(sheet, (key, *outputs))
-    taken = (key, *outputs, *private)
     inputs = find_columns(sheet, wishes.inputs, "--input")
+    tools = find_columns(sheet, wishes.tools, "--tool")
+    # What tells of persons reaches no model unless somebody asks for it by name.
+    asked_for = (key, *outputs, *private, *inputs, *tools)
+    persons = roles.proposed_private(sheet, asked_for)
+    if persons:
+        notes.append(
+            f"no agent sees {names_of(persons)}, about persons as it seems; --input or --tool"
+            " gives a column to the agent"
+        )
+    private = (*private, *persons)
+    taken = (key, *outputs, *private, *tools)
     inputs = inputs or roles.proposed_inputs(sheet, taken, outputs)
-    return roles.Roles(id=key, inputs=inputs, outputs=outputs, private=private), notes
+    return roles.Roles(id=key, inputs=inputs, outputs=outputs, private=private, tools=tools), notes
 
 
 def _procedure(sop: str) -> Procedure:

@@ -82,7 +82,14 @@ def _markdown(html: str, path: Path) -> str:
     for table in soup("table"):
         _name_columns(table)
     logging.getLogger("markdownify").setLevel(logging.ERROR)
-    converter = markdownify.MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=False)
+    # The text is read by models and compared with names of tools: no sign of it is escaped.
+    converter = markdownify.MarkdownConverter(
+        heading_style="ATX",
+        bullets="-",
+        escape_misc=False,
+        escape_underscores=False,
+        escape_asterisks=False,
+    )
     text: str = converter.convert_soup(soup)
     return text
 

@@ -53,10 +53,13 @@ class OutputValues:
         return entry
 
 
-def output_values(texts: Sequence[str]) -> OutputValues:
-    """Return what an output column holds; few labels that come again are an enum."""
+def output_values(texts: Sequence[str], *, as_text: bool = False) -> OutputValues:
+    """Return what an output column holds; few labels that come again are an enum.
+
+    `as_text` is for texts that look like numbers, and nobody knows which.
+    """
     counts = Counter(texts)
-    kind = infer_field("", texts).type
+    kind = FieldType.TEXT if as_text else infer_field("", texts).type
     labels = len({fold(text) for text in counts})
     few = labels <= _LABELS and labels * _OF_EACH <= len(texts)
     if kind is FieldType.TEXT and few:

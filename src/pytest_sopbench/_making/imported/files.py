@@ -28,7 +28,7 @@ def domain_files(plan: Plan, report: str) -> Mapping[str, str]:
         REPORT: report,
     }
     if plan.tools:
-        specs = [tool_spec(tool, plan.roles.id, plan.names) for tool in plan.tools]
+        specs = [tool_spec(tool, plan.roles.id, plan.names, plan.texts) for tool in plan.tools]
         files["toolspecs.json"] = f"{json.dumps(specs, indent=2, ensure_ascii=False)}\n"
     else:
         files["toolspecs.json"] = "[]\n"

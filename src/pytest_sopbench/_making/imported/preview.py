@@ -12,9 +12,12 @@ from pytest_sopbench._reports.text.numbers import counted
 from .fields import OutputValues, examples, secrets_of, type_of
 from .files import REPORT
 from .plan import Plan
+from .rows import LeftOut
 
 SHOWN: Final = 20
-"""Rows left out that the terminal lists; the report in the folder has all of them."""
+"""Reasons to leave rows out that the terminal lists; the report in the folder has all of them."""
+
+_ROWS: Final = 4
 
 _VALUES: Final = 12
 _OF_MANY: Final = 4
@@ -35,8 +38,7 @@ def preview_lines(plan: Plan, *, every: bool) -> Iterator[str]:
         yield from _output_lines(plan, output)
     yield ""
     yield from _tool_lines(plan)
-    for name, why in plan.dropped.items():
-        yield from labelled("dropped", f"{name}: {why}")
+    yield from _dropped_lines(plan)
     yield from _left_out_lines(plan, every=every)
     for number, note in enumerate(plan.notes):
         yield from labelled("" if number else "notes", f"- {one_line(note)}")
@@ -105,10 +107,26 @@ def _tool_lines(plan: Plan) -> Iterator[str]:
         yield from labelled("tools", "none: no column is left for them")
 
 
+def _dropped_lines(plan: Plan) -> Iterator[str]:
+    """Name the columns that are dropped, those with one reason together."""
+    groups: dict[str, list[str]] = {}
+    for name, why in plan.dropped.items():
+        groups.setdefault(why, []).append(name)
+    for number, (why, names) in enumerate(groups.items()):
+        yield from labelled("" if number else "dropped", one_line(f"{', '.join(names)}: {why}"))
+
+
 def _left_out_lines(plan: Plan, *, every: bool) -> Iterator[str]:
-    shown = plan.left_out if every else plan.left_out[:SHOWN]
-    for number, row in enumerate(shown):
-        yield from labelled("" if number else "left out", one_line(str(row)))
-    more = len(plan.left_out) - len(shown)
-    if more:
-        yield from labelled("", f"and {more} more rows, all of them in {REPORT}")
+    """Name the rows that are left out, those with one reason together."""
+    groups: dict[str, list[LeftOut]] = {}
+    for row in plan.left_out:
+        groups.setdefault(row.reason, []).append(row)
+    shown = list(groups.items())[: None if every else SHOWN]
+    for number, (reason, rows) in enumerate(shown):
+        named = rows if every else rows[:_ROWS]
+        more = f" and {len(rows) - len(named)} more" if len(rows) > len(named) else ""
+        text = f"row{'s' if len(rows) > 1 else ''} {', '.join(map(str, named))}{more}: {reason}"
+        yield from labelled("" if number else "left out", one_line(text))
+    told = sum(len(rows) if every else min(len(rows), _ROWS) for _, rows in shown)
+    if len(plan.left_out) > told:
+        yield from labelled("", f"{REPORT} has all {len(plan.left_out)} rows")

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Final
 
+from pytest_sopbench._audit.measures.columns import (
+    about_persons,
+    is_called_as_an_answer,
+    is_one_to_one,
+    words_of,
+)
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench.errors import LoadingError
 
 from .slugs import slug
 
 _ID_WORDS: Final = re.compile(
-    r"(^|_)(id|no|nr|num|number|nummer|key|ref|reference|case|ticket|claim|order)(_|$)"
+    r"(^|_)(id|no|nr|num|number|\w*nummer|\w*nr|key|ref|reference|case|fall|dossier|ticket|claim"
+    r"|order)(_|$)"
 )
-_ANSWER_WORDS: Final = re.compile(
-    r"(^|_)(decision|outcome|result|label|answer|verdict|resolution|entscheidung)(_|$)"
-)
-_PERSONAL: Final = re.compile(
-    r"(^|_)(name|vorname|nachname|e_?mail|phone|telefon|mobile|iban|account_number|ssn|passport"
-    r"|birth|birthday|dob|street|address|adresse|anschrift)(_|$)"
-)
+_ANSWER_WORDS: Final = frozenset({"result", "label", "answer", "ergebnis", "resultat", "resultado"})
+"""What outputs are called as well; a column that is left may be called so and be no answer."""
+
 _MOSTLY: Final = 0.9
 _HALF: Final = 0.5
 _SAME: Final = 0.95
@@ -29,12 +34,16 @@ _SAME: Final = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """The id, what the agent is given, the expected answer, and what nobody may see."""
+    """The id, what the agent is given, the expected answer, and what nobody may see.
+
+    `tools` are columns that tools serve although they seem to tell the answer, or of persons.
+    """
 
     id: Column
     inputs: tuple[Column, ...]
     outputs: tuple[Column, ...]
     private: tuple[Column, ...]
+    tools: tuple[Column, ...] = ()
 
     @property
     def given(self) -> tuple[Column, ...]:
@@ -53,37 +62,65 @@ def check_roles(sheet: Sheet, roles: Roles) -> None:
     if len(set(texts)) <= _HALF * len(texts):
         problem = f"{roles.id.name!r} has {len(set(texts))} values in {len(texts)} rows: no id"
         raise LoadingError(sheet.path, problem, hint="--id COLUMN names one that tells rows apart")
-    for one in roles.outputs:
+    given = {"--id": (roles.id,), "--input": roles.inputs, "--tool": roles.tools}
+    for option, kept, why in (
+        ("--output", roles.outputs, "the agent would be given the expected answer"),
+        ("--private", roles.private, "no agent is given what is private"),
+    ):
+        for other, columns in given.items():
+            for one in kept:
+                if one in columns:
+                    problem = f"{one.name!r} is named by {option} and by {other}"
+                    hint = f"{why}; keep it in one of them"
+                    raise LoadingError(sheet.path, problem, hint=hint)
+    for one in roles.tools:
         if one is roles.id or one in roles.inputs:
-            other = "--id" if one is roles.id else "--input"
-            problem = f"{one.name!r} is named by --output and by {other}"
-            hint = "the agent would be given the expected answer; keep it in one of them"
-            raise LoadingError(sheet.path, problem, hint=hint)
-    for one in roles.private:
-        if one is roles.id or one in roles.inputs:
-            other = "--id" if one is roles.id else "--input"
-            problem = f"{one.name!r} is named by --private and by {other}"
-            hint = "no agent is given what is private; keep it in one of them"
-            raise LoadingError(sheet.path, problem, hint=hint)
+            problem = f"{one.name!r} is named by --tool, and the agent is given it anyway"
+            raise LoadingError(sheet.path, problem, hint="take --tool off")
 
 
 def proposed_id(sheet: Sheet) -> Column | None:
     """Return a column that looks like ids: called so, and with hardly a value twice."""
-    named = [one for one in sheet.columns if _ID_WORDS.search(slug(one.name))]
-    return next((one for one in (*named, *sheet.columns) if _distinguishes(one)), None)
+    found = [one for one in sheet.columns if _distinguishes(one)]
+    named = [one for one in found if _ID_WORDS.search("_".join(words_of(one.name)))]
+    plain = [one for one in found if not counts_rows(one)]
+    # Who is named by a mail address is a person, and the id is what the agent is given.
+    unknown = [one for one in (*named, *plain, *found) if not tells_of_persons(one)]
+    return next(iter((*unknown, *found)), None)
 
 
 def proposed_outputs(sheet: Sheet) -> tuple[Column, ...]:
-    """Return the columns that are called as answers are, else the last one."""
-    found = [one for one in sheet.columns if _ANSWER_WORDS.search(slug(one.name))]
-    return tuple(found) or tuple(sheet.columns[-1:])
+    """Return the column that is called as answers are, else the last one.
+
+    Of several one is proposed, that of the plainest name: the others may be a second answer to
+    the same case.
+    """
+    found = [
+        one
+        for one in sheet.columns
+        if is_called_as_an_answer(one.name) or not _ANSWER_WORDS.isdisjoint(words_of(one.name))
+    ]
+    found.sort(key=lambda one: len(words_of(one.name)))
+    return tuple(found[:1]) or tuple(sheet.columns[-1:])
 
 
 def proposed_private(sheet: Sheet, taken: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns that are called as what is told of persons."""
-    return tuple(
-        one for one in sheet.columns if one not in taken and _PERSONAL.search(slug(one.name))
-    )
+    """Return the columns that seem to tell of persons."""
+    return tuple(one for one in sheet.columns if one not in taken and tells_of_persons(one))
+
+
+def tells_of_persons(column: Column) -> str:
+    """Say what of persons a column seems to hold; empty where it seems to hold nothing."""
+    return about_persons(column.name, column.texts)
+
+
+def counts_rows(column: Column) -> bool:
+    """Whether a column without a name of its own only numbers the rows, as indexes do."""
+    if column.name not in (f"Column {column.letter}", "Unnamed: 0", "index"):
+        return False
+    texts = column.texts
+    first = texts[0]
+    return first in ("0", "1") and texts == [str(int(first) + at) for at in range(len(texts))]
 
 
 def proposed_inputs(
@@ -94,15 +131,15 @@ def proposed_inputs(
     What stands right of the answer was often written with it, and is not proposed.
     """
     first = min(sheet.columns.index(one) for one in outputs)
-    left = [one for one in sheet.columns[:first] if one not in taken]
-    left = left or [one for one in sheet.columns if one not in taken]
-    prefixes = [prefix_of(one) for one in left]
-    alone = tuple(
+    free = [
         one
-        for one, prefix in zip(left, prefixes, strict=True)
-        if prefixes.count(prefix) == 1 and not about_the_answer(one, outputs)
-    )
-    return alone or tuple(left)
+        for one in sheet.columns
+        if one not in taken and not counts_rows(one) and not about_the_answer(one, outputs)
+    ]
+    left = [one for one in free if sheet.columns.index(one) < first] or free
+    prefixes = [prefix_of(one) for one in left]
+    alone = [one for one, prefix in zip(left, prefixes, strict=True) if prefixes.count(prefix) == 1]
+    return tuple(alone or left)
 
 
 def prefix_of(column: Column) -> str:
@@ -115,12 +152,20 @@ def about_the_answer(column: Column, outputs: Sequence[Column]) -> str:
     for output in outputs:
         pairs = list(zip(column.texts, output.texts, strict=True))
         full = [(one, other) for one, other in pairs if other]
-        same = sum(1 for one, other in full if one.casefold() == other.casefold())
+        same = sum(1 for one, other in full if _key(one) == _key(other))
         if full and same >= _SAME * len(full):
             return f"it has the values of {output.name!r}"
         if slug(output.name) and slug(column.name).startswith(f"{slug(output.name)}_"):
             return f"its name begins with {output.name!r}"
-    return ""
+        labels = [other for _, other in full]
+        if len(set(labels)) > 1 and is_one_to_one([one for one, _ in full], labels):
+            return f"it tells {output.name!r} one to one"
+    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""
+
+
+def _key(text: str) -> object:
+    """Return what two cells have in common that say the same: `10.5` and `10.50` do."""
+    return Decimal(text) if infer_type([text]) is ColumnType.NUMBER else text.casefold()
 
 
 def _distinguishes(column: Column) -> bool:

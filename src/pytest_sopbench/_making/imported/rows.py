@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench._making.sheet.grid import Kind
 
@@ -17,21 +18,25 @@ _SHOWN: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A row that becomes no task."""
+    """A row that becomes no task; as a text its number and its id."""
 
     number: int
     id: str
     reason: str
 
     def __str__(self) -> str:
-        named = f" ({self.id})" if self.id else ""
-        return f"row {self.number}{named}: {self.reason}"
+        return f"{self.number} ({self.id})" if self.id else f"{self.number}"
 
 
-def sorted_rows(sheet: Sheet, roles: Roles) -> tuple[list[int], list[LeftOut]]:
-    """Return the places of the rows that become tasks, and those that do not."""
+def sorted_rows(
+    sheet: Sheet, roles: Roles, *, texts: Sequence[Column] = ()
+) -> tuple[list[int], list[LeftOut]]:
+    """Return the places of the rows that become tasks, and those that do not.
+
+    `texts` are outputs without labels of their own: a word such as `none` is no answer there.
+    """
     ids = roles.id.texts
-    reasons = _reasons(sheet, roles)
+    reasons = _reasons(sheet, roles, texts)
     kept = [place for place in range(len(sheet.numbers)) if place not in reasons]
     left_out = [
         LeftOut(number=sheet.numbers[place], id=ids[place], reason=reason)
@@ -40,14 +45,14 @@ def sorted_rows(sheet: Sheet, roles: Roles) -> tuple[list[int], list[LeftOut]]:
     return kept, left_out
 
 
-def _reasons(sheet: Sheet, roles: Roles) -> Mapping[int, str]:
+def _reasons(sheet: Sheet, roles: Roles, texts: Sequence[Column]) -> Mapping[int, str]:
     reasons: dict[int, str] = {}
     places: dict[str, list[int]] = defaultdict(list)
     for place, text in enumerate(roles.id.texts):
         if not text:
             reasons[place] = f"{roles.id.name} is empty"
             continue
-        if problem := _empty_output(roles, place):
+        if problem := _empty_output(roles, place) or _word_for_nothing(texts, place):
             reasons[place] = problem
             continue
         places[text].append(place)
@@ -66,6 +71,14 @@ def _empty_output(roles: Roles, place: int) -> str:
                 Kind.FAULT: "holds an error of Excel",
             }
             return f"{output.name} {why.get(cell.kind, 'is empty')}"
+    return ""
+
+
+def _word_for_nothing(outputs: Sequence[Column], place: int) -> str:
+    for output in outputs:
+        text = output.cells[place].text
+        if is_empty(text):
+            return f"{output.name} is {text!r}, which stands for no answer"
     return ""
 
 

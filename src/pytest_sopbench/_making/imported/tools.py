@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pytest_sopbench._core.dataclass import dataclass
@@ -41,9 +41,12 @@ def proposed_tools(
     return tuple(tools)
 
 
-def tool_spec(tool: ProposedTool, key: Column, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the spec that a model is shown."""
-    kind = "number" if infer_type(key.texts) is ColumnType.NUMBER else "string"
+def tool_spec(
+    tool: ProposedTool, key: Column, names: Mapping[str, str], texts: Collection[str]
+) -> dict[str, Any]:
+    """Return the spec that a model is shown; `texts` are columns that are no numbers."""
+    is_number = key.name not in texts and infer_type(key.texts) is ColumnType.NUMBER
+    kind = "number" if is_number else "string"
     served = ", ".join(one.name for one in tool.columns)
     return {
         "name": tool.name,

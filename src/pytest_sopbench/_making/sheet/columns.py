@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
 
 from .grid import Cell, Kind
+
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Odd:
+    """What is odd about a column. `{}` in the text stands for `cells`; `rows` says where."""
+
+    column: str
+    text: str
+    cells: int = 0
+    rows: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column. `short` is the last part of its name, and `letter` where it stands.
 
-    `had_comma` tells that its numbers had decimal commas, which are points here.
+    `stays_text` tells that its cells look like numbers and are not to be read so, and
+    `is_in_doubt` that they could be if the user said what the decimal sign is.
     """
 
     name: str
     short: str
     letter: str
     cells: Sequence[Cell]
-    had_comma: bool = False
+    stays_text: bool = False
+    is_in_doubt: bool = False
+    oddities: tuple[Odd, ...] = ()
 
     @property
     def texts(self) -> list[str]:
@@ -48,6 +64,13 @@ class Sheet:
     numbers: Sequence[int]
     typed: bool
     notes: tuple[str, ...]
+
+
+def rows_text(numbers: Sequence[int]) -> str:
+    """Return such as `rows 2, 5, 8 and 7 more`."""
+    shown = ", ".join(map(str, numbers[:_SHOWN]))
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"row{'s' if len(numbers) > 1 else ''} {shown}{more}"
 
 
 def letter_of(place: int) -> str:

@@ -87,7 +87,8 @@ def read_delimited(path: Path) -> Grid:
         rows=padded,
         numbers=numbers,
         typed=False,
-        decimal_comma=separator != ",",
+        # Where commas stand between cells, no office writes decimals with them.
+        decimal="." if separator == "," else "",
         notes=notes,
     )
 

@@ -55,7 +55,8 @@ class Grid:
     """All rows of a table, with the numbers that its own program shows for them.
 
     `typed` tells that the file itself says what is a number and what is text. `has_header` tells
-    that the first row holds the names of the columns, whatever it looks like.
+    that the first row holds the names of the columns, whatever it looks like. `decimal` is the
+    sign that such a file has before decimals, if its cells show none.
     """
 
     path: Path
@@ -65,7 +66,7 @@ class Grid:
     typed: bool
     merged: Sequence[Merged] = ()
     has_header: bool = False
-    decimal_comma: bool = False
+    decimal: str = ""
     notes: tuple[str, ...] = ()
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 from pytest_sopbench.errors import LoadingError
 
 from .columns import Column, Sheet, letter_of
+from .forms import with_forms
 from .grid import Cell, Grid, Kind
 from .header import Header, find_header
-from .oddities import column_notes, name_notes
-
-_DECIMAL_COMMA: Final = re.compile(r"-?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?")
-_SHOWN: Final = 3
+from .oddities import column_notes, few, name_notes
 
 
-def table_of(grid: Grid, wanted: tuple[int, int] | None = None) -> Sheet:
+def table_of(grid: Grid, wanted: tuple[int, int] | None = None, decimal: str = "") -> Sheet:
     """Name the columns, leave out empty rows and columns, and bring cells into one form.
+
+    `wanted` are the rows of the header, and `decimal` is the sign that the user says stands
+    before decimals, where the cells leave that open.
 
     Raises:
         LoadingError: there is no header, or no row under it.
@@ -31,25 +30,27 @@ def table_of(grid: Grid, wanted: tuple[int, int] | None = None) -> Sheet:
     if not kept:
         raise LoadingError(grid.path, "the names of the columns, and no row under them")
     names = _distinct(header.names)
-    columns = [
-        _column(grid, place, (parts, name), [body[row][place] for row in kept])
+    raw = [
+        _column(place, (parts, name), [body[row][place] for row in kept])
         for place, (parts, name) in enumerate(zip(header.names, names, strict=True))
         if parts or any(body[row][place].text for row in kept)
     ]
+    numbers = [grid.numbers[row] for row in kept]
+    columns = with_forms(raw, numbers, usual=grid.decimal, asked=decimal)
     rows = (grid.numbers[header.top], grid.numbers[header.bottom])
     return Sheet(
         path=grid.path,
         title=grid.title,
         header=str(rows[0]) if rows[0] == rows[1] else f"{rows[0]}-{rows[1]}",
         columns=[one for one in columns if not one.is_empty],
-        numbers=[grid.numbers[row] for row in kept],
+        numbers=numbers,
         typed=grid.typed,
         notes=(
             *grid.notes,
             *header.notes,
             *_row_notes(grid, header, body),
             *name_notes(columns, header.names),
-            *(note for column in columns for note in column_notes(column)),
+            *column_notes(columns, numbers),
         ),
     )
 
@@ -89,50 +90,28 @@ def _distinct(names: Iterable[tuple[str, ...]]) -> list[str]:
     return found
 
 
-def _column(
-    grid: Grid, place: int, names: tuple[tuple[str, ...], str], cells: Sequence[Cell]
-) -> Column:
+def _column(place: int, names: tuple[tuple[str, ...], str], cells: Sequence[Cell]) -> Column:
     parts, name = names
     full = [cell for cell in cells if cell.text]
-    had_comma = grid.decimal_comma and _has_decimal_commas(full)
     if any(cell.kind is Kind.MOMENT for cell in full):
         # A date among moments is one at midnight.
         cells = [
             cell._replace(text=f"{cell.text}T00:00:00") if cell.kind is Kind.DATE else cell
             for cell in cells
         ]
-    elif had_comma:
-        cells = [cell._replace(text=_with_point(cell.text)) for cell in cells]
     return Column(
         name=name,
         short=parts[-1] if parts else name,
         letter=letter_of(place),
         cells=cells,
-        had_comma=had_comma,
     )
-
-
-def _has_decimal_commas(full: Sequence[Cell]) -> bool:
-    return any("," in cell.text for cell in full) and all(
-        _DECIMAL_COMMA.fullmatch(cell.text) for cell in full
-    )
-
-
-def _with_point(text: str) -> str:
-    return text.replace(".", "").replace(",", ".")
 
 
 def _row_notes(grid: Grid, header: Header, body: Sequence[Sequence[Cell]]) -> Iterator[str]:
     below = range(header.bottom + 1, len(body))
     again = [grid.numbers[place] for place in below if _repeats(body[place], header)]
     if again:
-        yield f"rows that repeat the names of the columns are left out: {_few(map(str, again))}"
+        yield f"rows that repeat the names of the columns are left out: {few(map(str, again))}"
     merged = sum(1 for one in grid.merged if one.top > header.bottom)
     if merged:
         yield f"{merged} merged cells below the header: each row that one spans has its value"
-
-
-def _few(texts: Iterable[str]) -> str:
-    every = list(texts)
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return f"{', '.join(every[:_SHOWN])}{more}"

@@ -22,9 +22,13 @@ _GAP: Final = 2_000
 _QUOTED: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
-def sheet_names(path: Path) -> tuple[str, ...]:
-    """Return the names of the sheets that hold cells, in their order."""
-    return tuple(sheet.title for sheet in _opened(path, values=False).worksheets)
+def sheets(path: Path) -> tuple[tuple[str, ...], str]:
+    """Return the names of the sheets that hold cells, in their order, and of the largest.
+
+    The largest is empty where every sheet is hidden.
+    """
+    book = _opened(path, values=False)
+    return tuple(one.title for one in book.worksheets), _largest(book)
 
 
 def read_workbook(path: Path, sheet: str | None) -> Grid:
@@ -80,13 +84,16 @@ def _opened(path: Path, *, values: bool) -> Any:
 def _sheet(path: Path, book: Any, name: str | None) -> tuple[Any, tuple[str, ...]]:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     if name is None:
-        shown = [one for one in sheets.values() if one.sheet_state == "visible"]
-        if not shown:
+        chosen = _largest(book)
+        if not chosen:
             raise LoadingError(path, "has no sheet that can be seen", hint="give --sheet NAME")
-        chosen = max(shown, key=lambda one: one.max_row * one.max_column)
-        others = [title for title in sheets if title != chosen.title]
-        note = f"sheet {chosen.title!r} is read, the largest; there are also {listed(others)}"
-        return chosen, (note,) if others else ()
+        others = [
+            title if one.sheet_state == "visible" else f"{title} (hidden)"
+            for title, one in sheets.items()
+            if title != chosen
+        ]
+        note = f"sheet {chosen!r} is read, the largest; there are also {listed(others)}"
+        return sheets[chosen], (note,) if others else ()
     folded = {title.strip().casefold(): title for title in sheets}
     title = name if name in sheets else folded.get(name.strip().casefold(), "")
     if not title:
@@ -95,6 +102,19 @@ def _sheet(path: Path, book: Any, name: str | None) -> tuple[Any, tuple[str, ...
         names = ", ".join(map(repr, sheets))
         raise LoadingError(path, f"has no sheet {name!r}", hint=f"{meant}its sheets: {names}")
     return sheets[title], ()
+
+
+def _largest(book: Any) -> str:
+    """Name the sheet with the most cells that hold something, of those that are not hidden."""
+    shown = [one for one in book.worksheets if one.sheet_state == "visible"]
+    if len(shown) < 2:  # noqa: PLR2004 - nothing to compare
+        return next((str(one.title) for one in shown), "")
+    return str(max(shown, key=_size).title)
+
+
+def _size(sheet: Any) -> int:
+    rows, _ = _rows(sheet)
+    return sum(1 for row in rows for cell in row if cell.value is not None)
 
 
 def _rows(sheet: Any) -> tuple[list[list[Any]], tuple[str, ...]]:
@@ -142,6 +162,7 @@ def _merged(sheet: Any, rows: int) -> Sequence[Merged]:
 def _hidden(sheet: Any) -> tuple[str, ...]:
     rows = sum(1 for one in sheet.row_dimensions.values() if one.hidden)
     columns = [letter for letter, one in sheet.column_dimensions.items() if one.hidden]
-    notes = [f"{rows} hidden rows are read like the others"] if rows else []
+    are = "hidden rows are" if rows > 1 else "hidden row is"
+    notes = [f"{rows} {are} read like the others"] if rows else []
     notes += [f"hidden columns are read like the others: {', '.join(columns)}"] if columns else []
     return tuple(notes)

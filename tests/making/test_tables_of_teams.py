@@ -1,0 +1,106 @@
+"""Tables as teams have them, through the front door: the domain is what a colleague would make.
+
+What no column may do holds of all of them: become a number that nobody wrote, or reach an agent
+though it holds the answer or tells of persons.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from pytest_sopbench._audit.audit import audit_domain
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._loading.load import load_domain
+from tests.builders.commands import sopbench
+
+from .teams import TEAMS, Team
+
+each_team = pytest.mark.parametrize("team", TEAMS.values(), ids=TEAMS.keys())
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sop.md").write_text("# Procedure\n\n1.1 Pay or refuse.\n", "utf-8")
+
+
+def made(team: Team) -> tuple[Result, Domain]:
+    path = team.write(Path())
+    result = sopbench("new", "team", "--from", str(path), *team.asked, "--sop", "sop.md")
+    assert 0 == result.exit_code, result.output
+    return result, load_domain(Path("domains/team"))
+
+
+def data() -> list[dict[str, str]]:
+    with Path("domains/team/data.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def fields() -> dict[str, str]:
+    """The names of fields, by those of the columns in the data file."""
+    metadata = json.loads(Path("domains/team/metadata.json").read_text("utf-8"))
+    ours = {theirs: name for name, theirs in metadata.get("columns", {}).items()}
+    return {name: ours.get(name, name) for name in data()[0]}
+
+
+def part(domain: Domain, column: str) -> str:
+    name = fields().get(column)
+    if name is None:
+        return "dropped"
+    if name in domain.private_columns:
+        return "private"
+    if name in [one.name for one in domain.fields]:
+        return "output"
+    if name in domain.input_columns:
+        return "id" if domain.tasks[0].inputs[name] == domain.tasks[0].id else "input"
+    return "tool" if any(name in tool.returns for tool in domain.lookups.values()) else "unused"
+
+
+@each_team
+def test_each_column_has_the_part_that_a_colleague_would_give_it(team: Team) -> None:
+    _, domain = made(team)
+
+    assert dict(team.parts) == {name: part(domain, name) for name in team.parts}
+
+
+@each_team
+def test_each_cell_reads_as_its_team_means_it(team: Team) -> None:
+    _, domain = made(team)
+    rows, names = data(), fields()
+    values: list[dict[str, Any]] = [{**task.results, **task.inputs} for task in domain.tasks]
+
+    for column, texts in team.sees.items():
+        assert list(texts) == [row[column] for row in rows[: len(texts)]], column
+    for column, read in team.read.items():
+        assert list(read) == [row[names[column]] for row in values[: len(read)]], column
+
+
+@each_team
+def test_what_is_odd_is_told(team: Team) -> None:
+    result, _ = made(team)
+
+    printed = " ".join(result.stdout.partition("= audit")[0].split())
+    assert [] == [one for one in team.told if one not in printed], result.stdout
+
+
+@each_team
+def test_no_team_is_left_with_a_leak(team: Team) -> None:
+    made(team)
+    asked = {"personal-data"} if "--tool" in team.asked else set[str]()
+
+    found = {one.rule for one in audit_domain(Path("domains/team"))}
+    assert found.isdisjoint({"answer-in-input", "answer-from-tool", "personal-data"} - asked)
+
+
+@each_team
+def test_every_tool_can_be_called_on_every_row(team: Team) -> None:
+    made(team)
+
+    found = {one.rule for one in audit_domain(Path("domains/team"))}
+    assert found.isdisjoint({"row-breaks-spec", "does-not-load"})
