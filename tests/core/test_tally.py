@@ -95,7 +95,21 @@ def test_summaries_add(
 
     together = summary_of([*one, *other], fields)
 
-    assert together == summary_of(one, fields) + summary_of(other, fields)
+    added = summary_of(one, fields) + summary_of(other, fields)
+    # What a sum tolerates is no count: below.
+    assert together == replace(added, tolerated=together.tolerated)
+
+
+@given(GROUPS, GROUPS)
+def test_a_sum_is_unmeasured_exactly_where_a_part_of_it_is(
+    one: list[RunRecord], more: list[RunRecord]
+) -> None:
+    """Many runs elsewhere do not make up for a domain of which nobody knows anything."""
+    left = summary_of(one)
+    right = summary_of([replace(each, task=f"another {each.task}") for each in more])
+
+    assert (left + right).unmeasured == (left.unmeasured or right.unmeasured)
+    assert (left + right + left).unmeasured == (left + (right + left)).unmeasured
 
 
 @settings(max_examples=60)
@@ -158,7 +172,7 @@ def test_runs_are_counted_by_outcome() -> None:
     assert summary.outcomes[Outcome.CORRECT] == 2
     assert summary.outcomes[Outcome.WRONG] == 2
     assert (summary.correct, summary.completed, summary.runs) == (2, 4, 11)
-    assert summary.c_tsr == 0.5
+    assert replace(summary, tolerated=0.1).c_tsr == 0.5
 
 
 def test_tasks_are_not_trials() -> None:

@@ -123,10 +123,18 @@ MUTANTS = (
     Mutant(
         "judging/cut-off-forgives-every-rule",
         "_core/judging/procedure.py",
-        "and not (cut_off and (one.kind == DemandKind.REQUIRES or one.unfinished))",
+        "and not (cut_off and _is_lacking(one))",
         "and not cut_off",
         ("core/test_procedure.py",),
         "A forbidden call is forgiven where the run then crashes.",
+    ),
+    Mutant(
+        "judging/an-outage-forgives-what-was-done",
+        "_core/judging/procedure.py",
+        "    if result.broken and not _is_lacking(result):",
+        "    if False:",
+        ("core/test_procedure.py",),
+        "A forbidden call is forgiven where the provider then goes away.",
     ),
     Mutant(
         "judging/should-is-must",

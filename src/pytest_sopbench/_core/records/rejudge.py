@@ -134,7 +134,9 @@ def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
     ):
         return None
     cut_off = _is_cut_off(record)
-    answered = Trace(ending=Ending.RAISED) if cut_off else _answered(record)
+    away = record.outcome is Outcome.UNAVAILABLE
+    stopped = Trace(ending=Ending.UNAVAILABLE if away else Ending.RAISED)
+    answered = stopped if cut_off else _answered(record)
     if answered is None:
         return None
     calls = (

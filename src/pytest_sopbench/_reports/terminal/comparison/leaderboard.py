@@ -19,6 +19,7 @@ from pytest_sopbench._reports.text.numbers import (
     money,
     percent,
     seconds,
+    unavailable,
 )
 
 from .comparison import p_value
@@ -115,6 +116,9 @@ def _star(summary: Summary, column: str) -> str:
 
 
 def _part_lines(standings: Sequence[Standing]) -> Iterator[str]:
+    for one in standings:
+        if one.summary.unavailable:
+            yield f"{'note':<{LABEL}}{one_line(one.label)}: {unavailable(one.summary)}"
     if any(_star(one.summary, column) for one in standings for column in _CONSUMED):
         yield f"{'note':<{LABEL}}* a mean over the runs that told it, and not over all"
 
