@@ -14,6 +14,7 @@ from pytest_sopbench._core.metrics.counts.counts import Amount, RunCounts, ToolC
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
+from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
@@ -98,6 +99,17 @@ def test_summaries_add(
     added = summary_of(one, fields) + summary_of(other, fields)
     # What a sum tolerates is no count: below.
     assert together == replace(added, tolerated=together.tolerated)
+
+
+def test_many_runs_do_not_make_up_for_a_domain_that_was_away() -> None:
+    lab = summary_of([run(task=f"T{number}") for number in range(100)])
+    ward = summary_of([run(task="W1"), run(task="W2", outcome=Outcome.UNAVAILABLE)])
+
+    total = total_of({"lab": lab, "ward": ward})
+
+    assert (1.0, None) == (lab.tsr, ward.tsr)
+    assert (None, None, None) == (total.pooled.tsr, total.means["tsr"], total.means["c_tsr"])
+    assert (102, 101) == (total.pooled.runs, total.pooled.correct)
 
 
 @given(GROUPS, GROUPS)

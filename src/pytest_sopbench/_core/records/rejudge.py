@@ -164,7 +164,9 @@ def _answered(record: RunRecord) -> Trace | None:
         return _told_in(record.text)
     if record.answer is None or any(is_cut(one) for one in record.answer.values()):
         return None
-    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
+    # A float that stood in a text was compared as it was written.
+    found_as = "" if record.answer_form == AnswerForm.MAPPING else record.answer_form
+    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer, found_as=found_as)
     return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
 
 
