@@ -247,7 +247,8 @@ class RunPrefetcher(HookObject):
 
     def _job(self, key: RunKey) -> Job[RunKey]:
         ask = self._asks[key]
-        self.starts.begun += not ask.ref.variant
+        if not ask.ref.variant:
+            self.starts.begin()
         return Job(
             key=key,
             caller=self._makings.caller(ask.agent, ask.approver),
