@@ -93,10 +93,12 @@ def without_noise(expected: JsonValue, returned: JsonValue) -> JsonValue:
 
 def _numbers_in(value: JsonValue) -> Iterator[Decimal]:
     """Yield the numbers in a value; those in the cell of a list or an object are read as well."""
-    if isinstance(value, str) and (inside := read_container(value)) is None:
-        yield from (one for one in map(read_number, _parts(value)) if one is not None)
-    elif isinstance(value, str):
-        yield from _numbers_in(inside)
+    if isinstance(value, str):
+        inside = read_container(value)
+        if inside is None:
+            yield from (one for one in map(read_number, _parts(value)) if one is not None)
+        else:
+            yield from _numbers_in(inside)
     elif isinstance(value, Mapping | Sequence):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _numbers_in(one)
