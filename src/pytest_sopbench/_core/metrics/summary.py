@@ -127,6 +127,11 @@ class Summary:
         return NO_BOUNDS if self.unmeasured else self.trials.bounds()
 
     @property
+    def tsr_bounds(self) -> Bounds | None:
+        """The 95 % interval of TSR: over tasks where each has several trials."""
+        return self.trial_bounds.tsr if self.trials_by else self.interval(self.correct, self.runs)
+
+    @property
     def correct(self) -> int:
         """How many runs are correct."""
         return self.outcomes.get(Outcome.CORRECT, 0)

@@ -18,7 +18,6 @@ from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.comparison.comparison import change_text
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
     amount,
@@ -122,7 +121,7 @@ def rates(summary: Summary, compared: GroupComparison | None = None) -> Sequence
     ecr = summary.interval(summary.completed, summary.runs)
     c_tsr = summary.interval(summary.correct, summary.completed)
     found = (
-        rate_of("tsr", "TSR", summary.tsr, tsr_bounds(summary)),
+        rate_of("tsr", "TSR", summary.tsr, summary.tsr_bounds),
         rate_of("ecr", "ECR", summary.ecr, ecr),
         rate_of("c_tsr", "C-TSR", summary.c_tsr, c_tsr),
     )

@@ -15,7 +15,6 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.judge import report_lines
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (
@@ -119,7 +118,7 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
         name,
         of_runs(summary.correct, summary),
         percent(tsr.rate(summary)),
-        interval(tsr_bounds(summary)),
+        interval(summary.tsr_bounds),
         *(percent(one.rate(summary)) for one in others),
         percent(chance),
     )

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
 from pytest_sopbench._reports.text.numbers import counted, interval, money, percent, unavailable
 
@@ -55,7 +54,7 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
 
 def _cells(row: SessionRow) -> str:
     summary = row.summary
-    bounds = interval(tsr_bounds(summary))
+    bounds = interval(summary.tsr_bounds)
     mark = "*" if _untold(summary) else " "
     lost, gained, p = _against(row.comparison)
     cost = money(summary.cost_per_correct)

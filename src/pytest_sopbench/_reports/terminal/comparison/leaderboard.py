@@ -9,7 +9,6 @@ from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard,
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.paired_tests import ALPHA
 from pytest_sopbench._reports.terminal.summary.rates import LABEL
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import WIDTH, columns, heading, one_line, packed
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
@@ -65,7 +64,7 @@ def leaderboard_cells(summary: Summary, *, is_closer: bool = False) -> Mapping[s
     consumed = {"tokens": amount(together), "cost": money(mean.get("cost_usd"))}
     cells = {
         "TSR": shown.pop("TSR"),
-        "95 %": interval(tsr_bounds(summary)) or NOT_AVAILABLE,
+        "95 %": interval(summary.tsr_bounds) or NOT_AVAILABLE,
         **shown,
         **{name: f"{text}{_star(summary, name)}" for name, text in consumed.items()},
         "median": seconds(summary.latency_median),

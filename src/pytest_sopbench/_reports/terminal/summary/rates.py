@@ -13,8 +13,6 @@ from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import counted, interval, percent, unavailable
 
-from .trials import tsr_bounds
-
 LABEL: Final = 7
 """Columns of the label that a line of the summary begins with."""
 
@@ -86,7 +84,7 @@ def _rate_line(
 ) -> str:
     successes, n = counts
     rate = percent(summary.rate(successes, n))
-    bounds = tsr_bounds(summary) if label == "TSR" else summary.interval(*counts)
+    bounds = summary.tsr_bounds if label == "TSR" else summary.interval(*counts)
     text = f"{word}, {successes} of {n}"
     if summary.unmeasured:
         text = f"({unavailable(summary)}); {text}"

@@ -21,7 +21,7 @@ from .fields import field_lines
 from .rates import GAP, LABEL, completed_word, procedure_lines, rate_lines, silence_lines
 from .rules import breach_lines, contract_lines
 from .tables import table_lines
-from .trials import disagreement_lines, trial_lines, tsr_bounds
+from .trials import disagreement_lines, trial_lines
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.metrics.counts.confusion import Collapse
@@ -87,7 +87,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     several = counted(total.domains, "domain")
     pooled = total.pooled
     if verbosity < 0:
-        bounds = interval(tsr_bounds(pooled))
+        bounds = interval(pooled.tsr_bounds)
         mean, rate = percent(total.means.get("tsr")), rate_of_runs(pooled.tsr, pooled)
         rates = f"mean {mean}, pooled {rate} {bounds}".rstrip()
         by = f" ({one_line(named)})" if named else ""
@@ -155,7 +155,7 @@ def _short_line(name: str, summary: Summary, scoring: Scoring) -> str:
     few = bool(summary.unavailable) and not summary.unmeasured
     away = f" ({summary.unavailable} unavailable)" if few else ""
     end = f"{counts}{completed_word(scoring)}{away}"
-    bounds = f" {interval(tsr_bounds(summary))}".rstrip()
+    bounds = f" {interval(summary.tsr_bounds)}".rstrip()
     name = one_line(name)
     # Of a line that is too long, the interval is what a reader can do without.
     room = WIDTH - columns(name) - len(start) - len(end)

@@ -34,13 +34,6 @@ def trial_lines(summary: Summary) -> Iterator[str]:
     )
 
 
-def tsr_bounds(summary: Summary) -> tuple[float, float] | None:
-    """Return the 95 % interval of TSR; trials of a task are not independent of one another."""
-    if summary.trials_by:
-        return summary.trial_bounds.tsr
-    return summary.interval(summary.correct, summary.runs)
-
-
 def disagreement_lines(found: Sequence[TaskTrials], *, limit: int = LIMIT) -> Iterator[str]:
     """Yield the tasks whose trials disagree, the least reliable first; nothing without one.
 
