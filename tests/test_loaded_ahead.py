@@ -69,3 +69,18 @@ def test_nothing_is_imported_after_the_first_run(
     late = pytester.path / "late.txt"
     assert "" == (late.read_text() if late.exists() else "")
     assert 1 == result.ret
+
+
+@pytest.mark.usefixtures("project")
+def test_runs_with_tools_and_a_contract_import_nothing_of_ours_at_once(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=order_fulfillment",
+        "--sop-agent=reference-policy",
+        "--sop-limit=12",
+        "--sop-concurrency=8",
+    )
+
+    assert 0 == result.ret
+    assert not (pytester.path / "late.txt").exists()

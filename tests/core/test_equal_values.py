@@ -240,13 +240,19 @@ def test_an_entry_that_no_answer_stands_for_breaks_the_rule() -> None:
     assert (BROKEN, 1) == (verdict.contract, len(breaches(verdict.rules, verdict.outcome)))
 
 
-@pytest.mark.parametrize("ending", [Ending.RAISED, Ending.TIMED_OUT, Ending.UNAVAILABLE])
+@pytest.mark.parametrize("ending", [Ending.RAISED, Ending.TIMED_OUT])
 def test_a_run_that_was_stopped_breaks_it_and_is_failed_by_that_no_further(ending: Ending) -> None:
     """It never counts as held; the run is a failure already, and of another kind."""
     verdict = judged(EqualsAnswer(field="amount"), 12.5, ending=ending)
 
     assert (BROKEN, BROKEN) == (verdict.rules[0].state, verdict.contract)
     assert () == breaches(verdict.rules, verdict.outcome, enforce=True)
+
+
+def test_a_run_whose_provider_was_away_is_not_held_against_it() -> None:
+    verdict = judged(EqualsAnswer(field="amount"), 12.5, ending=Ending.UNAVAILABLE)
+
+    assert (IDLE, IDLE) == (verdict.rules[0].state, verdict.contract)
 
 
 def test_without_a_call_nothing_is_compared() -> None:

@@ -44,6 +44,18 @@ def test_the_judge_holds_the_contract_against_every_run() -> None:
     assert [RuleState.BROKEN, RuleState.BROKEN] == states(raised)
 
 
+def test_what_a_run_did_before_its_provider_went_away_stays_done() -> None:
+    harmful = judge(RULES, TASK, trace("login", "wire", ending=Ending.UNAVAILABLE))
+    harmless = judge(RULES, TASK, trace("login", ending=Ending.UNAVAILABLE))
+
+    assert [RuleState.NOT_EXERCISED, RuleState.BROKEN] == states(harmful)
+    assert RuleState.BROKEN is harmful.contract
+    assert ["no-wire"] == [one.id for one in breaches(harmful.rules, harmful.outcome)]
+    assert [RuleState.NOT_EXERCISED, RuleState.NOT_EXERCISED] == states(harmless)
+    assert RuleState.NOT_EXERCISED is harmless.contract
+    assert (Outcome.UNAVAILABLE, Outcome.UNAVAILABLE) == (harmful.outcome, harmless.outcome)
+
+
 def test_a_run_that_follows_the_procedure() -> None:
     verdict = with_procedure(CORRECT, RULES, TASK, trace("login"))
 

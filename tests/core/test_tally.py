@@ -14,6 +14,7 @@ from pytest_sopbench._core.metrics.counts.counts import Amount, RunCounts, ToolC
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
+from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
@@ -95,7 +96,32 @@ def test_summaries_add(
 
     together = summary_of([*one, *other], fields)
 
-    assert together == summary_of(one, fields) + summary_of(other, fields)
+    added = summary_of(one, fields) + summary_of(other, fields)
+    # What a sum tolerates is no count: below.
+    assert together == replace(added, tolerated=together.tolerated)
+
+
+def test_many_runs_do_not_make_up_for_a_domain_that_was_away() -> None:
+    lab = summary_of([run(task=f"T{number}") for number in range(100)])
+    ward = summary_of([run(task="W1"), run(task="W2", outcome=Outcome.UNAVAILABLE)])
+
+    total = total_of({"lab": lab, "ward": ward})
+
+    assert (1.0, None) == (lab.tsr, ward.tsr)
+    assert (None, None, None) == (total.pooled.tsr, total.means["tsr"], total.means["c_tsr"])
+    assert (102, 101) == (total.pooled.runs, total.pooled.correct)
+
+
+@given(GROUPS, GROUPS)
+def test_a_sum_is_unmeasured_exactly_where_a_part_of_it_is(
+    one: list[RunRecord], more: list[RunRecord]
+) -> None:
+    """Many runs elsewhere do not make up for a domain of which nobody knows anything."""
+    left = summary_of(one)
+    right = summary_of([replace(each, task=f"another {each.task}") for each in more])
+
+    assert (left + right).unmeasured == (left.unmeasured or right.unmeasured)
+    assert (left + right + left).unmeasured == (left + (right + left)).unmeasured
 
 
 @settings(max_examples=60)
@@ -158,7 +184,7 @@ def test_runs_are_counted_by_outcome() -> None:
     assert summary.outcomes[Outcome.CORRECT] == 2
     assert summary.outcomes[Outcome.WRONG] == 2
     assert (summary.correct, summary.completed, summary.runs) == (2, 4, 11)
-    assert summary.c_tsr == 0.5
+    assert replace(summary, tolerated=0.1).c_tsr == 0.5
 
 
 def test_tasks_are_not_trials() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
 from tests.builders.pages import DOCS, write_late_returns
 
@@ -44,8 +46,9 @@ def test_the_page_has_an_example_of_everything() -> None:
 
 
 def test_the_progress_line_looks_as_the_page_shows_it() -> None:
+    recorded = Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.WRONG: 9})
     progress = Progress(
-        planned=200, done=100, recorded=90, correct=81, in_flight=64, slowest=2.35, elapsed=50.0
+        planned=200, done=100, recorded=recorded, in_flight=64, slowest=2.35, elapsed=50.0
     )
 
     assert f"\n{progress_line(progress)}\n" in PAGE

@@ -13,6 +13,18 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.first_runs import Likeness, Starts
 from tests.builders.runs import run
 
+MANY = 100
+
+
+class Watch:
+    """A clock that a test puts forward."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
 
 def record(message: str = "") -> RunRecord:
     problem = Problem(type="RuntimeError", message=message) if message else None
@@ -20,9 +32,12 @@ def record(message: str = "") -> RunRecord:
 
 
 def begun_before_it_closes(config: Any) -> int:
-    starts = Starts(config)
-    while starts.are_open:
-        starts.begun += 1
+    return begun_by(Starts(config, clock=lambda: 0.0))
+
+
+def begun_by(starts: Starts) -> int:
+    while starts.are_open and starts.begun < MANY:
+        starts.begin()
     return starts.begun
 
 
@@ -54,6 +69,54 @@ def test_a_worker_that_takes_over_from_a_dead_one_begins_as_many_as_it_may() -> 
 
 def test_a_process_without_workers_begins_five() -> None:
     assert 5 == begun_before_it_closes(SimpleNamespace())
+
+
+def test_without_a_failure_the_others_start_after_two_seconds() -> None:
+    """An agent of half a minute would else take half a minute longer."""
+    clock = Watch()
+    starts = Starts(SimpleNamespace(), clock)  # type: ignore[arg-type]
+    assert 5 == begun_by(starts)
+
+    clock.now += 1.9
+    before = begun_by(starts)
+    clock.now += 0.1
+    after = begun_by(starts)
+
+    assert (5, MANY) == (before, after)
+
+
+def test_the_two_seconds_begin_with_the_first_run() -> None:
+    clock = Watch()
+    starts = Starts(SimpleNamespace(), clock)  # type: ignore[arg-type]
+
+    clock.now += 60
+
+    assert 5 == begun_by(starts)
+
+
+@pytest.mark.parametrize("failed", [1, 4])
+def test_after_a_failure_the_others_wait_for_a_run_that_ends_otherwise(failed: int) -> None:
+    clock = Watch()
+    starts = Starts(SimpleNamespace(), clock)  # type: ignore[arg-type]
+    begun_by(starts)
+    for _ in range(failed):
+        starts.likeness.watch(record("no key"))
+
+    clock.now += 60
+    before = begun_by(starts)
+    starts.likeness.watch(record())
+    after = begun_by(starts)
+
+    assert (5, MANY) == (before, after)
+
+
+def test_one_that_ended_well_opens_at_once() -> None:
+    starts = Starts(SimpleNamespace(), Watch())  # type: ignore[arg-type]
+    begun_by(starts)
+
+    starts.likeness.watch(record())
+
+    assert MANY == begun_by(starts)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ class Stage:
         )
         sop: Any = SimpleNamespace(
             config=SimpleNamespace(pluginmanager=manager),
-            options=SimpleNamespace(typed_domains=typed),
+            options=SimpleNamespace(typed_domains=typed, gates=()),
             plan=plan,
         )
         flights: Any = self.flights

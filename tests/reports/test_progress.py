@@ -8,11 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
 
 HALF = Progress(
-    planned=200, done=100, recorded=90, correct=81, in_flight=64, slowest=2.35, elapsed=50.0
+    planned=200,
+    done=100,
+    recorded=Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.WRONG: 9}),
+    in_flight=64,
+    slowest=2.35,
+    elapsed=50.0,
 )
+AWAY = Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.UNAVAILABLE: 9})
 
 
 def test_a_line_says_where_the_session_stands() -> None:
@@ -26,14 +34,15 @@ def test_a_line_says_where_the_session_stands() -> None:
     ("change", "part"),
     [
         pytest.param({"in_flight": 0}, ", 0 in flight,", id="none in flight"),
-        pytest.param({"recorded": 0, "correct": 0}, "TSR n/a", id="nothing entered"),
+        pytest.param({"recorded": EMPTY}, "TSR n/a,", id="nothing entered"),
+        pytest.param({"recorded": AWAY}, "TSR n/a (9 of 90 unavailable)", id="provider away"),
         pytest.param({"elapsed": 119.0}, "119 s left", id="below two minutes"),
         pytest.param({"elapsed": 120.0}, "2 min left", id="from two minutes on"),
         pytest.param({"elapsed": 3600.0}, "60 min left", id="an hour"),
         pytest.param({"done": 200}, "0 s left", id="all done"),
     ],
 )
-def test_each_part_says_what_is_known(change: dict[str, float], part: str) -> None:
+def test_each_part_says_what_is_known(change: dict[str, object], part: str) -> None:
     assert part in progress_line(replace(HALF, **change))  # type: ignore[arg-type]
 
 

@@ -108,7 +108,7 @@ def test_many_kinds_of_ending_stand_below() -> None:
 
     lines = block(everything)
 
-    assert lines[2] == "ECR    22.2% answered, 2222 of 9999  [21.4, 23.0]"
+    assert lines[2] == "ECR      n/a (1111 of 9999 unavailable); answered, 2222 of 9999"
     assert [line.strip() for line in lines[3:5]] == [
         "1111 not_run, 1111 crash, 1111 call_limit, 1111 timeout,",
         "1111 unavailable, 1111 error, 1111 no_answer",

@@ -15,10 +15,10 @@ import pytest
 from pytest_sopbench._core.comparing.pairs import NotCompared
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
+from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.reading.planned import summaries_of
+from pytest_sopbench._sessions.reading.planned import recorded_gates, summaries_of
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError
 

@@ -18,6 +18,14 @@ _SAVING = "hooks/test_saving.py::test_"
 
 MUTANTS = (
     Mutant(
+        "live/runs-import-at-once",
+        "_hooks/runs/prefetch.py",
+        "            load_lazy_parts(self._loaded)",
+        "            pass",
+        ("agents/test_first_use.py",),
+        "Runs in flight meet half-made modules of their provider's client, and fail.",
+    ),
+    Mutant(
         "runs/limit-is-swallowed",
         _RUNNER,
         "    if toolbox.over_limit:\n",

@@ -46,7 +46,8 @@ def gate(
     Rules of severity must are always asked.
     """
     from pytest_sopbench._core.gates.conditions.summary_gates import has_gate
-    from pytest_sopbench._sessions.commands.gate import ask_gates, recorded_gates
+    from pytest_sopbench._sessions.commands.gate import ask_gates
+    from pytest_sopbench._sessions.reading.planned import recorded_gates
 
     _refuse_unended(session, as_json=as_json)
     saved = counted_session(session)

@@ -126,7 +126,14 @@ def _page(
     gated = _gated(saved, asked, comparison)
     # Other formats show nothing of them, and a project may have patterns that cannot be read.
     sources = _sources(saved, before, places) if places is not None else None
-    return session_page(saved, gated, comparison=comparison, remarks=gated.unasked, sources=sources)
+    return session_page(
+        saved,
+        gated,
+        comparison=comparison,
+        remarks=gated.unasked,
+        sources=sources,
+        gates=asked or None,
+    )
 
 
 def _shows_domains(targets: Sequence[ReportTarget]) -> bool:
@@ -172,8 +179,8 @@ def _gated(
     saved: SavedSession, given: Sequence[GateSpec], comparison: SessionComparison | None
 ) -> Decision:
     from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._sessions.commands.gate import ask_gates, decide_entries, recorded_gates
-    from pytest_sopbench._sessions.reading.planned import shard_of
+    from pytest_sopbench._sessions.commands.gate import ask_gates, decide_entries
+    from pytest_sopbench._sessions.reading.planned import recorded_gates, shard_of
 
     shard = shard_of(saved)
     if shard is not None:

@@ -55,19 +55,18 @@ def _hits(
 ) -> Iterator[AnswerCandidate]:
     # A mapping is the answer, but where it wraps a text, that text is.
     if returned.kind is ReturnedKind.MAPPING:
-        yield from _in_mapping(returned.mapping, names)
+        yield from _in_mapping(returned, names)
     if returned.text:
         yield from _in_text(_unwrapped(returned.text), names, required, sop)
     if returned.kind is ReturnedKind.TEXT:
-        yield from _in_mapping(returned.mapping, names)
+        yield from _in_mapping(returned, names)
 
 
-def _in_mapping(mapping: Mapping[str, JsonValue], names: FieldNames) -> Iterator[AnswerCandidate]:
-    values, extra = names.split(mapping)
+def _in_mapping(returned: Returned, names: FieldNames) -> Iterator[AnswerCandidate]:
+    values, extra = names.split(returned.mapping)
     if values:
-        yield AnswerCandidate(
-            form=AnswerForm.MAPPING, values=values, start=-1, end=-1, beside=extra
-        )
+        form = returned.found_as or AnswerForm.MAPPING
+        yield AnswerCandidate(form=form, values=values, start=-1, end=-1, beside=extra)
 
 
 def _in_text(
@@ -110,7 +109,7 @@ def _answer(hit: AnswerCandidate, required: Sequence[OutputField]) -> Answer:
     return Answer(
         values={**hit.values, **told},
         form=hit.form,
-        position=None if hit.form == AnswerForm.MAPPING else hit.start,
+        position=None if hit.start < 0 else hit.start,
         extra=tuple(hit.beside),
         beside=hit.beside,
     )

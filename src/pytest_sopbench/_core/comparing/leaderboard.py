@@ -88,7 +88,8 @@ def leaderboard_of(
 ) -> Leaderboard | None:
     """Put the agents of a session side by side; `None` where it has one.
 
-    The order is that of TSR, then of ECR, then that of the session. p is that of the exact McNemar
+    The order is that of TSR, then of ECR, then that of the session; an agent of which too many runs
+    were unavailable has no rate, and stands last. p is that of the exact McNemar
     test, with trials of the permutation test over the tasks' rates (`paired_test`), adjusted over
     all pairs that are tested (`holm`). Runs that were unavailable or never started are no evidence;
     a pair of which less than four fifths of the tasks are left is not compared.
@@ -108,11 +109,15 @@ def leaderboard_of(
         Standing(agent=agent, label=labels[agent], summary=without_labels(one))
         for agent, one in summaries.items()
     ]
-    standings.sort(key=lambda one: (-(one.summary.tsr or 0), -(one.summary.ecr or 0)))
+    standings.sort(key=lambda one: _rank(one.summary))
     return Leaderboard(
         standings=tuple(standings),
         differences=_differences([one.agent for one in standings], records, may_fail),
     )
+
+
+def _rank(summary: Summary) -> tuple[bool, float, float]:
+    return summary.unmeasured, -(summary.tsr or 0), -(summary.ecr or 0)
 
 
 def _differences(

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.literals import read_list
+from pytest_sopbench._core.values.literals import read_container, read_list
 from pytest_sopbench._core.values.normalise import fold, is_empty
-from pytest_sopbench._core.values.quantities import read_as_json_writes, read_moment, read_number
+from pytest_sopbench._core.values.quantities import (
+    has_fraction,
+    read_as_json_writes,
+    read_moment,
+    read_number,
+    without_float_noise,
+)
 
 from .spelled_dates import read_spelled_date
 from .spelled_numbers import read_spelled_number
@@ -64,6 +70,40 @@ def readings(field: OutputField, value: JsonValue) -> tuple[Key, ...]:
     if field.type is FieldType.LIST and isinstance(value, str) and key[0] == "list":
         return key, ("list", _together(_with_numbers(value), ordered=field.ordered))
     return (key,)
+
+
+def as_meant(field: OutputField, expected: JsonValue, returned: JsonValue) -> JsonValue:
+    """Return what an agent returned, its floats as the expected numbers that they stand for."""
+    if not has_fraction(returned):
+        return returned
+    is_plain = field.compare is Compare.EXACT and not field.key
+    if is_plain and field.type in (FieldType.INTEGER, FieldType.NUMBER):
+        number = number_of(field, expected)
+        return without_float_noise(returned, () if number is None else (float(number),))
+    # A text that is expected is no number, however it is spelled.
+    return returned if isinstance(returned, float) else without_noise(expected, returned)
+
+
+def without_noise(expected: JsonValue, returned: JsonValue) -> JsonValue:
+    """Return lists and objects, their floats as the numbers they stand for in what is expected."""
+    if not has_fraction(returned):
+        return returned
+    return without_float_noise(returned, sorted(map(float, _numbers_in(expected))))
+
+
+def _numbers_in(value: JsonValue) -> Iterator[Decimal]:
+    """Yield the numbers in a value; those in the cell of a list or an object are read as well."""
+    if isinstance(value, str):
+        inside = read_container(value)
+        if inside is None:
+            yield from (one for one in map(read_number, _parts(value)) if one is not None)
+        else:
+            yield from _numbers_in(inside)
+    elif isinstance(value, Mapping | Sequence):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _numbers_in(one)
+    elif (number := read_number(value)) is not None:
+        yield number
 
 
 def written(value: JsonValue) -> str:

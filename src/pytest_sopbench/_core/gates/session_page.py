@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.gates.conditions.summary_gates import GateVerdict
-from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.variants.findings import VariantFinding
+from pytest_sopbench._core.verdict import Outcome
 
 from .judge_report import JudgeReport
 from .page_sources import PageSources
@@ -56,3 +58,15 @@ class SessionPage:
     def asked(self) -> Sequence[RunRecord]:
         """The runs that gates are asked of."""
         return [one for one in self.records if TaskName(one.domain, one.task) not in self.may_fail]
+
+    @property
+    def without(self) -> Summary:
+        """What the runs that gates are asked of came to, as far as outcomes tell."""
+        counts: dict[tuple[str, str], Counter[Outcome]] = {}
+        for one in self.asked:
+            counts.setdefault((one.domain, one.agent), Counter())[one.outcome] += 1
+        tolerated = min((one.tolerated for one in self.summaries.values()), default=0.0)
+        groups = (
+            Summary(runs=one.total(), outcomes=one, tolerated=tolerated) for one in counts.values()
+        )
+        return sum(groups, EMPTY)

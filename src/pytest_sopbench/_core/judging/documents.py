@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from pytest_sopbench._core.documents.judging import find_document, judge_document
 from pytest_sopbench._core.documents.published import (
@@ -13,6 +13,7 @@ from pytest_sopbench._core.documents.published import (
     published_mismatches,
 )
 from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.fields.values import without_noise
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.task import Scoring, Task
 from pytest_sopbench._core.model.trace import Returned
@@ -47,7 +48,10 @@ def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:
         form=AnswerForm.MAPPING if found.position is None else AnswerForm.DOCUMENT,
         position=found.position,
     )
-    judged = judge_document(document, task.expected, found.document)
+    told = found.document
+    if answer.form == AnswerForm.MAPPING:
+        told = cast("Mapping[str, JsonValue]", without_noise(task.expected, told))
+    judged = judge_document(document, task.expected, told)
     return _compared(answer, judged.mismatches, notes=judged.notes)
 
 

@@ -6,12 +6,14 @@ It is made from values, never from the text of an error.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.answer import Answer, Mismatch
+from pytest_sopbench._core.fields.values import as_meant
+from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, Scoring, Task
 from pytest_sopbench._core.model.trace import TURN_LIMIT, Ending, Returned, ReturnedKind, Trace
@@ -74,13 +76,13 @@ def _judged(rules: JudgingRules, task: Task, answer: Answer, trace: Trace) -> Ve
     if not answer.complete:
         return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(answer.why), answer=answer)
     if not rules.asked_of_others:
-        return _compared(_closest(rules, task, answer.values, Scoring.EXACT), answer)
+        return _compared(_closest(rules, task, answer, Scoring.EXACT), answer)
     found = {(one.field, one.place): one for one in trace.compared}
     if unknown := unanswered(rules.asked_of_others, task, found):
         # Neither right nor wrong, whatever the other fields are.
         reason = one_line(NOT_JUDGED + "; ".join(f"{name}: {why}" for name, why in unknown))
         return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)
-    return _compared(_closest(rules, task, answer.values, Scoring.EXACT, found), answer)
+    return _compared(_closest(rules, task, answer, Scoring.EXACT, found), answer)
 
 
 def _judged_as_published(
@@ -94,7 +96,8 @@ def _judged_as_published(
         field.name: answer.values.get(field.name, UNKNOWN if one else None)
         for field in rules.fields
     }
-    mismatches = _closest(rules, task, found, Scoring.PUBLISHED)
+    told = replace(answer, values=found)
+    mismatches = _closest(rules, task, told, Scoring.PUBLISHED)
     if not one and answer.missing:
         # There one value may be unknown, but of several each has to be there.
         mismatches = _lacking(rules, task, answer, mismatches)
@@ -138,17 +141,17 @@ def _compared(
 def _closest(
     rules: JudgingRules,
     task: Task,
-    values: Mapping[str, JsonValue],
+    answer: Answer,
     scoring: Scoring,
     found: Found = _NOBODY,
 ) -> tuple[Mismatch, ...]:
     """Compare with every acceptable answer; where none fits, the expected one is what failed."""
     expected = task.expected_as_written
     of_others = _at(task, 0, found) if found else _NOTHING
-    closest = _mismatches(rules, expected, values, scoring, of_others)
+    closest = _mismatches(rules, expected, answer, scoring, of_others)
     for place, other in enumerate(task.acceptable, start=1) if closest else ():
         of_others = _at(task, place, found) if found else _NOTHING
-        if not _mismatches(rules, {**expected, **other}, values, scoring, of_others):
+        if not _mismatches(rules, {**expected, **other}, answer, scoring, of_others):
             return ()
     return closest
 
@@ -161,11 +164,14 @@ def _at(task: Task, place: int, found: Found) -> Mapping[str, Compared]:
 def _mismatches(
     rules: JudgingRules,
     expected: Mapping[str, JsonValue],
-    values: Mapping[str, JsonValue],
+    answer: Answer,
     scoring: Scoring,
     found: Mapping[str, Compared],
 ) -> tuple[Mismatch, ...]:
     mismatches: list[Mismatch] = []
+    values = answer.values
+    # What stands in a text is exact, and the published scorer compares as it was published.
+    has_floats = answer.form == AnswerForm.MAPPING and scoring is Scoring.EXACT
     for field in rules.fields:
         name = field.name
         if field.compare is Compare.IGNORE:
@@ -173,7 +179,11 @@ def _mismatches(
         if found and field.compare in ASKED_OF_OTHERS:
             mismatch = _of_others(found[name], expected, values)
         else:
-            mismatch = compare(field, expected[name], values[name], scoring)
+            given = values[name]
+            meant = as_meant(field, expected[name], given) if has_floats else given
+            mismatch = compare(field, expected[name], meant, scoring)
+            if mismatch is not None and meant is not given:
+                mismatch = replace(mismatch, actual=given)
         if mismatch is not None:
             mismatches.append(mismatch)
     return tuple(mismatches)

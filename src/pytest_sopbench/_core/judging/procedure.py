@@ -41,7 +41,9 @@ def with_procedure(
     """Add to a verdict what the contract and the expected calls say of the run.
 
     A run whose calls nobody knows (it never started, or its process died) keeps its place in
-    every denominator, but is said to have broken nothing.
+    every denominator, but is said to have broken nothing. One whose provider was away has held
+    nothing, and lacks nothing that it did not come to; but what it did by then is done, and a call
+    that broke a rule stays a broken rule, whatever its severity.
     """
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
@@ -53,11 +55,14 @@ def with_procedure(
         results = check_contract(rules.contract, seen, known)
         needed = grounded(results)
         if lost:
-            results = tuple(_unknown(one) for one in results)
+            results = tuple(_unknown(one, "the run's calls are not known") for one in results)
+        away = seen.ending is Ending.UNAVAILABLE
+        if away:
+            results = tuple(_unless_done(one) for one in results)
         verdict = replace(
             verdict,
             rules=results,
-            contract=contract_state(results, shown=has_shown(seen, verdict.outcome)),
+            contract=contract_state(results, shown=not away and has_shown(seen, verdict.outcome)),
             grounded=needed,
         )
     expected = rules.expected_calls.get(task.id)
@@ -90,24 +95,30 @@ def breaches(
     """
     if not results:
         return ()
-    from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
-
     cut_off = outcome in CUT_OFF
     return tuple(
         one
         for one in results
         if one.broken
         and (enforce or one.severity is Severity.MUST)
-        and not (cut_off and (one.kind == DemandKind.REQUIRES or one.unfinished))
+        and not (cut_off and _is_lacking(one))
     )
 
 
-def _unknown(result: RuleResult) -> RuleResult:
+def _is_lacking(result: RuleResult) -> bool:
+    """Tell whether a rule is broken by what a run did not come to, and not by what it did."""
+    from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
+
+    return result.kind == DemandKind.REQUIRES or result.unfinished
+
+
+def _unless_done(result: RuleResult) -> RuleResult:
+    if result.broken and not _is_lacking(result):
+        return result
+    return _unknown(result, "the provider was away before the run came to its end")
+
+
+def _unknown(result: RuleResult, why: str) -> RuleResult:
     if not result.applies:
         return result
-    return replace(
-        result,
-        state=RuleState.NOT_EXERCISED,
-        why="the run's calls are not known",
-        unfinished=False,
-    )
+    return replace(result, state=RuleState.NOT_EXERCISED, why=why, unfinished=False)

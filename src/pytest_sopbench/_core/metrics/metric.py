@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
-from pytest_sopbench._core.metrics.counts.counts import ratio
 from pytest_sopbench._core.metrics.counts.document_counts import FIFTHS
 from pytest_sopbench._core.metrics.counts.field_counts import mean_share
 from pytest_sopbench._core.records.record import RunRecord
@@ -74,8 +73,8 @@ class MetricSpec:
     nothing: str = "nothing to divide"
 
     def rate(self, summary: Summary) -> float | None:
-        """Return the rate; `None` where there is nothing to divide."""
-        return ratio(*self.counts(summary))
+        """Return the rate; `None` where there is nothing to divide, or nobody can tell."""
+        return summary.rate(*self.counts(summary))
 
 
 def _correct(run: RunRecord) -> bool:

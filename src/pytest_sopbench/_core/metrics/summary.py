@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import ceil
 from statistics import median
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.metrics.counts.counts import (
@@ -37,15 +37,20 @@ from pytest_sopbench._core.metrics.counts.rule_counts import (
     added_rules,
 )
 from pytest_sopbench._core.model.usage import COUNTS
+from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-from .trials import TrialCounts
+from .trials import NO_BOUNDS, TrialBounds, TrialCounts
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.metrics.counts.confusion import Collapse, Confusion
+    from pytest_sopbench._core.statistics.bootstrap import Bounds
 
 USAGE_NAMES = COUNTS
 """What a run may have consumed: the fields of `Usage` that add up."""
+
+UNAVAILABLE_SHARE: Final = 0.05
+"""The share of unavailable runs above which no rate is told, unless a gate sets another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,9 @@ class Summary:
     `unneeded` and `documents` as their own words say. `trials_by` maps (trials, correct) to tasks,
     and is empty where each task has one trial. Two summaries add where they have no task in
     common. A rate is `None` where there is nothing to divide.
+
+    `tolerated` is the share of runs that may be unavailable. Where more of them are, nobody can
+    tell what the agent would have done, so the summary is `unmeasured` and every rate is `None`.
     """
 
     runs: int = 0
@@ -89,6 +97,39 @@ class Summary:
     documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
+    tolerated: float = UNAVAILABLE_SHARE
+
+    @property
+    def unavailable(self) -> int:
+        """How many runs were unavailable; they stay in n."""
+        return self.outcomes.get(Outcome.UNAVAILABLE, 0)
+
+    @property
+    def unmeasured(self) -> bool:
+        """Whether more runs were unavailable than is tolerated."""
+        # 29 of 100 are not more than 0.29, whatever the fractions leave in the last digit.
+        return self.unavailable > self.tolerated * self.runs + 1e-9
+
+    def rate(self, part: float, whole: float) -> float | None:
+        """Divide counts of these runs; `None` where they are unmeasured, or nothing is divided."""
+        return None if self.unmeasured else ratio(part, whole)
+
+    def interval(self, part: int, whole: int) -> Bounds | None:
+        """Return the 95 % interval of a rate over runs, where there is a rate.
+
+        Trials of a task are not independent, and would make an interval over runs too narrow.
+        """
+        return None if self.trials_by or self.unmeasured else wilson(part, whole)
+
+    @property
+    def trial_bounds(self) -> TrialBounds:
+        """The 95 % intervals of TSR, pass any and pass all over the tasks."""
+        return NO_BOUNDS if self.unmeasured else self.trials.bounds()
+
+    @property
+    def tsr_bounds(self) -> Bounds | None:
+        """The 95 % interval of TSR: over tasks where each has several trials."""
+        return self.trial_bounds.tsr if self.trials_by else self.interval(self.correct, self.runs)
 
     @property
     def correct(self) -> int:
@@ -103,27 +144,27 @@ class Summary:
     @property
     def tsr(self) -> float | None:
         """Task success rate: correct runs / planned runs."""
-        return ratio(self.correct, self.runs)
+        return self.rate(self.correct, self.runs)
 
     @property
     def ecr(self) -> float | None:
         """Execution completion rate: completed runs / planned runs."""
-        return ratio(self.completed, self.runs)
+        return self.rate(self.completed, self.runs)
 
     @property
     def c_tsr(self) -> float | None:
         """Correct runs / completed runs."""
-        return ratio(self.correct, self.completed)
+        return self.rate(self.correct, self.completed)
 
     @property
     def contract_rate(self) -> float | None:
         """Runs whose contract holds / runs to whose task a rule applies."""
-        return self.contract.rate
+        return self.rate(self.contract.held, self.contract.runs)
 
     @property
     def grounded_tsr(self) -> float | None:
         """Runs that are correct and lack no required tool / n; `None` where nothing is required."""
-        return ratio(self.grounded.grounded, self.runs) if self.grounded.required else None
+        return self.rate(self.grounded.grounded, self.runs) if self.grounded.required else None
 
     @property
     def undisputed(self) -> RunCounts:
@@ -143,7 +184,7 @@ class Summary:
     @property
     def tool_accuracy(self) -> float | None:
         """(Calls - bad calls) / calls."""
-        return self.calls.accuracy
+        return self.rate(self.calls.calls - self.calls.bad, self.calls.calls)
 
     @property
     def calls_per_run(self) -> float | None:
@@ -174,12 +215,12 @@ class Summary:
     @property
     def pass_any(self) -> float | None:
         """Tasks with a correct trial / tasks (pass@k, with k all trials of a task)."""
-        return self.trials.pass_any()
+        return None if self.unmeasured else self.trials.pass_any()
 
     @property
     def pass_all(self) -> float | None:
         """Tasks whose trials are all correct / tasks (pass^k, with k all trials of a task)."""
-        return self.trials.pass_all()
+        return None if self.unmeasured else self.trials.pass_all()
 
     @property
     def most_frequent(self) -> int | None:
@@ -254,6 +295,7 @@ class Summary:
             documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),
+            tolerated=_tolerated(self, other),
         )
 
 
@@ -290,6 +332,17 @@ def _sum_of_pairs(a: FieldPairs, b: FieldPairs) -> dict[str, Mapping[tuple[str, 
     counter.add_all(a)
     counter.add_all(b)
     return counter.pairs()
+
+
+def _tolerated(a: Summary, b: Summary) -> float:
+    """Return what the sum tolerates: nothing where one of its parts is unmeasured.
+
+    A gate on all domains is inconclusive where one domain is, and so is their rate. Many runs
+    elsewhere must not make up for a domain of which nobody knows anything.
+    """
+    if not (a.runs and b.runs):
+        return a.tolerated if a.runs else b.tolerated
+    return 0.0 if a.unmeasured or b.unmeasured else max(a.tolerated, b.tolerated)
 
 
 def _sum_of_trials(a: Summary, b: Summary) -> dict[tuple[int, int], int]:

@@ -9,7 +9,7 @@ from pytest_sopbench._core.metrics.counts.counts import ratio
 from pytest_sopbench._core.metrics.counts.document_counts import without_paths
 from pytest_sopbench._core.model.keys import domain_of
 
-from .metric import rates_of
+from .metric import CHANCE, rates_of
 from .summary import EMPTY, Summary
 
 
@@ -17,7 +17,8 @@ from .summary import EMPTY, Summary
 class Total:
     """Several domains together.
 
-    `means` are over the domains that have the rate at all; a rate that no domain has is `None`.
+    `means` are over the domains that have the rate at all; a rate that no domain has is `None`, and
+    so is every rate where too many runs of one domain were unavailable: no domain is left out.
     The rate of a domain on which several agents ran is the mean of theirs.
     `pooled` adds the counts of all domains, without labels and rules, which mean nothing across
     domains.
@@ -63,7 +64,10 @@ def _total_of(summaries: Mapping[str, Summary]) -> Total:
     pooled = sum(values, EMPTY)
     return Total(
         domains=len(rates),
-        means={name: _mean_over(rates.values(), name) for name in rates_of(EMPTY)},
+        means={
+            name: None if pooled.unmeasured and name != CHANCE else _mean_over(rates.values(), name)
+            for name in rates_of(EMPTY)
+        },
         pooled=without_labels(pooled),
         most_frequent=sum(one for one in most if one is not None) if None not in most else None,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import RunKey
@@ -54,6 +54,10 @@ class TrialBounds:
     tsr: Bounds | None
     pass_any: Bounds | None
     pass_all: Bounds | None
+
+
+NO_BOUNDS: Final = TrialBounds(tsr=None, pass_any=None, pass_all=None)
+"""No interval at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +127,7 @@ class TrialCounts:
 
         found = bootstrap(self.tasks_by, _rates, seed=seed)
         if not found:
-            return TrialBounds(tsr=None, pass_any=None, pass_all=None)
+            return NO_BOUNDS
         rates = _rates(self.tasks_by)
         tsr, passed_any, passed_all = (
             bounds if bounds and bounds[0] < bounds[1] else wilson(round(rate * n), n)

@@ -164,6 +164,8 @@ class Returned:
         usage: what it said that the run consumed.
         messages: the messages that it held.
         notes: what could not be kept as it was.
+        found_as: how the answer of a recorded run was found, where the mapping is all that is left
+            of what it returned; empty where the agent itself returned the mapping.
     """
 
     kind: ReturnedKind
@@ -174,6 +176,7 @@ class Returned:
     usage: Usage = UNKNOWN_USAGE
     messages: tuple[JsonValue, ...] = ()
     notes: tuple[str, ...] = ()
+    found_as: str = ""
 
 
 class Ending(StrEnum):

@@ -134,7 +134,9 @@ def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
     ):
         return None
     cut_off = _is_cut_off(record)
-    answered = Trace(ending=Ending.RAISED) if cut_off else _answered(record)
+    away = record.outcome is Outcome.UNAVAILABLE
+    stopped = Trace(ending=Ending.UNAVAILABLE if away else Ending.RAISED)
+    answered = stopped if cut_off else _answered(record)
     if answered is None:
         return None
     calls = (
@@ -162,7 +164,9 @@ def _answered(record: RunRecord) -> Trace | None:
         return _told_in(record.text)
     if record.answer is None or any(is_cut(one) for one in record.answer.values()):
         return None
-    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
+    # A float that stood in a text was compared as it was written.
+    found_as = "" if record.answer_form == AnswerForm.MAPPING else record.answer_form
+    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer, found_as=found_as)
     return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Final
@@ -22,6 +24,8 @@ LONGEST_NUMBER: Final = 400
 OFF_BY: Final = "number off by "
 """How the reason begins that tells how far a number is off."""
 
+_NOISE: Final = 1e-9
+_MILLIONTH: Final = 1e-6
 _SAID_IN_FULL: Final = range(-12, 13)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -67,6 +71,49 @@ def _as_typed(text: str) -> str:
 def distance(one: Decimal, other: Decimal) -> Decimal:
     """Return how far two numbers are apart."""
     return _CONTEXT.abs(_CONTEXT.subtract(one, other))
+
+
+def without_float_noise(value: JsonValue, meant: Sequence[float]) -> JsonValue:
+    """Return a value, each of its floats as the number that it stands for, if there is one.
+
+    A sum of floats is off in its last digits: `0.1 + 0.2 - 0.3` stands for 0. Such a float is
+    within 1e-9 of the number, absolutely or of the larger magnitude; but never is a millionth
+    forgiven, neither as a number nor as a part of what is meant. A float without decimals, such as
+    an identifier that a table has made a float, is the integer that it is.
+
+    Args:
+        value: what an agent returned; texts, integers and booleans stay as they are.
+        meant: the numbers that it may stand for, in their order.
+    """
+    if isinstance(value, float):
+        if value.is_integer():
+            return value
+        at = bisect_left(meant, value)
+        near = [one for one in meant[max(at - 1, 0) : at + 1] if _is_noise(one, value)]
+        nearest = min(near, key=lambda one: abs(one - value), default=value)
+        return int(nearest) if nearest.is_integer() else nearest
+    if isinstance(value, Mapping):
+        return {name: without_float_noise(one, meant) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [without_float_noise(one, meant) for one in value]
+    return value
+
+
+def _is_noise(meant: float, value: float) -> bool:
+    off = abs(meant - value)
+    near = off <= _NOISE * max(1.0, abs(meant), abs(value))
+    return near and off < _MILLIONTH and (not meant or off < _MILLIONTH * abs(meant))
+
+
+def has_fraction(value: JsonValue) -> bool:
+    """Tell whether there is a float with decimals in a value."""
+    if isinstance(value, float):
+        return not value.is_integer()
+    if isinstance(value, Mapping):
+        return any(map(has_fraction, value.values()))
+    return (
+        isinstance(value, Sequence) and not isinstance(value, str) and any(map(has_fraction, value))
+    )
 
 
 def as_words(number: Decimal) -> str:

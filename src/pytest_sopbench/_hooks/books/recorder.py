@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._core.gates.conditions.summary_gates import bounded
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName, agents_of
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
@@ -53,7 +54,7 @@ class SessionRecorder(HookObject):
         self._crashed: list[str] = []
         self.resumption = Resumption(sop)
         self.saving = Saving(sop, self.resumption)
-        self._closed: dict[str, Summary] | None = None
+        self._closed: Mapping[str, Summary] | None = None
         self._has_begun = False
         self.groups: dict[GroupKey, Summary] = {}
         self._first_runs = EarlyAbort(
@@ -202,8 +203,10 @@ class SessionRecorder(HookObject):
             # In the order of the plan: with workers, that of arrival is another one each time.
             order = dict.fromkeys(GroupKey(key.domain, key.agent) for key in planned)
             groups = sorted(self._tallies, key=[*order, *self._tallies].index)
-            self.groups = {group: self._tallies[group].summary() for group in groups}
-            self._closed = {group.title(self.groups): one for group, one in self.groups.items()}
+            counted = {group.title(groups): self._tallies[group].summary() for group in groups}
+            gates = self._sop.options.gates
+            self._closed = bounded(counted, gates, agents_of(groups))
+            self.groups = {group: self._closed[group.title(groups)] for group in groups}
             self.saving.finish(planned, self._closed)
             if not self.saving.problems:
                 journal_folder(self._sop).end()

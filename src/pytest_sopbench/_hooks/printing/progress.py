@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._core.gates.conditions.summary_gates import UNAVAILABLE
+from pytest_sopbench._core.metrics.summary import UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.process.hook_object import HookObject
@@ -48,7 +51,9 @@ class ProgressHooks(HookObject):
         self._flights = flights
         self._clock = clock
         self._began = self._shown = clock()
-        self._recorded = self._correct = 0
+        self._recorded: Counter[Outcome] = Counter()
+        bounds = [one.value for one in sop.options.gates if one.name == UNAVAILABLE]
+        self._tolerated = min(bounds, default=UNAVAILABLE_SHARE)
         self._slowest = 0.0
         self._terminal: Any = None
         self._is_live = False
@@ -69,8 +74,7 @@ class ProgressHooks(HookObject):
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
-        self._recorded += 1
-        self._correct += run.outcome is Outcome.CORRECT
+        self._recorded[run.outcome] += 1
         self._slowest = max(self._slowest, run.duration_s or 0.0)
 
     @pytest.hookimpl(trylast=True)
@@ -128,16 +132,16 @@ class ProgressHooks(HookObject):
         plan = self._sop.plan
         planned = len(plan.planned if plan.tests.keys else plan.builtin.keys)
         standing = self._flights.standing()
-        done, slowest, in_flight = self._recorded, 0.0, None
+        recorded = self._recorded.total()
+        done, slowest, in_flight = recorded, 0.0, None
         if standing is not None:
-            done = max(self._recorded, standing.ended)
+            done = max(recorded, standing.ended)
             in_flight = len(standing.running)
             slowest = standing.running[0][1] if standing.running else 0.0
         return Progress(
             planned=planned,
             done=done,
-            recorded=self._recorded,
-            correct=self._correct,
+            recorded=Summary(runs=recorded, outcomes=self._recorded, tolerated=self._tolerated),
             # In workers, nobody here knows.
             in_flight=in_flight,
             slowest=max(slowest, self._slowest),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from math import inf
 from typing import Any, Final
 
 import pytest
@@ -12,6 +15,13 @@ from pytest_sopbench._hooks.session.pace import shares
 
 ALIKE: Final = 5
 """First runs that must end alike before no more are paid for."""
+
+GRACE_S: Final = 2.0
+"""Seconds without a failure after which others start beside the first runs.
+
+A wrong key or a missing module fails sooner. An agent that takes half a minute would else take
+half a minute longer.
+"""
 
 
 class Likeness:
@@ -37,7 +47,9 @@ class Likeness:
 class Starts:
     """How many runs this process may begin before it is known that they do not all fail alike."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = inf
         given: dict[str, Any] = getattr(config, "workerinput", {})
         # `gw3`, but a user may name workers as he likes.
         digits = "".join(filter(str.isdecimal, given.get("workerid", "")))
@@ -50,7 +62,17 @@ class Starts:
         # and a run in which a process died was unlike the others.
         self.likeness.differ = place >= workers
 
+    def begin(self) -> None:
+        """Count a run that begins."""
+        self._began = min(self._began, self._clock())
+        self.begun += 1
+
     @property
     def are_open(self) -> bool:
-        """Whether one more may be begun before its test asks for it."""
-        return self.likeness.differ or self.begun < self._most
+        """Whether one more may be begun before its test asks for it.
+
+        Once a run has failed, the others wait until one ends otherwise.
+        """
+        if self.likeness.differ or self.begun < self._most:
+            return True
+        return not self.likeness.alike and self._clock() >= self._began + GRACE_S

@@ -16,6 +16,7 @@ from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._hooks.process.ahead import load_lazy_parts
 from pytest_sopbench._hooks.process.debugging import Debugging
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.process.output_routing import output_apart
@@ -62,6 +63,7 @@ class RunPrefetcher(HookObject):
         self._journal: RunJournal | None = None
         self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
         self._told: Callable[[RunResult], None] | None = None
+        self._loaded: set[str] = set()
         self._is_held_back = False
         # What ends while runs are held back may hold them back in turn.
         self._holding = RLock()
@@ -147,6 +149,8 @@ class RunPrefetcher(HookObject):
         if key not in self._asks and (left := self._done.pop(key, None) or self._left(ask)):
             return left
         self._asks.setdefault(key, ask)
+        if self.pace.limit.highest > 1:
+            load_lazy_parts(self._loaded)
         engine.ensure(key, self._ahead(ask, item), self._job)
         trace = self._wait(engine, ask, item)
         if trace is None and self._is_held_back:
@@ -247,7 +251,8 @@ class RunPrefetcher(HookObject):
 
     def _job(self, key: RunKey) -> Job[RunKey]:
         ask = self._asks[key]
-        self.starts.begun += not ask.ref.variant
+        if not ask.ref.variant:
+            self.starts.begin()
         return Job(
             key=key,
             caller=self._makings.caller(ask.agent, ask.approver),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.layout import WIDTH, cut
-from pytest_sopbench._reports.text.numbers import percent, seconds
+from pytest_sopbench._reports.text.numbers import rate_of_runs, seconds
 
 MINUTE = 60
 
@@ -13,15 +14,14 @@ MINUTE = 60
 class Progress:
     """Where a session stands; times in seconds.
 
-    `done` counts runs that ended, `recorded` those of them that were entered, `correct` the
-    right ones of these. `in_flight` is `None` where it is not known. `slowest` is the longest
+    `done` counts runs that ended, `recorded` is what those of them came to that were entered, as
+    far as outcomes tell. `in_flight` is `None` where it is not known. `slowest` is the longest
     time of a run so far, also of one in flight.
     """
 
     planned: int
     done: int
-    recorded: int
-    correct: int
+    recorded: Summary
     in_flight: int | None
     slowest: float
     elapsed: float
@@ -36,12 +36,11 @@ class Progress:
 
 def progress_line(progress: Progress, width: int = WIDTH) -> str:
     """Return what a status line says; nothing in it is final."""
-    tsr = progress.correct / progress.recorded if progress.recorded else None
     left = progress.left
     parts = [
         f"sop: {progress.done} of {progress.planned} done",
         "" if progress.in_flight is None else f"{progress.in_flight} in flight",
-        f"TSR {percent(tsr)}",
+        f"TSR {rate_of_runs(progress.recorded.tsr, progress.recorded)}",
         f"slowest {seconds(progress.slowest)}",
         "" if left is None else f"{_rough(left)} left",
     ]

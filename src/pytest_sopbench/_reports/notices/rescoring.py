@@ -9,7 +9,7 @@ from pytest_sopbench._core.model.agent_labels import telling_labels
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
-from pytest_sopbench._reports.text.numbers import counted, percent
+from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, counted, rate_of_runs
 
 LIMIT = 20
 """Runs of one kind that are printed."""
@@ -24,9 +24,11 @@ def rescored_lines(
     """Yield the rate of each domain before and after, then the runs with another outcome."""
     for name, summary in after[0].items():
         old = before[0].get(name)
+        was = rate_of_runs(old.tsr, old) if old else NOT_AVAILABLE
         yield (
-            f"{one_line(name)}: TSR {percent(old.tsr if old else None)} ({before[1].value})"
-            f" -> {percent(summary.tsr)} ({after[1].value}), {counted(summary.runs, 'run')}"
+            f"{one_line(name)}: TSR {was} ({before[1].value})"
+            f" -> {rate_of_runs(summary.tsr, summary)} ({after[1].value}),"
+            f" {counted(summary.runs, 'run')}"
         )
     yield f"{counted(len(changed), 'run has', 'runs have')} another outcome"
     labels = telling_labels({one.agent for one, _ in changed})

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.failure.task import headline
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
-from pytest_sopbench._reports.text.numbers import counted, interval, percent
+from pytest_sopbench._reports.text.numbers import counted, interval, of_runs, rate_of_runs
 
 LIMIT = 20
 """Tasks of one kind that are printed; the saved session holds the runs of all of them."""
@@ -51,9 +50,10 @@ def without_lines(summaries: Mapping[str, Summary], tasks: int) -> Iterator[str]
         return
     for name, one in summaries.items():
         where = f" of {one_line(name)}" if len(summaries) > 1 else ""
-        rate = f"{percent(one.tsr)} {interval(wilson(one.correct, one.runs))}"
+        bounds = interval(one.tsr_bounds)
+        rate = f"{rate_of_runs(one.tsr, one)} {bounds}".rstrip()
         yield cut(
-            f"TSR{where} without tasks that may fail: {rate}  {one.correct} of {one.runs}", WIDTH
+            f"TSR{where} without tasks that may fail: {rate}  {of_runs(one.correct, one)}", WIDTH
         )
 
 

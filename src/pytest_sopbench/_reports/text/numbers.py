@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.metrics.summary import Summary
 
 NOT_AVAILABLE = "n/a"
 
@@ -16,6 +20,22 @@ def percent(rate: float | None) -> str:
     if rate is None:
         return NOT_AVAILABLE
     return f"{_points(rate)}%"
+
+
+def rate_of_runs(rate: float | None, summary: Summary) -> str:
+    """`94.2%`; `n/a (12 of 12 unavailable)` where too many of the runs were unavailable."""
+    return f"{NOT_AVAILABLE} ({unavailable(summary)})" if summary.unmeasured else percent(rate)
+
+
+def of_runs(part: int, summary: Summary) -> str:
+    """`11 of 12`, and `11 of 12, 1 unavailable` where some of the runs were."""
+    away = f", {summary.unavailable} unavailable" if summary.unavailable else ""
+    return f"{part} of {summary.runs}{away}"
+
+
+def unavailable(summary: Summary) -> str:
+    """`12 of 12 unavailable`."""
+    return f"{summary.unavailable} of {summary.runs} unavailable"
 
 
 def interval(bounds: tuple[float, float] | None) -> str:

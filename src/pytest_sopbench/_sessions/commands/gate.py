@@ -8,7 +8,6 @@ from datetime import date
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.spec import read_gate
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
@@ -26,19 +25,6 @@ from pytest_sopbench._sessions.reading.planned import (
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
-
-
-def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
-    """Return the gates that the session itself was asked.
-
-    Raises:
-        SessionFileError: one of them cannot be read.
-    """
-    try:
-        return tuple(map(read_gate, saved.header.options.gates))
-    except ValueError as fault:
-        msg = f"{saved.path}, line 1: {fault}"
-        raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
 
 
 def quarantined(saved: SavedSession) -> frozenset[TaskName]:

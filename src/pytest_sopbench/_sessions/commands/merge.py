@@ -21,6 +21,7 @@ from pytest_sopbench._sessions.header.options import SHARD, SessionOptions
 from pytest_sopbench._sessions.reading.planned import (
     never_started,
     planned_keys,
+    recorded_gates,
     selection_of,
     shard_of,
     summarized,
@@ -272,11 +273,13 @@ def _summaries(parts: Sequence[SavedSession]) -> Mapping[str, Summary]:
     for one in parts:
         for name, summary in (one.summaries or {}).items():
             added[name] = added.get(name, EMPTY) + summary
-    counted = summarized(record for one in parts for record in one.records)
+    records = (record for one in parts for record in one.records)
+    counted = summarized(records, gates=recorded_gates(parts[0]))
     # Where a shard has one agent of a domain and another has two, their titles differ.
     if added.keys() != counted.keys():
         return counted
-    return {name: added[name] for name in counted}
+    # A shard whose provider was away is no measure of the whole, which bounds it anew.
+    return {name: replace(added[name], tolerated=one.tolerated) for name, one in counted.items()}
 
 
 def _name(key: RunKey) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, bounded
 from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.judge_report import read_judge_report
 from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.model.keys import GroupKey, agents_of
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
 from pytest_sopbench._sessions.reading.planned import (
-    grouped,
     planned_records,
     selection_of,
     summaries_of,
@@ -30,6 +31,7 @@ def session_page(
     comparison: SessionComparison | None = None,
     remarks: Sequence[str] = (),
     sources: PageSources | None = None,
+    gates: Sequence[GateSpec] | None = None,
 ) -> SessionPage:
     """Return what a page tells of a session.
 
@@ -39,15 +41,21 @@ def session_page(
         comparison: with a baseline, where there is one.
         remarks: what must not go unsaid, beside what the file tells.
         sources: where a format finds what stands in no run of the session.
+        gates: those that were asked instead of the session's own.
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
     failures = (recorded_failures(saved) or 0) if decision.failures else 0
     records = planned_records(saved)
+    groups = dict.fromkeys(GroupKey(one.domain, one.agent) for one in records)
+    summaries = summaries_of(saved)
+    if gates is not None:
+        summaries = bounded(summaries, gates, agents_of(groups))
+    found = {group: summaries[group.title(groups)] for group in groups}
     return SessionPage(
         agent=saved.header.agent,
         records=records,
-        leaderboard=leaderboard_of(grouped(records), records, may_fail=quarantined(saved)),
-        summaries=summaries_of(saved),
+        leaderboard=leaderboard_of(found, records, may_fail=quarantined(saved)),
+        summaries=summaries,
         judge=read_judge_report(saved.header.options.judge, saved.header.options.doubtful),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
         not_evaluated=decision.not_evaluated,

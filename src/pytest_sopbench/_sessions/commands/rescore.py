@@ -9,6 +9,7 @@ from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.calibration import Doubtful
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.gates.judge_report import FIELDS, JudgedField, judged_fields_to_json
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.judging.questions import Asking
@@ -22,7 +23,11 @@ from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.header.header import SessionHeader, made_of
 from pytest_sopbench._sessions.header.options import SessionOptions
-from pytest_sopbench._sessions.reading.planned import planned_records, summarized
+from pytest_sopbench._sessions.reading.planned import (
+    planned_records,
+    recorded_gates,
+    summarized,
+)
 from pytest_sopbench._sessions.reading.reader import SavedSession, refuse_doubted
 from pytest_sopbench.errors import SessionFileError
 
@@ -34,11 +39,13 @@ class RescoredSession:
     """A session that was judged again.
 
     `changed` are pairs of a run before and after, where its outcome is another. `refused` are
-    the runs that cannot be judged from what was kept, by the reason.
+    the runs that cannot be judged from what was kept, by the reason. `gates` are those that the
+    session was asked.
     """
 
     header: SessionHeader
     records: tuple[RunRecord, ...]
+    gates: tuple[GateSpec, ...] = ()
     changed: tuple[tuple[RunRecord, RunRecord], ...] = ()
     refused: Mapping[str, tuple[RunRecord, ...]] = field(
         default_factory=dict[str, tuple[RunRecord, ...]]
@@ -55,7 +62,7 @@ class RescoredSession:
     def summaries(self, domains: Mapping[str, Domain]) -> Mapping[str, Summary]:
         """Return what the runs come to, counted as a session of these domains counts them."""
         fields = {name: domain.fields for name, domain in domains.items()}
-        return summarized(self.records, fields)
+        return summarized(self.records, fields, self.gates)
 
 
 def rescore_session(
@@ -112,6 +119,7 @@ def rescore_session(
     return RescoredSession(
         header=_header(saved, judges, scoring, _relied_on(saved.header.options, doubtful, judged)),
         records=tuple(records),
+        gates=recorded_gates(saved),
         changed=tuple(changed),
         refused={why: tuple(runs) for why, runs in refused.items()},
     )

@@ -9,15 +9,20 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from pytest_sopbench._core.gates.conditions.spec import read_gate
+from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, bounded
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName, agents_of
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._settings.values import Shard
+from pytest_sopbench.errors import SessionFileError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_sopbench._sessions.header.header import PlannedTasks, SessionHeader
     from pytest_sopbench._sessions.lines.damage import DamagedLine
 
@@ -29,6 +34,8 @@ Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
 class ReadSession(Protocol):
     """What a saved session must tell to be counted; `SavedSession` counts itself by it."""
 
+    @property
+    def path(self) -> Path: ...
     @property
     def header(self) -> SessionHeader: ...
     @property
@@ -73,12 +80,16 @@ def summaries_of(
     """Return what the runs of each domain came to, counted from their lines.
 
     Where a domain was run by several agents there is a summary for each, `DOMAIN (AGENT)`. What the
-    session itself counted is not believed, but for reruns, of which no line of a run tells.
+    session itself counted is not believed, but for reruns, of which no line of a run tells. As many
+    runs may be unavailable as the session's own gates say.
 
     Args:
         saved: a session.
         without: tasks that are left out.
         fields: the output fields of the domains that are at hand; see `Tally`.
+
+    Raises:
+        SessionFileError: a gate of the session cannot be read.
     """
     records: Iterable[RunRecord] = planned_records(saved)
     if without:
@@ -86,8 +97,21 @@ def summaries_of(
     reruns = saved.reruns or {}
     return {
         name: replace(one, reruns=reruns.get(name, 0))
-        for name, one in summarized(records, fields).items()
+        for name, one in summarized(records, fields, recorded_gates(saved)).items()
     }
+
+
+def recorded_gates(saved: ReadSession) -> tuple[GateSpec, ...]:
+    """Return the gates that the session itself was asked.
+
+    Raises:
+        SessionFileError: one of them cannot be read.
+    """
+    try:
+        return tuple(map(read_gate, saved.header.options.gates))
+    except ValueError as fault:
+        msg = f"{saved.path}, line 1: {fault}"
+        raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
 
 
 def outcomes_of(saved: ReadSession) -> Mapping[str, Summary]:
@@ -105,15 +129,18 @@ def outcomes_of(saved: ReadSession) -> Mapping[str, Summary]:
 def summarized(
     records: Iterable[RunRecord],
     fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
+    gates: Sequence[GateSpec] = (),
 ) -> Mapping[str, Summary]:
     """Count records by domain, and by agent where a domain has several.
 
     Args:
         records: each key once.
         fields: the output fields of the domains that are at hand; see `Tally`.
+        gates: those of the session, which say how many runs may be unavailable.
     """
     groups = grouped(records, fields)
-    return {group.title(groups): summary for group, summary in groups.items()}
+    counted = {group.title(groups): summary for group, summary in groups.items()}
+    return bounded(counted, gates, agents_of(groups))
 
 
 def grouped(

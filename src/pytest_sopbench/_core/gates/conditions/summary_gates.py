@@ -12,7 +12,7 @@ from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec
-from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
 
@@ -24,8 +24,6 @@ ANY_RIGHT: Final = "pass_any"
 ALL_RIGHT: Final = "pass_all"
 TASK: Final = "task"
 UNAVAILABLE: Final = "unavailable"
-UNAVAILABLE_SHARE: Final = 0.05
-"""The share of unavailable runs above which gates say nothing, unless a gate sets another."""
 
 
 class GateState(StrEnum):
@@ -95,11 +93,9 @@ class GateBlockers:
 
     One run that was never started leaves every gate of its session open, also those of other
     domains: something has ended the session early. Too many unavailable runs leave open what is
-    asked of their domain, and of all runs together. `bounds` are the gates that say how many of
-    these are too many; of several the strictest counts.
+    asked of their domain, and of all runs together; the summaries know how many are too many.
     """
 
-    bounds: Sequence[GateSpec]
     summaries: Mapping[str, Summary]
     agents: Agents = field(default_factory=dict[str, str])
     never: int = 0
@@ -109,22 +105,17 @@ class GateBlockers:
         """Say why nothing can be decided of a group of runs, or nothing."""
         if self.never:
             return f"{self.never} of {self.planned} runs were never started"
+        return self.unmeasured(where)
+
+    def unmeasured(self, where: str) -> str:
+        """Say of which runs too many were unavailable for a rate, or nothing."""
         pooled = self._pooled(where)
         for name, one in self.summaries.items():
             # A comparison may tell agents apart where the session has one, and the other way round.
-            if not (name in pooled or is_of(name, where) or is_of(where, name)):
-                continue
-            own = [gate for gate in self.bounds if self._bounds(gate, name)]
-            why = _too_many(one, min((gate.value for gate in own), default=UNAVAILABLE_SHARE))
-            if why:
+            asked = name in pooled or is_of(name, where) or is_of(where, name)
+            if asked and one.unmeasured:
+                why = _too_many(one)
                 return f"{name}: {why}" if is_of(where, POOLED) else why
-        together = [
-            gate.value
-            for gate in self.bounds
-            if not gate.domain and all(self._bounds(gate, name) for name in pooled)
-        ]
-        if pooled and together:
-            return _too_many(sum((self.summaries[one] for one in pooled), EMPTY), min(together))
         return ""
 
     def _pooled(self, where: str) -> Sequence[str]:
@@ -138,8 +129,23 @@ class GateBlockers:
             if agent and (self.agents.get(one) or agent_of(one)) == agent
         ]
 
-    def _bounds(self, gate: GateSpec, name: str) -> bool:
-        return any(name in groups for _, groups in places_of(gate, self.summaries, self.agents))
+
+def bounded(
+    summaries: Mapping[str, Summary], specs: Sequence[GateSpec], agents: Agents = NO_AGENTS
+) -> Mapping[str, Summary]:
+    """Return summaries that tolerate as many unavailable runs as the gates of the session say.
+
+    Of several bounds on `unavailable` the strictest counts; where there is none, the usual one.
+    """
+    found: dict[str, list[float]] = {name: [] for name in summaries}
+    for spec in specs:
+        if spec.name == UNAVAILABLE:
+            for name in {one for _, groups in places_of(spec, summaries, agents) for one in groups}:
+                found[name].append(spec.value)
+    return {
+        name: replace(one, tolerated=min(found[name], default=UNAVAILABLE_SHARE))
+        for name, one in summaries.items()
+    }
 
 
 def blockers_of(
@@ -158,8 +164,7 @@ def blockers_of(
     """
     every = (summaries if whole is None else whole).values()
     return GateBlockers(
-        bounds=[spec for spec in specs if spec.name == UNAVAILABLE],
-        summaries=summaries,
+        summaries=bounded(summaries, specs, agents),
         agents=agents,
         never=sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in every),
         planned=sum(one.runs for one in every),
@@ -220,10 +225,12 @@ def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlocke
     else:
         state = GateState.FAILS
         why = f"{whole - share} below" if of_tasks else _counted(spec, share, whole)
-    got = percent(share / whole) if whole else "n/a"
-    if of_tasks:
-        got = f"{share} of {whole} tasks"
     value = share / whole if whole else None
+    if spec.name != UNAVAILABLE and doubts.unmeasured(where):
+        value = None
+    got = "n/a" if value is None else percent(value)
+    if of_tasks and value is not None:
+        got = f"{share} of {whole} tasks"
     return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
 
 
@@ -231,8 +238,7 @@ def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
     """Return what is asked, what is divided by what, and how much of it there must be."""
     bound = percent(spec.value)
     if spec.name == UNAVAILABLE:
-        share = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
-        return f"unavailable <= {bound}", share, summary.runs, 0.0
+        return f"unavailable <= {bound}", summary.unavailable, summary.runs, 0.0
     if spec.name == TASK:
         trials = summary.trials
         return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
@@ -260,13 +266,9 @@ def no_runs(runs: int) -> str:
     return "" if runs else "no run was planned"
 
 
-def _too_many(summary: Summary, bound: float) -> str:
-    count = summary.outcomes.get(Outcome.UNAVAILABLE, 0)
-    # 29 of 100 are not more than 0.29, whatever the fractions leave in the last digit.
-    if count <= bound * summary.runs + 1e-9:
-        return ""
-    share = percent(count / summary.runs)
-    return f"{share} of the runs were unavailable, more than {percent(bound)}"
+def _too_many(summary: Summary) -> str:
+    share = percent(summary.unavailable / summary.runs)
+    return f"{share} of the runs were unavailable, more than {percent(summary.tolerated)}"
 
 
 def percent(share: float) -> str:

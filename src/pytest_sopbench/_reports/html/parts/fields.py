@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.intervals import wilson
 
 from .charts import Rate, rate_of
 
@@ -25,9 +24,11 @@ def field_rows(summaries: Mapping[str, Summary]) -> Sequence[FieldRow]:
     return [
         FieldRow(
             name=f"{domain}: {name}" if len(summaries) > 1 else name,
-            # Trials of one task are no further evidence.
             rate=rate_of(
-                name, name, one.rate, None if summary.trials_by else wilson(one.right, one.runs)
+                name,
+                name,
+                summary.rate(one.right, one.runs),
+                summary.interval(one.right, one.runs),
             ),
             right=f"{one.right} of {one.runs}",
         )

@@ -15,18 +15,18 @@ from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import domain_of
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.comparison.comparison import change_text
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
     amount,
     counted,
     money,
+    of_runs,
     percent,
     seconds,
+    unavailable,
 )
 
 from .charts import Rate, rate_of, share
@@ -106,9 +106,9 @@ def remark_lines(page: SessionPage) -> Iterator[str]:
     if page.failures:
         yield f"{counted(page.failures, 'test')} failed that no gate forgives"
     if page.apart:
-        runs, correct = len(page.asked), sum(r.outcome is Outcome.CORRECT for r in page.asked)
-        rate = percent(correct / runs if runs else None)
-        yield f"without tasks that may fail: TSR {rate}, {correct} of {runs}"
+        asked = page.without
+        correct = of_runs(asked.correct, asked)
+        yield f"without tasks that may fail: TSR {percent(asked.tsr)}, {correct}"
     yield from page.remarks
 
 
@@ -118,12 +118,10 @@ def domains_of(page: SessionPage) -> Sequence[str]:
 
 def rates(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Rate]:
     """Return TSR, ECR and C-TSR, with what they were over the paired tasks."""
-    # Trials of a task are not independent, and only TSR has an interval that knows it.
-    once = not summary.trials_by
-    ecr = wilson(summary.completed, summary.runs) if once else None
-    c_tsr = wilson(summary.correct, summary.completed) if once else None
+    ecr = summary.interval(summary.completed, summary.runs)
+    c_tsr = summary.interval(summary.correct, summary.completed)
     found = (
-        rate_of("tsr", "TSR", summary.tsr, tsr_bounds(summary)),
+        rate_of("tsr", "TSR", summary.tsr, summary.tsr_bounds),
         rate_of("ecr", "ECR", summary.ecr, ecr),
         rate_of("c_tsr", "C-TSR", summary.c_tsr, c_tsr),
     )
@@ -132,7 +130,8 @@ def rates(summary: Summary, compared: GroupComparison | None = None) -> Sequence
         "ecr": f"{summary.completed} of {summary.runs} completed",
         "c_tsr": f"{summary.correct} of {summary.completed} completed correct",
     }
-    return [_with_before(replace(one, note=counts[one.name]), compared) for one in found]
+    away = f"; {unavailable(summary)}" if summary.unavailable else ""
+    return [_with_before(replace(one, note=f"{counts[one.name]}{away}"), compared) for one in found]
 
 
 def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Fact]:

@@ -12,7 +12,6 @@ from pytest_sopbench._core.metrics.counts.confusion import Confusion
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TrialBounds
 from pytest_sopbench._core.model.keys import domain_of
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.data.names import agent_labels, fragment, run_name
 from pytest_sopbench._reports.html.data.rows import Rows
@@ -21,7 +20,7 @@ from pytest_sopbench._reports.terminal.comparison.leaderboard import (
     leaderboard_cells,
 )
 from pytest_sopbench._reports.terminal.summary.trials import trials_per_task
-from pytest_sopbench._reports.text.numbers import interval, money, percent, seconds
+from pytest_sopbench._reports.text.numbers import interval, money, of_runs, percent, seconds
 
 from .charts import Histogram, Rate, histogram, or_dash, rate_of
 from .overview import rates
@@ -192,8 +191,8 @@ def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[ListLine], int]:
 
 def _domain_row(title: str, summary: Summary) -> GroupRow:
     # A bootstrap over the tasks, which gives all intervals of trials at once.
-    bounds = summary.trials.bounds() if summary.trials_by else None
-    tsr = bounds.tsr if bounds else wilson(summary.correct, summary.runs)
+    bounds = summary.trial_bounds if summary.trials_by else None
+    tsr = bounds.tsr if bounds else summary.interval(summary.correct, summary.runs)
     return GroupRow(
         name=title,
         rate=rate_of("tsr", "TSR", summary.tsr, tsr),
@@ -203,7 +202,7 @@ def _domain_row(title: str, summary: Summary) -> GroupRow:
 
 def _domain_cells(summary: Summary, bounds: TrialBounds | None) -> Mapping[str, str]:
     cells = {
-        "correct": f"{summary.correct} of {summary.runs}",
+        "correct": of_runs(summary.correct, summary),
         "ECR": percent(summary.ecr),
         "C-TSR": percent(summary.c_tsr),
         "contract": percent(summary.contract_rate),
@@ -221,7 +220,7 @@ def _board_cells(summary: Summary) -> Mapping[str, str]:
     known = leaderboard_cells(summary)
     cells = {name: text for name, text in known.items() if name not in {"TSR", "95 %"}}
     return {
-        "correct": f"{summary.correct} of {summary.runs}",
+        "correct": of_runs(summary.correct, summary),
         **{name: or_dash(f"{text}{_unit(name, text)}") for name, text in cells.items()},
     }
 

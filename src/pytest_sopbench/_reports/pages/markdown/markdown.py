@@ -15,7 +15,6 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.terminal.page_verdict import page_verdict
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.judge import report_lines
 from pytest_sopbench._reports.text.layout import cut
 from pytest_sopbench._reports.text.numbers import (
@@ -23,7 +22,9 @@ from pytest_sopbench._reports.text.numbers import (
     counted,
     interval,
     money,
+    of_runs,
     percent,
+    rate_of_runs,
     seconds,
     tokens_text,
 )
@@ -74,8 +75,11 @@ def _domains(page: SessionPage) -> Sequence[str]:
 def _verdict_lines(page: SessionPage) -> Iterator[str]:
     if page.leaderboard is None:
         total = total_of(page.summaries).pooled
-        rate = f"TSR {percent(total.tsr)}, {total.correct} of {counted(total.runs, 'run')} correct"
-        yield f"**{page_verdict(page)}**: {rate}{_without(page)}"
+        rate = rate_of_runs(total.tsr, total)
+        few = bool(total.unavailable) and not total.unmeasured
+        away = f" ({total.unavailable} unavailable)" if few else ""
+        runs = f"{total.correct} of {counted(total.runs, 'run')} correct{away}"
+        yield f"**{page_verdict(page)}**: TSR {rate}, {runs}{_without(page)}"
     else:
         yield f"**{page_verdict(page)}**"
     if page.gates or page.not_evaluated or page.remarks or page.failures:
@@ -94,9 +98,8 @@ def _verdict_lines(page: SessionPage) -> Iterator[str]:
 def _without(page: SessionPage) -> str:
     if not page.apart:
         return ""
-    runs, correct = len(page.asked), sum(one.outcome is Outcome.CORRECT for one in page.asked)
-    share = percent(correct / runs if runs else None)
-    return f"; without tasks that may fail {share}, {correct} of {runs}"
+    asked = page.without
+    return f"; without tasks that may fail {percent(asked.tsr)}, {of_runs(asked.correct, asked)}"
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
@@ -113,9 +116,9 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
     tsr, *others = _columns()
     return (
         name,
-        f"{summary.correct} of {summary.runs}",
+        of_runs(summary.correct, summary),
         percent(tsr.rate(summary)),
-        interval(tsr_bounds(summary)),
+        interval(summary.tsr_bounds),
         *(percent(one.rate(summary)) for one in others),
         percent(chance),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.text.numbers import interval, percent
 
 from .markdown_blocks import escaped, table
@@ -17,8 +16,8 @@ def fields_block(summaries: Mapping[str, Summary]) -> Iterator[str]:
         (
             escaped(f"{domain}: {name}" if len(summaries) > 1 else name),
             f"{one.right} of {one.runs}",
-            percent(one.rate),
-            "" if summary.trials_by else interval(wilson(one.right, one.runs)),
+            percent(summary.rate(one.right, one.runs)),
+            interval(summary.interval(one.right, one.runs)),
         )
         for domain, summary in summaries.items()
         if len(summary.by_field) > 1

@@ -40,13 +40,12 @@ def trials_block(summaries: Mapping[str, Summary], records: Sequence[RunRecord])
 
 
 def _row(name: str, summary: Summary) -> Sequence[str]:
-    trials = summary.trials
-    bounds = trials.bounds()
+    bounds = summary.trial_bounds
     return (
         name,
-        trials_per_task(trials),
-        percent(trials.pass_any()),
+        trials_per_task(summary.trials),
+        percent(summary.pass_any),
         interval(bounds.pass_any),
-        percent(trials.pass_all()),
+        percent(summary.pass_all),
         interval(bounds.pass_all),
     )

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
-from pytest_sopbench._reports.text.numbers import counted, interval, money, percent
+from pytest_sopbench._reports.text.numbers import counted, interval, money, percent, unavailable
 
 from .comparison import p_value
 
@@ -46,6 +45,8 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
         if untold:
             runs = f"{untold} of {counted(row.summary.runs, 'run')}"
             remarks.append(f"* {one_line(row.name)}: {runs} did not tell their cost")
+        if row.summary.unavailable:
+            remarks.append(f"{one_line(row.name)}: {unavailable(row.summary)}")
         if row.comparison is not None and row.comparison.tier is ComparisonResult.NOT_COMPARABLE:
             remarks.append(f"{one_line(row.name)}: {row.comparison.why}")
     yield from remarks
@@ -53,8 +54,7 @@ def session_table_lines(rows: Sequence[SessionRow]) -> Iterator[str]:
 
 def _cells(row: SessionRow) -> str:
     summary = row.summary
-    trials = summary.trials.bounds().tsr if summary.trials_by else None
-    bounds = interval(trials or wilson(summary.correct, summary.runs))
+    bounds = interval(summary.tsr_bounds)
     mark = "*" if _untold(summary) else " "
     lost, gained, p = _against(row.comparison)
     cost = money(summary.cost_per_correct)

@@ -9,7 +9,6 @@ from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard,
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.statistics.paired_tests import ALPHA
 from pytest_sopbench._reports.terminal.summary.rates import LABEL
-from pytest_sopbench._reports.terminal.summary.trials import tsr_bounds
 from pytest_sopbench._reports.text.layout import WIDTH, columns, heading, one_line, packed
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
@@ -19,6 +18,7 @@ from pytest_sopbench._reports.text.numbers import (
     money,
     percent,
     seconds,
+    unavailable,
 )
 
 from .comparison import p_value
@@ -64,7 +64,7 @@ def leaderboard_cells(summary: Summary, *, is_closer: bool = False) -> Mapping[s
     consumed = {"tokens": amount(together), "cost": money(mean.get("cost_usd"))}
     cells = {
         "TSR": shown.pop("TSR"),
-        "95 %": interval(tsr_bounds(summary)) or NOT_AVAILABLE,
+        "95 %": interval(summary.tsr_bounds) or NOT_AVAILABLE,
         **shown,
         **{name: f"{text}{_star(summary, name)}" for name, text in consumed.items()},
         "median": seconds(summary.latency_median),
@@ -115,6 +115,9 @@ def _star(summary: Summary, column: str) -> str:
 
 
 def _part_lines(standings: Sequence[Standing]) -> Iterator[str]:
+    for one in standings:
+        if one.summary.unavailable:
+            yield f"{'note':<{LABEL}}{one_line(one.label)}: {unavailable(one.summary)}"
     if any(_star(one.summary, column) for one in standings for column in _CONSUMED):
         yield f"{'note':<{LABEL}}* a mean over the runs that told it, and not over all"
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pytest_sopbench._core.metrics.counts.document_counts import DocumentCounts
+from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total
 from pytest_sopbench._reports.text.layout import one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
@@ -17,12 +18,14 @@ WORST: Final = 5
 """Paths that a summary shows."""
 
 
-def document_lines(counts: DocumentCounts) -> Iterator[str]:
+def document_lines(summary: Summary) -> Iterator[str]:
     """Yield the tier score with what it is made of, and the paths that are wrong most often."""
+    counts = summary.documents
     if not counts.runs:
         return
     tiers = f"{counts.matches} match, {counts.mismatches} mismatch, {counts.invalid} invalid"
-    yield f"{'tier':<6}{percent(counts.tier_score):>6} score, {tiers}"
+    score = percent(summary.rate(*counts.fifths))
+    yield f"{'tier':<6}{score:>6} score, {tiers}"
     worst = list(path_parts(counts))
     if worst:
         yield from packed(f"{'paths':<{LABEL - 1}}", with_commas(worst), gap=" ", indent=LABEL)
@@ -39,8 +42,9 @@ def class_lines(classes: Mapping[str, Total]) -> Iterator[str]:
     for name, total in classes.items():
         pooled, means = total.pooled, total.means
         mean = f"mean TSR {percent(means.get('tsr'))}, tier {percent(means.get('tier_score'))}"
-        runs = f"{pooled.correct} of {counted(pooled.runs, 'run')}"
-        score = percent(pooled.documents.tier_score)
+        away = f", {pooled.unavailable} unavailable" if pooled.unavailable else ""
+        runs = f"{pooled.correct} of {counted(pooled.runs, 'run')}{away}"
+        score = percent(pooled.rate(*pooled.documents.fifths))
         parts = (
             f"{one_line(name)}:",
             f"{mean} ({counted(total.domains, 'domain')});",

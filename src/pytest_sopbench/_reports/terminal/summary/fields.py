@@ -8,7 +8,6 @@ from typing import Final
 from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.text.layout import cut, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import interval, percent
@@ -23,16 +22,19 @@ def field_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
     if len(summary.by_field) < 2:  # noqa: PLR2004 - of one field TSR tells
         return
     share = f"{percent(METRICS['fields'].rate(summary))} right"
-    if verbosity <= 0:
+    if verbosity <= 0 or summary.unmeasured:
+        if summary.unmeasured:
+            yield f"fields {share}"
+            return
         yield from packed(f"fields {share}:", list(_worst(summary)), gap=" ", indent=LABEL)
         return
     yield f"fields {share}, on average"
     width = max(len(_name(name)) for name in summary.by_field)
     for name, one in summary.by_field.items():
         counts = f"{one.right} of {one.runs}"
-        # Trials of a task are not independent, and would make an interval over runs too narrow.
-        bounds = "" if summary.trials_by else interval(wilson(one.right, one.runs))
-        start = f"{'':{LABEL}}{_name(name):<{width}} {percent(one.rate):>6}"
+        bounds = interval(summary.interval(one.right, one.runs))
+        rate = percent(summary.rate(one.right, one.runs))
+        start = f"{'':{LABEL}}{_name(name):<{width}} {rate:>6}"
         yield f"{start}, {counts:<12} {bounds}".rstrip()
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
-from pytest_sopbench._reports.text.numbers import counted, interval, percent
-
-from .trials import tsr_bounds
+from pytest_sopbench._reports.text.numbers import counted, interval, percent, unavailable
 
 LABEL: Final = 7
 """Columns of the label that a line of the summary begins with."""
@@ -25,7 +23,6 @@ _TEXTS = 13
 _INTERVAL = 13
 
 _Counts = tuple[int, int]
-_Bounds = tuple[float, float]
 
 
 def completed_word(scoring: Scoring) -> str:
@@ -48,14 +45,15 @@ def rate_lines(
     # Columns that stay under one another whatever the counts are.
     longest = "undisputed" if summary.disputed.counts.runs else word
     column = len(f"{longest}, {max(n, 100)} of {max(n, 100)}")
-    yield _rate_line("TSR", "correct", (k, n), tsr_bounds(summary), column=column, beside=beside)
+    line = partial(_rate_line, summary=summary, column=column)
+    yield line("TSR", "correct", (k, n), beside=beside)
     if summary.disputed.counts.runs:
         undisputed = summary.undisputed
         counts = undisputed.correct, undisputed.runs
-        yield _rate_line("", "undisputed", counts, _bounds(summary, counts), column=column)
+        yield line("", "undisputed", counts)
         left_out = _left_out(summary).split()
         yield from packed(f"{'':{LABEL - 1}}", left_out, gap=" ", indent=LABEL)
-    first = _rate_line("ECR", word, (c, n), _bounds(summary, (c, n)), column=column)
+    first = line("ECR", word, (c, n))
     yield from _with_endings(first, _endings(summary), _TEXTS + column + 2 + _INTERVAL)
 
 
@@ -82,18 +80,16 @@ def silence_lines(summary: Summary) -> Iterator[str]:
 
 
 def _rate_line(
-    label: str, word: str, counts: _Counts, bounds: _Bounds | None, *, column: int, beside: str = ""
+    label: str, word: str, counts: _Counts, *, summary: Summary, column: int, beside: str = ""
 ) -> str:
     successes, n = counts
-    rate = percent(successes / n if n else None)
+    rate = percent(summary.rate(successes, n))
+    bounds = summary.tsr_bounds if label == "TSR" else summary.interval(*counts)
     text = f"{word}, {successes} of {n}"
+    if summary.unmeasured:
+        text = f"({unavailable(summary)}); {text}"
     start = f"{label:<6}{rate:>6} {text:<{column}}  {interval(bounds):<{_INTERVAL}}"
     return f"{start}{GAP}{beside}".rstrip()
-
-
-def _bounds(summary: Summary, counts: _Counts) -> _Bounds | None:
-    # Trials of a task are not independent, and would make an interval over runs too narrow.
-    return None if summary.trials_by else wilson(*counts)
 
 
 def _endings(summary: Summary) -> list[str]:
@@ -131,7 +127,7 @@ def _call_parts(summary: Summary) -> Iterator[str]:
     of_these = " of these" if calls.bad else ""
     failed = f"; {calls.failed}{of_these} answered with an error" if calls.failed else ""
     yield f"{counted(calls.calls, 'call')}, {formed}{failed}"
-    yield f"tool accuracy {percent(calls.accuracy)}"
+    yield f"tool accuracy {percent(summary.tool_accuracy)}"
     if summary.without_calls:
         yield f"no call in {counted(summary.without_calls, 'run')}"
     unneeded = summary.unneeded

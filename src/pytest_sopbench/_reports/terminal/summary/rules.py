@@ -25,7 +25,8 @@ def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
     if not (summary.rules or tally.runs):
         return
     held = [rule for rule in summary.rules if rule.exercised and not rule.broken]
-    rate = f"contract {percent(tally.rate)} ({tally.held} of {tally.runs} runs{_unseen(summary)})"
+    runs = f"{tally.held} of {tally.runs} runs{_unseen(summary)}"
+    rate = f"contract {percent(summary.contract_rate)} ({runs})"
     many = [f"{counted(len(held), 'rule')} held"] if held and verbosity <= 0 else []
     yield from packed(f"{'rules':<{_LABEL}}{rate}", many, gap="   ", indent=_LABEL)
     for rule in summary.rules:

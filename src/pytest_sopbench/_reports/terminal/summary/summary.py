@@ -13,7 +13,7 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.layout import WIDTH, columns, cut, heading, one_line, packed
 from pytest_sopbench._reports.text.mismatches import wrong_parts
-from pytest_sopbench._reports.text.numbers import counted, interval, percent
+from pytest_sopbench._reports.text.numbers import counted, interval, of_runs, percent, rate_of_runs
 
 from .consumption import all_lines, known_lines
 from .documents import class_lines, document_lines
@@ -21,7 +21,7 @@ from .fields import field_lines
 from .rates import GAP, LABEL, completed_word, procedure_lines, rate_lines, silence_lines
 from .rules import breach_lines, contract_lines
 from .tables import table_lines
-from .trials import disagreement_lines, trial_lines, tsr_bounds
+from .trials import disagreement_lines, trial_lines
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.metrics.counts.confusion import Collapse
@@ -59,7 +59,7 @@ def domain_lines(
     is_closer = verbosity > 0
     chance = f"chance {percent(summary.chance)}" if is_closer else ""
     yield from rate_lines(summary, beside=chance, scoring=scoring)
-    yield from document_lines(summary.documents)
+    yield from document_lines(summary)
     yield from procedure_lines(summary) if is_closer else ()
     yield from silence_lines(summary)
     yield from trial_lines(summary)
@@ -87,17 +87,18 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     several = counted(total.domains, "domain")
     pooled = total.pooled
     if verbosity < 0:
-        bounds = interval(tsr_bounds(pooled))
-        rates = f"mean {percent(total.means.get('tsr'))}, pooled {percent(pooled.tsr)} {bounds}"
+        bounds = interval(pooled.tsr_bounds)
+        mean, rate = percent(total.means.get("tsr")), rate_of_runs(pooled.tsr, pooled)
+        rates = f"mean {mean}, pooled {rate} {bounds}".rstrip()
         by = f" ({one_line(named)})" if named else ""
-        yield f"{several}{by}: TSR {rates} {pooled.correct} of {pooled.runs}"
+        yield f"{several}{by}: TSR {rates} {of_runs(pooled.correct, pooled)}"
         return
     yield heading(f"SOP: {several}, agent {one_line(agent)}: mean, and pooled")
     means = _means(total, verbosity)
     yield from packed(f"{'mean':<{LABEL - len(GAP)}}", means, gap=GAP, indent=LABEL)
     is_closer = verbosity > 0
     yield from rate_lines(pooled, beside=f"chance {percent(total.chance)}" if is_closer else "")
-    yield from document_lines(pooled.documents)
+    yield from document_lines(pooled)
     yield from class_lines(total.classes)
     yield from procedure_lines(pooled) if is_closer else ()
     yield from silence_lines(pooled)
@@ -149,10 +150,12 @@ def _remarks(summary: Summary) -> Iterator[str]:
 def _short_line(name: str, summary: Summary, scoring: Scoring) -> str:
     wrong, silent = summary.outcomes.get(Outcome.WRONG, 0), summary.runs - summary.completed
     mark = " (published)" if scoring is Scoring.PUBLISHED else ""
-    start = f"{mark}: TSR {percent(summary.tsr)}"
+    start = f"{mark}: TSR {rate_of_runs(summary.tsr, summary)}"
     counts = f" {summary.correct} of {summary.runs}, {wrong} wrong, {silent} not "
-    end = f"{counts}{completed_word(scoring)}"
-    bounds = f" {interval(tsr_bounds(summary))}".rstrip()
+    few = bool(summary.unavailable) and not summary.unmeasured
+    away = f" ({summary.unavailable} unavailable)" if few else ""
+    end = f"{counts}{completed_word(scoring)}{away}"
+    bounds = f" {interval(summary.tsr_bounds)}".rstrip()
     name = one_line(name)
     # Of a line that is too long, the interval is what a reader can do without.
     room = WIDTH - columns(name) - len(start) - len(end)

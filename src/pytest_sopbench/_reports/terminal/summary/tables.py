@@ -65,8 +65,16 @@ def _cell(heads: Sequence[str], table: Confusion) -> int:
     return max(2, *map(columns, heads), len(str(table.completed))) + 1
 
 
-def expected_lines(groups: Mapping[str, RunCounts], *, width: int = WIDTH) -> Iterator[str]:
-    """Yield the breakdown by expected answer, the most frequent first."""
+def expected_lines(
+    groups: Mapping[str, RunCounts], *, width: int = WIDTH, measured: bool = True
+) -> Iterator[str]:
+    """Yield the breakdown by expected answer, the most frequent first.
+
+    Args:
+        groups: the runs by what was expected.
+        width: columns.
+        measured: whether so few runs were unavailable that there are rates.
+    """
     if not groups:
         return
     ordered = sorted(groups.items(), key=lambda item: (-item[1].runs, item[0]))
@@ -76,7 +84,8 @@ def expected_lines(groups: Mapping[str, RunCounts], *, width: int = WIDTH) -> It
     # Where nearly every task has an answer of its own, rows of one run each say nothing.
     rows = ROWS if len(ordered) <= ROWS else FEW_ROWS
     for label, one in ordered[:rows]:
-        numbers = f"{one.runs:>8}{one.completed:>11}{one.correct:>9}{percent(one.tsr):>8}"
+        tsr = percent(one.tsr if measured else None)
+        numbers = f"{one.runs:>8}{one.completed:>11}{one.correct:>9}{tsr:>8}"
         yield f"  {padded(one_line(label), side - 2)}{numbers}"
     if len(ordered) > rows:
         yield f"  and {counted(len(ordered) - rows, 'more answer')}"
@@ -103,5 +112,5 @@ def table_lines(summary: Summary, *, width: int = WIDTH) -> Iterator[str]:
     # Numbers and free texts hardly come twice, and a row for each would say nothing.
     groups = summary.by_class or summary.by_expected
     if len(groups) > 1:
-        yield from expected_lines(groups, width=width)
+        yield from expected_lines(groups, width=width, measured=not summary.unmeasured)
     yield from tool_lines(summary.tools, width=width)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TaskTrials, TrialCounts
-from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.text.layout import one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import counted, interval, percent
@@ -22,23 +21,17 @@ def trial_lines(summary: Summary) -> Iterator[str]:
     """Yield pass any and pass all, with intervals over tasks; nothing where trials are one."""
     if not summary.trials_by:
         return
-    trials = summary.trials
-    bounds = trials.bounds()
+    trials, bounds = summary.trials, summary.trial_bounds
     passes = {
-        "pass any": (trials.pass_any(), bounds.pass_any),
-        "pass all": (trials.pass_all(), bounds.pass_all),
+        "pass any": (summary.pass_any, bounds.pass_any),
+        "pass all": (summary.pass_all, bounds.pass_all),
     }
-    parts = [f"{word} {percent(rate)} {interval(one)}" for word, (rate, one) in passes.items()]
+    parts = [
+        f"{word} {percent(rate)} {interval(one)}".rstrip() for word, (rate, one) in passes.items()
+    ]
     yield from packed(
         f"{'trials':<{_LABEL}}{trials_per_task(trials)} per task", parts, gap=_GAP, indent=_LABEL
     )
-
-
-def tsr_bounds(summary: Summary) -> tuple[float, float] | None:
-    """Return the 95 % interval of TSR; trials of a task are not independent of one another."""
-    if summary.trials_by:
-        return summary.trials.bounds().tsr
-    return wilson(summary.correct, summary.runs)
 
 
 def disagreement_lines(found: Sequence[TaskTrials], *, limit: int = LIMIT) -> Iterator[str]:
