@@ -8,13 +8,13 @@ from decimal import Decimal
 from itertools import islice
 from typing import Final, NamedTuple
 
-from pytest_sopbench._core.fields.comparison import number_kind
+from pytest_sopbench._core.fields.comparison import number_kind, off_by
 from pytest_sopbench._core.model.agent_labels import telling_labels
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import MISSING
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.values.quantities import OFF_BY
+from pytest_sopbench._core.values.quantities import as_words
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.broken_rules import must_first, rule_name
 from pytest_sopbench._reports.failure.task import expected_text, headline
@@ -51,7 +51,8 @@ class _Difference(NamedTuple):
     field: str
     expected: str
     given: str
-    off: str = ""
+    kind: str = ""
+    off: Decimal | None = None
 
 
 class _Kind(NamedTuple):
@@ -191,10 +192,9 @@ def _kind_of(record: RunRecord) -> tuple[_Kind, _Own]:
         differences = tuple(map(_difference, record.mismatches))
         # Each wrong number is another one, and wrong all the same.
         alike = tuple(
-            one._replace(expected="", given="", off=number_kind(miss)) if one.off else one
-            for one, miss in zip(differences, record.mismatches, strict=True)
+            _Difference(one.field, "", "", one.kind) if one.kind else one for one in differences
         )
-        return _Kind(outcome, alike), tuple(one for one in differences if one.off)
+        return _Kind(outcome, alike), tuple(one for one in differences if one.kind)
     broken = [one for one in record.rules if one.broken]
     if record.outcome is Outcome.CORRECT and broken:
         words = ", ".join(map(rule_name, must_first(broken)))
@@ -212,10 +212,12 @@ def _kind_of(record: RunRecord) -> tuple[_Kind, _Own]:
 
 
 def _difference(mismatch: Mismatch) -> _Difference:
-    kind = number_kind(mismatch)
-    off = mismatch.why.removeprefix(OFF_BY) if mismatch.why.startswith(OFF_BY) else kind
     return _Difference(
-        one_line(mismatch.field), expected_text(mismatch), shown(mismatch.actual), off
+        one_line(mismatch.field),
+        expected_text(mismatch),
+        shown(mismatch.actual),
+        number_kind(mismatch),
+        off_by(mismatch),
     )
 
 
@@ -228,38 +230,22 @@ def _parts(kind: _Kind, owns: Sequence[_Own], width: int) -> Sequence[str]:
         return one_line(start + words if words else kind.outcome).split(" ")
     numbers = iter(zip(*(one for one in owns if not isinstance(one, str)), strict=True))
     room = width - _INDENT - len(",")
-    return with_commas(
-        [
-            _pair_text(next(numbers) if one.off else (one,), one.off, room)
-            for one in kind.differences
-        ]
-    )
+    found = (next(numbers) if one.kind else (one,) for one in kind.differences)
+    return with_commas([_pair_text(one, room) for one in found])
 
 
-def _pair_text(found: Sequence[_Difference], kind: str, room: int) -> str:
+def _pair_text(found: Sequence[_Difference], room: int) -> str:
     """Say how one field differs, the same in all runs of a kind but for its numbers."""
     first = found[0]
     field = cut(first.field, room // 3)
     if len({*found}) == 1:
-        expected, given = told_apart(
-            first.expected, first.given, room - columns(field) - len("  -> ")
-        )
+        expected, given = told_apart(first.expected, first.given, room - columns(f"{field}  -> "))
         return f"{field} {expected} -> {given}"
-    if not kind.startswith("number off"):
-        return f"{field} {kind}"
-    offs = sorted((number, one.off) for one in found if (number := _number(one.off)) is not None)
+    offs = sorted(one.off for one in found if one.off is not None)
     if len(offs) < len(found):
-        return f"{field} {kind}"
-    (_, least), (_, most) = offs[0], offs[-1]
+        return f"{field} {first.kind}"
+    least, most = as_words(offs[0]), as_words(offs[-1])
     return f"{field} off by {least}{f' to {most}' if most != least else ''}"
-
-
-def _number(text: str) -> Decimal | None:
-    # A saved session may hold anything.
-    try:
-        return Decimal(text)
-    except ArithmeticError:
-        return None
 
 
 def _group_lines(

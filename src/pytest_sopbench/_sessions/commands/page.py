@@ -41,7 +41,9 @@ def session_page(
         sources: where a format finds what stands in no run of the session.
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
-    failures = (recorded_failures(saved) or 0) if decision.failures else 0
+    # Without a gate nothing is decided, and other tests that failed are known all the same.
+    is_told = bool(decision.failures) or not (decision.gates or decision.not_evaluated)
+    failures = (recorded_failures(saved) or 0) if is_told else 0
     records = planned_records(saved)
     return SessionPage(
         agent=saved.header.agent,
