@@ -53,6 +53,16 @@ def test_misses_share_a_line_as_wide_as_the_terminal(
         assert columns - len(", T_00 and 1 more") < max(map(len, listed)) <= columns
 
 
+def test_verbosity_prints_every_miss_in_full(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path]
+) -> None:
+    make_domain("ward", tasks=35)
+
+    result = pytester.runpytest("--sop-domain=ward", *GATED[1:], "-v")
+
+    assert 24 == sum(line.startswith("task     ward/T_") for line in result.outlines)
+
+
 def test_quiet_lists_no_misses(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*GATED, "-q")
 
