@@ -127,6 +127,7 @@ def test_the_page_has_a_leaderboard_and_no_rate_of_two_agents(pytester: pytest.P
     assert "## Leaderboard\n\n| agent | TSR, % |" in page
     assert "| loses_second | 83.3 |" in page
     assert "| outcome | right | loses_second |" in page
+    assert "**1 run is not correct, and no gate was asked**" in page
     assert "of 12" not in page
 
 

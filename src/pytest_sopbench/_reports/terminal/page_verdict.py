@@ -36,6 +36,9 @@ def ungated_failures(page: SessionPage) -> str:
     never = sum(one.outcome is Outcome.NOT_RUN for one in runs)
     rest = f", {never} of them never started" if never else ""
     if runs:
+        if page.leaderboard is not None:
+            # Two agents are never counted as one.
+            return f"{counted(len(runs), 'run is', 'runs are')} not correct{rest}"
         is_are = "is" if len(runs) == 1 else "are"
         return f"{len(runs)} of {counted(len(page.asked), 'run')} {is_are} not correct{rest}"
     must = sum(
