@@ -64,6 +64,12 @@ class MadeSources:
             location="domains/claims/data.csv:7",
         )
 
+    def again(self, record: RunRecord) -> str:
+        return f"pytest --sop-domain={record.domain}::{record.task} --sop-agent=made:agent"
+
+    def sop(self, domain: str) -> str:
+        return f"# {domain}\n\n4.2 Ask the register before a claim is decided, and once.\n"
+
     def trace(self, _: RunRecord) -> Trace | None:
         return None
 

@@ -207,3 +207,78 @@ def test_on_paper_every_row_is_there_and_nothing_to_press(tab: Any, pages: Any) 
 
     assert 327 == len(tab.rows())
     assert [False] * 3 == shown
+
+
+def test_filters_stand_in_the_address_and_a_link_shows_the_same_view(tab: Any, pages: Any) -> None:
+    tab.open(pages.two)
+    tab.choose("Agent", "careless")
+    tab.choose("Outcome", "wrong")
+    tab.search("record_class")
+    tab.find(".runs th[data-by=task] button").click()
+    rows, count = tab.rows(), tab.count()
+
+    fragment = tab.run("return location.hash")
+    tab.open(pages.two, fragment)
+
+    assert fragment.startswith("#?q=record_class&agent=careless&outcome=wrong&sort=task")
+    assert count == tab.count()
+    assert rows == tab.rows()
+    assert "record_class" == tab.find("#search").get_attribute("value")
+
+
+def test_a_cell_of_one_agent_filters_its_runs_alone(tab: Any, pages: Any) -> None:
+    tab.open(pages.two)
+    tab.find("#overview > details.fold:not(.legend) summary").click()
+    cells = tab.all(".confusion td:not(.right) button")
+
+    next(one for one in cells if one.text == "50").click()
+    fragment = tab.run("return location.hash")
+    tab.open(pages.two, fragment)
+
+    assert "50 of 654 runs" == tab.count()
+    assert "careless: expected Hazard Class C, given Hazard Class B" in tab.find(".chip").text
+
+
+def test_a_task_goes_back_to_the_same_filters(tab: Any, pages: Any) -> None:
+    tab.open(pages.careless, "#?outcome=error")
+    tab.press("j\ue007")
+
+    tab.browser.back()
+
+    assert "#?outcome=error" == tab.run("return location.hash")
+    assert "4 of 327 runs" == tab.count()
+
+
+def test_a_filter_that_means_nothing_is_told(tab: Any, pages: Any) -> None:
+    tab.open(pages.careless, "#?outcome=splendid&__proto__=1&table=a&sort=toString")
+
+    text = tab.find("#unknown").text
+
+    assert "This page has no outcome=splendid, __proto__=1, sort=toString, table=a" == text
+    assert "327 runs" == tab.count()
+
+
+def test_the_sop_stands_beside_a_run_and_a_broken_rule_leads_to_its_clause(
+    tab: Any, pages: Any
+) -> None:
+    tab.open(pages.careless, f"#{TASK}")
+    before = tab.find("#sop").is_displayed()
+
+    tab.find(".clauses button").click()
+    there = tab.browser.switch_to.active_element
+
+    assert before
+    assert "mark" == there.tag_name
+    assert there.text.startswith("7.1 When a class was found, enter it")
+    tab.press("s")
+    assert not tab.find("#sop").is_displayed()
+
+
+def test_a_task_ends_with_the_command_that_makes_it_again(tab: Any, pages: Any) -> None:
+    tab.open(pages.careless, f"#{TASK}")
+
+    command = tab.find("pre.again").text
+
+    assert (
+        "pytest --sop-domain=dangerous_goods::P_29906 --sop-agent=careless_agent:agent" == command
+    )

@@ -26,6 +26,16 @@ def test_every_version_is_pinned(path: Path) -> None:
     assert [] == [line for line in lines if not re.fullmatch(r"[\w\[\]-]+==[\d.]+", line)]
 
 
+@pytest.mark.parametrize("path", PINS, ids=[path.stem for path in PINS])
+def test_what_is_run_is_what_the_page_has_installed(path: Path) -> None:
+    """`langgraph` alone lacks `langchain`, which its code imports."""
+    section = PAGE.partition(f"# file: with_{path.stem}.py")[0].rpartition("\n## ")[2]
+    (command,) = re.findall(r"`pip install (.*?)`", section)
+
+    pinned = [line.partition("==")[0] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert sorted(pinned) == sorted(command.replace('"', "").split())
+
+
 @pytest.mark.parametrize("name", sorted(CODES))
 def test_the_code_is_short_and_tells_what_it_consumed(name: str) -> None:
     compile(CODES[name], name, "exec")

@@ -94,9 +94,9 @@ def test_the_three_tiers_are_counted_with_the_worst_paths(
     )
     result.stdout.fnmatch_lines_random(
         [
-            "desk/T_2 wrong: step '4.1' -> '5.1', items *",
-            "desk/T_3 no_answer: not JSON: a code fence is not closed*",
-            "desk/T_4 no_answer: empty: there is no text",
+            "step '4.1' -> '5.1', items *: T_2",
+            "no_answer: not JSON: a code fence is not closed*",
+            "no_answer: empty: there is no text: T_4",
         ]
     )
     result.stdout.no_fnmatch_line("calls *")

@@ -31,27 +31,42 @@ def test_a_miss_has_a_word_of_its_own(pytester: pytest.Pytester) -> None:
 def test_misses_are_listed_with_what_was_wrong(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*GATED)
 
-    result.stdout.fnmatch_lines(["*4 misses*", "lab/T_01 wrong: grade is 'pass', not 'retest'"])
+    result.stdout.fnmatch_lines(
+        ["*4 misses (expected -> given: tasks)*", "grade 'retest' -> 'pass': T_01, T_04"]
+    )
     result.stdout.no_fnmatch_line("FAILED*")
     result.stdout.no_fnmatch_line("*FAILURES*")
 
 
-def test_twenty_misses_are_listed_and_the_others_counted(
+def test_misses_share_a_line_as_wide_as_the_terminal(
+    pytester: pytest.Pytester, make_domain: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_domain("ward", tasks=99)
+
+    narrow = pytester.runpytest("--sop-domain=ward", *GATED[1:])
+    monkeypatch.setenv("COLUMNS", "160")
+    wide = pytester.runpytest("--sop-domain=ward", *GATED[1:])
+
+    for result, columns in ((narrow, 80), (wide, 160)):
+        listed = [line for line in result.outlines if line.startswith("grade '")]
+        assert 2 == len(listed)
+        assert columns - len(", T_00 and 1 more") < max(map(len, listed)) <= columns
+
+
+def test_verbosity_prints_every_miss_in_full(
     pytester: pytest.Pytester, make_domain: Callable[..., Path]
 ) -> None:
     make_domain("ward", tasks=35)
 
-    result = pytester.runpytest("--sop-domain=ward", *GATED[1:])
+    result = pytester.runpytest("--sop-domain=ward", *GATED[1:], "-v")
 
-    listed = [line for line in result.outlines if line.startswith("ward/T_")]
-    assert 20 == len(listed)
-    result.stdout.fnmatch_lines(["and 4 more; the saved session holds all of them"])
+    assert 24 == sum(line.startswith("task     ward/T_") for line in result.outlines)
 
 
 def test_quiet_lists_no_misses(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*GATED, "-q")
 
-    result.stdout.no_fnmatch_line("lab/T_01 wrong*")
+    result.stdout.no_fnmatch_line("grade 'retest'*")
     result.stdout.fnmatch_lines(["lab: TSR 33.3%*", "gate*holds*"])
 
 
@@ -113,9 +128,7 @@ def test_a_miss_says_what_to_do_next_and_verbosity_how_much_is_printed(
     closer = pytester.runpytest(*args, "-v")
     quiet = pytester.runpytest(*args, "-q")
 
-    plain.stdout.fnmatch_lines(
-        ["lab/T_02 wrong: grade is 'unknown', not 'fail'", again, more], consecutive=True
-    )
+    plain.stdout.fnmatch_lines(["grade 'fail' -> 'unknown': T_02", again, more], consecutive=True)
     closer.stdout.fnmatch_lines(
         ["task     lab/T_02  domains/lab/data.csv:3", "inputs   sample_id='T_02'", again, more]
     )

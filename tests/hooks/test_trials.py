@@ -77,7 +77,7 @@ def test_gates_on_trials(pytester: pytest.Pytester, gate: str, status: int) -> N
     )
 
     assert status == result.ret
-    result.stdout.fnmatch_lines(["lab/T_01 (trial 2) wrong: *"])
+    result.stdout.fnmatch_lines(["grade *: T_01 (trial 2)*"])
 
 
 @pytest.mark.usefixtures("lab")

@@ -16,7 +16,6 @@ from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
-from pytest_sopbench._reports.terminal.alike import kind_of
 
 INPUTS: Mapping[str, JsonValue] = {"product_id": "P_13307", "weight": 12}
 MISMATCH = Mismatch(
@@ -82,21 +81,6 @@ def test_a_number_is_expected_without_the_quotes_of_its_cell() -> None:
     assert ["pays: expected 0, actual 240: number off by 240"] == labelled(
         lines_of(run(mismatches=(off,))), "field"
     )
-
-
-@pytest.mark.parametrize(
-    ("why", "actual", "kind"),
-    [
-        ("number off by 240", 240, "pays number off"),
-        ("number off by 7", 7, "pays number off"),
-        ("not a number", "12 EUR", "pays not a number"),
-        ("empty", "", "pays '0' -> ''"),
-    ],
-)
-def test_wrong_numbers_are_alike_by_their_kind(why: str, actual: JsonValue, kind: str) -> None:
-    mismatch = Mismatch(field="pays", expected="0", actual=actual, why=why)
-
-    assert kind == kind_of(run(mismatches=(mismatch,)))
 
 
 def test_what_is_not_at_hand_is_left_out() -> None:

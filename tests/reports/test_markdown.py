@@ -50,7 +50,7 @@ def lines_under(title: str, page: str) -> list[str]:
             id="one does not",
         ),
         pytest.param([GateState.HOLDS, GateState.INCONCLUSIVE], "Inconclusive", id="unknown"),
-        pytest.param([], "No gate was asked", id="none"),
+        pytest.param([], "1 of 2 runs is not correct, and no gate was asked", id="none"),
     ],
 )
 def test_the_verdict_stands_first(states: list[GateState], verdict: str) -> None:
@@ -67,7 +67,8 @@ def test_without_a_gate_runs_that_never_started_stand_first() -> None:
     page = page_of(run("T1"), run("T2", Outcome.NOT_RUN), run("T3", Outcome.NOT_RUN))
 
     assert (
-        "**No gate was asked, and 2 runs never started**: TSR 33.3%, 1 of 3 runs correct"
+        "**2 of 3 runs are not correct, 2 of them never started, and no gate was asked**: "
+        "TSR 33.3%, 1 of 3 runs correct"
     ) == page.splitlines()[2]
 
 
@@ -153,7 +154,7 @@ def test_tasks_that_may_fail_are_apart() -> None:
     page = page_of(*records, may_fail={TaskName("lab", "T2")})
 
     assert (
-        "**No gate was asked**: TSR 33.3%, 1 of 3 runs correct; "
+        "**1 of 2 runs is not correct, and no gate was asked**: TSR 33.3%, 1 of 3 runs correct; "
         "without tasks that may fail 50.0%, 1 of 2"
     ) in page
     assert "| lab/T3 " in lines_under("Not correct: 1", page)[-1]

@@ -1,64 +1,245 @@
-"""The misses section: each task in one line."""
+"""The misses: those that went wrong alike share a line, and a line shows what decided."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.misses import miss_line, miss_lines, short_miss_lines
+from pytest_sopbench._reports.terminal.misses import (
+    MissGroups,
+    full_miss_lines,
+    miss_lines,
+    namer,
+    short_miss_lines,
+)
+from pytest_sopbench._reports.text.layout import columns, shown, told_apart
 
 MISS = RunRecord(domain="dangerous_goods", task="P_1", outcome=Outcome.NO_ANSWER, reason="no class")
 
-
-def test_a_miss_is_a_line() -> None:
-    assert miss_line(MISS) == "dangerous_goods/P_1 no_answer: no class"
+values = st.none() | st.booleans() | st.integers() | st.text(max_size=200) | st.lists(st.text())
 
 
-def test_a_miss_without_a_reason_is_its_outcome() -> None:
-    assert miss_line(replace(MISS, reason="", trial=2)) == "dangerous_goods/P_1 (trial 2) no_answer"
+def wrong(
+    task: str, expected: JsonValue = "C", actual: JsonValue = "B", why: str = "different"
+) -> RunRecord:
+    miss = Mismatch(field="class", expected=expected, actual=actual, why=why)
+    return replace(MISS, task=task, outcome=Outcome.WRONG, mismatches=(miss,))
 
 
-def test_a_long_domain_leaves_the_task_readable() -> None:
-    line = miss_line(replace(MISS, domain="d" * 100, reason="x\n" * 100))
+def raised(task: str, message: str, line: int = 3) -> RunRecord:
+    frames = f'Traceback:\n  File "agent.py", line {line}, in agent\nKeyError: {message}'
+    problem = Problem(type="KeyError", message=message, traceback=frames)
+    return replace(MISS, task=task, outcome=Outcome.ERROR, reason="", problem=problem)
 
-    assert "d.../P_1 no_answer: x x" in line
-    assert len(line) == 80
+
+def lines_of(*misses: RunRecord, width: int = 80, limit: int | None = 20) -> list[str]:
+    named = namer([one.key for one in misses])
+    return list(MissGroups(misses).lines(width=width, limit=limit, named=named))
+
+
+@pytest.mark.parametrize(
+    ("misses", "lines"),
+    [
+        pytest.param(
+            [wrong("T1"), wrong("T2", "A"), wrong("T3")],
+            ["class 'C' -> 'B': T1, T3", "class 'A' -> 'B': T2"],
+            id="the most frequent kind first",
+        ),
+        pytest.param(
+            [wrong("T1", "1", 3, "number off by 2"), wrong("T2", "5", 5.5, "number off by 0.5")],
+            ["class off by 0.5 to 2: T1, T2"],
+            id="numbers by how far they are off",
+        ),
+        pytest.param(
+            [wrong("T1", "1", 3, "number off by 2"), wrong("T2", "1", 3, "number off by 2")],
+            ["class 1 -> 3: T1, T2"],
+            id="the same number with its value",
+        ),
+        pytest.param(
+            [wrong("T1", "1", 3, "number off by 2"), wrong("T2", "4", 6, "number off by 2")],
+            ["class off by 2: T1, T2"],
+            id="numbers that are off by as much",
+        ),
+        pytest.param(
+            [wrong("T1", "1", "x", "not a number"), wrong("T2", "2", "y", "not a number")],
+            ["class not a number: T1, T2"],
+            id="what is no number",
+        ),
+        pytest.param(
+            [wrong("T1", "1", 2, "number off by \x1b[31m"), wrong("T2", "2", 4, "number off by 2")],
+            ["class number off: T1, T2"],
+            id="a file that was written by somebody else",
+        ),
+        pytest.param([wrong("T1", "1", 1)], ["class '1' -> 1: T1"], id="text and number"),
+        pytest.param(
+            [wrong("T1", ["a"], ["a", "b"])], ['class ["a"] -> ["a", "b"]: T1'], id="lists"
+        ),
+        pytest.param(
+            [raised("T1", "'T1'"), raised("T2", "'T2'"), raised("T3", "'T3'", line=9)],
+            ["error: KeyError: 'T1', or alike: T1, T2", "error: KeyError: 'T3': T3"],
+            id="exceptions by where they were raised",
+        ),
+        pytest.param(
+            [
+                replace(MISS, task=f"T{at}", outcome=Outcome.TIMEOUT, reason=f"after {at}.5 s")
+                for at in (1, 2)
+            ],
+            ["timeout: after 1.5 s, or alike: T1, T2"],
+            id="times are of the run",
+        ),
+        pytest.param(
+            [MISS, replace(MISS, task="P_2"), replace(MISS, task="P_3", reason="no text")],
+            ["no_answer: no class: P_1, P_2", "no_answer: no text: P_3"],
+            id="no answer by its reason",
+        ),
+        pytest.param([replace(MISS, reason="")], ["no_answer: P_1"], id="no reason"),
+        pytest.param(
+            [MISS, replace(MISS, trial=2)], ["no_answer: no class: P_1, P_1 (trial 2)"], id="trials"
+        ),
+        pytest.param(
+            [replace(MISS, agent="m:a"), replace(MISS, agent="m:b")],
+            ["no_answer: no class: P_1[a], P_1[b]"],
+            id="several agents",
+        ),
+        pytest.param(
+            [MISS, replace(MISS, domain="lab")],
+            ["no_answer: no class: dangerous_goods/P_1, lab/P_1"],
+            id="several domains",
+        ),
+    ],
+)  # fmt: skip
+def test_misses_that_went_wrong_alike_share_a_line(
+    misses: list[RunRecord], lines: list[str]
+) -> None:
+    assert lines == lines_of(*misses)
+
+
+def test_all_fields_of_a_miss_are_told_and_no_line_hides_one() -> None:
+    mismatches = tuple(
+        Mismatch(field=f"field_{at}", expected="x" * 20, actual=None, why="empty")
+        for at in range(3)
+    )
+    miss = replace(MISS, outcome=Outcome.WRONG, mismatches=mismatches)
+
+    told = [f"field_{at} '{'x' * 20}' -> None" for at in range(3)]
+    assert [f"{told[0]}, {told[1]},", f"  {told[2]}: P_1"] == lines_of(miss)
+
+
+def test_broken_rules_of_severity_must_are_named_first() -> None:
+    rules = tuple(
+        RuleResult(
+            id=name,
+            clause="",
+            severity=severity,
+            kind=DemandKind.FORBIDS,
+            why="called",
+            state=RuleState.BROKEN,
+        )
+        for name, severity in (("late", Severity.SHOULD), ("wire", Severity.MUST))
+    )
+
+    (line,) = lines_of(replace(MISS, outcome=Outcome.CORRECT, reason="", rules=rules))
+
+    assert "correct, but broke wire (must), late: P_1" == line
+
+
+def test_values_that_differ_behind_the_cut_show_where_they_differ() -> None:
+    long = "the customer is entitled to a full refund within " * 3
+
+    (line,) = lines_of(wrong("T1", f"{long}10 days", f"{long}14 days"))
+
+    assert "class ...thin 10 days' -> ...thin 14 days': T1" == line
+
+
+@given(values, values, st.integers(24, 200))
+def test_two_values_that_differ_are_never_shown_alike(
+    one: JsonValue, other: JsonValue, room: int
+) -> None:
+    texts = shown(one), shown(other)
+
+    cut_ones = told_apart(*texts, room)
+
+    assert sum(map(columns, cut_ones)) <= max(room, 0)
+    assert (texts[0] == texts[1]) is (cut_ones[0] == cut_ones[1])
+
+
+@given(
+    st.lists(st.tuples(values, values, st.text(min_size=1, max_size=100)), min_size=1, max_size=30),
+    st.integers(60, 200),
+)
+def test_no_line_is_wider_than_the_terminal_and_every_miss_is_counted(
+    answers: list[tuple[JsonValue, JsonValue, str]], width: int
+) -> None:
+    misses = [wrong(f"{task}{at}", one, other) for at, (one, other, task) in enumerate(answers)]
+
+    lines = lines_of(*misses, width=width)
+
+    assert all(columns(line) <= width for line in lines)
+    assert not any("\n" in line for line in lines)
+
+
+def test_wide_signs_take_two_columns() -> None:
+    lines = lines_of(*(wrong(f"退款{at:02}", "全額返金" * 8, "一部返金" * 8) for at in range(40)))
+
+    assert all(columns(line) <= 80 for line in lines)
+    assert lines[-1].endswith(" more")
+
+
+def test_the_first_twenty_kinds_are_printed_and_the_rest_counted() -> None:
+    lines = lines_of(*(wrong(f"T{at}", f"class {at % 25}") for at in range(30)))
+
+    assert 21 == len(lines)
+    assert "and 5 runs of 5 other kinds" == lines[-1]
+
+
+def test_without_a_limit_every_task_is_named() -> None:
+    misses = [wrong(f"T{at}", f"class {at % 25}") for at in range(300)]
+
+    words = " ".join(lines_of(*misses, limit=None)).replace(",", "").split()
+
+    assert {one.task for one in misses} < {*words}
 
 
 def test_no_miss_has_no_section() -> None:
-    assert list(miss_lines([])) == []
+    assert [] == list(miss_lines(MissGroups(), [], named=namer([])))
+    assert [] == list(full_miss_lines([], str))
 
 
-def test_one_miss_has_a_section() -> None:
-    heading, line = miss_lines([MISS])
+def test_the_section_says_how_it_is_read_and_ends_with_what_to_do_next() -> None:
+    groups = MissGroups([MISS, wrong("T1")])
+
+    heading, *_, last = miss_lines(
+        groups, [*groups], named=namer([*groups]), after=["again    pytest x"]
+    )
+    plain, _ = miss_lines(MissGroups([MISS]), [MISS.key], named=namer([MISS.key]))
+
+    assert " SOP: 2 misses (expected -> given: tasks) " in heading
+    assert "again    pytest x" == last
+    assert " SOP: 1 miss =" in plain
+
+
+def test_what_another_section_shows_is_left_out() -> None:
+    groups = MissGroups([MISS, wrong("T1")])
+
+    heading, line = miss_lines(groups, [wrong("T1").key], named=namer([*groups]))
 
     assert " SOP: 1 miss " in heading
-    assert line == miss_line(MISS)
-
-
-def test_a_miss_of_several_fields_has_all_of_their_values() -> None:
-    mismatches = (
-        Mismatch(field="decision", expected="free", actual="refuse", why="other known label"),
-        Mismatch(field="pays", expected="0", actual=240, why="number off by 240"),
-    )
-    miss = replace(MISS, domain="bikes", outcome=Outcome.WRONG, mismatches=mismatches)
-
-    said = "bikes/P_1 wrong: decision 'free' -> 'refuse', pays 0 -> 240"
-    assert said == miss_line(miss)
-
-
-def test_misses_end_with_what_to_do_next() -> None:
-    lines = list(
-        miss_lines([MISS], after=["again    pytest x::P_1", "more     sopbench show last P_1"])
-    )
-
-    assert ["again    pytest x::P_1", "more     sopbench show last P_1"] == lines[-2:]
+    assert "class 'C' -> 'B': T1" == line
 
 
 def test_misses_in_full_are_apart_by_an_empty_line() -> None:
-    heading, *lines = miss_lines([MISS, MISS], full=lambda one: f"{one.task}\nall of it")
+    heading, *lines = full_miss_lines([MISS, MISS], lambda one: f"{one.task}\nall of it")
 
     assert " SOP: 2 misses " in heading
     assert ["P_1", "all of it", "", "P_1", "all of it"] == lines
@@ -67,21 +248,8 @@ def test_misses_in_full_are_apart_by_an_empty_line() -> None:
 def test_misses_in_short_are_named_and_the_rest_counted() -> None:
     two = [MISS, replace(MISS, task="P_2", domain="lab")]
 
-    assert ["missed P_1, and 2 more"] == list(short_miss_lines([MISS], 3))
-    assert ["missed dangerous_goods/P_1, lab/P_2"] == list(short_miss_lines(two, 2))
-    assert [] == list(short_miss_lines([], 0))
-
-
-def test_the_first_twenty_are_printed_and_the_rest_counted() -> None:
-    lines = list(miss_lines([replace(MISS, task=f"P_{number}") for number in range(25)]))
-
-    assert " SOP: 25 misses " in lines[0]
-    assert len(lines) == 22
-    assert lines[-1] == "and 5 more; the saved session holds all of them"
-
-
-def test_misses_that_were_not_kept_are_counted() -> None:
-    lines = list(miss_lines([MISS], 7))
-
-    assert " SOP: 7 misses " in lines[0]
-    assert lines[-1] == "and 6 more; the saved session holds all of them"
+    assert ["missed P_1, and 2 more"] == list(short_miss_lines([MISS], 3, namer([MISS.key])))
+    assert ["missed dangerous_goods/P_1, lab/P_2"] == list(
+        short_miss_lines(two, 2, namer([one.key for one in two]))
+    )
+    assert [] == list(short_miss_lines([], 0, namer([])))

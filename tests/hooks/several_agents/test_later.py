@@ -137,7 +137,7 @@ def test_the_saved_session_answers_as_the_session_did(pytester: pytest.Pytester)
 
     assert (0, 1) == (held.ret, fails.ret)
     fails.stdout.fnmatch_lines(["gate   lab (habits:loses_second): TSR >= 90% does not hold*"])
-    shown.stdout.fnmatch_lines(["lab/T_02[[]loses_second] wrong: *"])
+    shown.stdout.fnmatch_lines(["grade 'fail' -> 'unknown': T_02[[]loses_second]"])
     page.stdout.fnmatch_lines(["## Leaderboard"])
 
 

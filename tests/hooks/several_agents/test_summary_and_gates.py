@@ -78,7 +78,7 @@ def test_a_gate_is_asked_of_each_agent(pytester: pytest.Pytester) -> None:
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.stdout.fnmatch_lines(
         [
-            "lab/T_01[[]bad] no_answer*",
+            "no_answer: *: T_01[[]bad], T_02[[]bad]*",
             "gate   lab (habits:right): TSR >= 50% holds (got 100%)",
             "gate   lab (bad): TSR >= 50% does not hold (got 0%)*",
         ]
@@ -127,6 +127,7 @@ def test_the_page_has_a_leaderboard_and_no_rate_of_two_agents(pytester: pytest.P
     assert "## Leaderboard\n\n| agent | TSR, % |" in page
     assert "| loses_second | 83.3 |" in page
     assert "| outcome | right | loses_second |" in page
+    assert "**1 run is not correct, and no gate was asked**" in page
     assert "of 12" not in page
 
 

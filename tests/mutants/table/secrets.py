@@ -192,6 +192,22 @@ MUTANTS = (
         "Signs that turn the order of letters hide what an agent did.",
     ),
     Mutant(
+        "outputs/page-of-a-failed-session",
+        "_reports/html/parts/overview.py",
+        "    if not states and not page.not_evaluated and ungated_failures(page):",
+        "    if False:",
+        ("reports/html/test_page.py",),
+        "The page of a session that failed without a gate looks as if nothing were wrong.",
+    ),
+    Mutant(
+        "outputs/values-cut-alike",
+        "_reports/text/layout.py",
+        "    if start > len(ELLIPSIS):",
+        "    if start < 0:",
+        ("reports/test_misses.py",),
+        "The list of misses shows an expected and a given value as if they were equal.",
+    ),
+    Mutant(
         "outputs/markdown",
         "_reports/pages/markdown/markdown_blocks.py",
         "    return _SIGNS.sub(_as_entity, one_line(text))",

@@ -31,14 +31,24 @@ class Sources:
         trace: Trace | None = None,
         baseline: Sequence[RunRecord] = (),
         masked: Callable[[str], str] = str,
+        again: str = "",
+        sop: str = "",
     ) -> None:
         self._facts = facts or TaskFacts()
         self._trace = trace
         self._baseline = baseline
         self._masked = masked
+        self._again = again
+        self._sop = sop
 
     def facts(self, _: RunRecord) -> TaskFacts:
         return self._facts
+
+    def again(self, _: RunRecord) -> str:
+        return self._again
+
+    def sop(self, _: str) -> str:
+        return self._sop
 
     def trace(self, _: RunRecord) -> Trace | None:
         return self._trace
@@ -66,6 +76,9 @@ class Parsed:
 
     def runs(self) -> dict[str, Any]:
         return json.loads(self.tree.find(".//script[@id='runs-data']").text)
+
+    def commands(self) -> dict[str, str]:
+        return json.loads(self.tree.find(".//script[@id='details-data']").text)["again"]
 
     def detail(self, place: int) -> Any:
         """Return the details of a run as the script unpacks them."""

@@ -24,7 +24,20 @@ from pytest_sopbench._reports.html.visible import visible
 
 KNOWN = {"a", "b", "body", "br", "caption", "circle", "code", "dd", "div", "dl", "dt", "footer"} | {
     *("h1", "h2", "head", "header", "html", "i", "kbd", "li", "line", "link", "main", "meta"),
-    *("ol", "p", "rect", "script", "section", "small", "span", "strong", "style", "svg"),
+    *(
+        "details",
+        "ol",
+        "p",
+        "rect",
+        "script",
+        "section",
+        "small",
+        "span",
+        "strong",
+        "style",
+        "summary",
+        "svg",
+    ),
     *("table", "tbody", "td", "th", "thead", "title", "tr", "ul"),
 }
 """The elements of the templates, and of nothing else."""
@@ -55,7 +68,12 @@ def test_a_text_adds_no_element_and_no_attribute(
     gate = GateVerdict(asked=text, got=text, state=GateState.FAILS, where=text, why=text)
 
     page = page_of(
-        record, run("T2"), sources=sources(facts), gates=[gate], remarks=[text], facts={text: text}
+        record,
+        run("T2"),
+        sources=sources(facts, sop=text, again=text),
+        gates=[gate],
+        remarks=[text],
+        facts={text: text},
     )
 
     page.text.encode("utf-8")

@@ -241,3 +241,141 @@ def test_a_long_value_is_cut_and_says_so(page_of: Any, run: Any, length: int) ->
     text = detail["calls"][0]["a"]["text"]
     assert ("more characters]" in text) == (length > 4_000)
     assert len(text) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        pytest.param({}, "1 of 2 runs is not correct, and no gate was asked", id="a miss"),
+        pytest.param({"failures": 1}, "The session failed", id="another test"),
+    ],
+)
+def test_a_session_that_failed_without_a_gate_is_red(
+    page_of: Any, run: Any, more: dict[str, int], words: str
+) -> None:
+    page = page_of(run("T1"), wrong(run, "T2"), **more)
+
+    assert words == page.said("h2")[0]
+    assert "verdict fails" == page.all("section")[0].get("class")
+
+
+def test_a_broken_rule_of_severity_must_is_red_without_a_gate_and_stands_first(
+    page_of: Any, run: Any
+) -> None:
+    late = replace(BROKEN, id="late", severity=Severity.SHOULD)
+    runs = (run("T1", rules=(late, BROKEN)), run("T2", rules=(late,)))
+
+    page = page_of(*runs)
+
+    assert "1 run broke a rule of severity must, and no gate was asked" == page.said("h2")[0]
+    assert ["ask-first", "late"] == page.said("table[@class='rules']/tbody/tr/td/span")
+    assert ["ask-first", "late"] == [one[0] for one in page.detail(0)["rules"]]
+
+
+ASK = CallRecord(name="ask", arguments={})
+
+
+@pytest.mark.parametrize(
+    ("whys", "rows", "words"),
+    [
+        pytest.param(
+            ["step 2, ask: the call is forbidden", "never asked"],
+            [[0, 1, 0, 0], [0, 2, 0, 5]],
+            "step 2, ask: the call is forbidden (rule r0 (4.2, must))",
+            id="the first step that broke one",
+        ),
+        pytest.param(
+            ["step 2, ask: too often", "step 1, ask: too early"],
+            [[0, 1, 0, 5], [0, 2, 0, 0]],
+            "step 1, ask: too early (rule r1 (4.2, must))",
+            id="of two the earlier one",
+        ),
+        pytest.param(
+            ["enter was never called"],
+            [[0, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 5]],
+            "enter was never called (rule r0 (4.2, must))",
+            id="what was never done stands at the end",
+        ),
+        pytest.param([], [[0, 1, 0, 0], [0, 2, 0, 0]], None, id="none broken"),
+    ],
+)
+def test_without_expected_calls_rules_tell_where_a_run_leaves_its_procedure(
+    page_of: Any, run: Any, whys: list[str], rows: list[list[int]], words: str | None
+) -> None:
+    rules = tuple(replace(BROKEN, id=f"r{at}", why=why) for at, why in enumerate(whys))
+
+    detail = page_of(run("T1", calls=(ASK, ASK), rules=rules)).detail(0)
+
+    assert rows == detail["rows"]
+    assert words == detail.get("departs")
+
+
+def test_numbers_have_no_confusion_table_but_how_far_they_are_off(page_of: Any, run: Any) -> None:
+    def off(task: str, actual: object, why: str) -> Any:
+        miss = Mismatch(field="fee", expected="3", actual=actual, why=why)
+        return run(
+            task, Outcome.WRONG, expected={"fee": "3"}, answer={"fee": actual}, mismatches=(miss,)
+        )
+
+    page = page_of(
+        run("T1", expected={"fee": "4"}, answer={"fee": 4}),
+        off("T2", 4, "number off by 1"),
+        off("T3", 250, "number off by 247"),
+        off("T4", "many", "not a number"),
+    )
+
+    assert [] == page.all("table[@class='confusion']")
+    assert ["2 off, by 1 to 247, median 247; 1 not a number"] == page.said("dl[@class='pairs']/dd")
+
+
+def test_numbers_that_are_all_right_have_no_table_either(page_of: Any, run: Any) -> None:
+    runs = [run(f"T{at}", expected={"fee": at}, answer={"fee": at}) for at in range(9)]
+
+    assert [] == page_of(*runs).all("table[@class='confusion']")
+
+
+def test_labels_that_look_like_numbers_keep_their_table(page_of: Any, run: Any) -> None:
+    """A domain may declare `1`, `2` and `3` as labels; the reasons tell."""
+    miss = Mismatch(field="grade", expected="1", actual="2", why="other known label")
+    runs = [
+        run(
+            "T1", Outcome.WRONG, expected={"grade": "1"}, answer={"grade": "2"}, mismatches=(miss,)
+        ),
+        run("T2", expected={"grade": "2"}, answer={"grade": "2"}),
+    ]
+
+    assert 1 == len(page_of(*runs).all("table[@class='confusion']"))
+
+
+def test_several_agents_have_their_charts_folded(page_of: Any, run: Any) -> None:
+    records = [
+        one
+        for agent in "abcd"
+        for one in (
+            run("T1", agent=agent),
+            run("T2", agent=agent, expected={"grade": "B"}, answer={"grade": "B"}),
+        )
+    ]
+
+    page = page_of(*records, leaderboard=leaderboard_of(grouped(records), records))
+
+    assert "4 charts by agent: labels, times, costs" in page.said("details/summary")
+    assert [] == page.all("div[@id='overview']/div[@class='cards']//table[@class='confusion']")
+    assert [*"abcd"] == [one.get("data-agent") for one in page.all("table[@class='confusion']")]
+
+
+def test_the_sop_and_the_command_of_each_run_are_there(
+    page_of: Any, run: Any, sources: Any
+) -> None:
+    known = sources(sop="4.2 Ask <b>first</b>.", again="pytest --sop-domain='lab::T1'")
+
+    page = page_of(run("T1"), sources=known)
+
+    assert {"lab": "4.2 Ask <b>first</b>."} == page.runs()["sops"]
+    assert "pytest --sop-domain='lab::T1'" == page.commands()["0"]
+
+
+def test_the_rates_are_explained(page_of: Any, run: Any) -> None:
+    names = page_of(run("T1")).said("details/dl/dt")
+
+    assert {"TSR", "ECR", "C-TSR", "tool accuracy", "contract", "chance", "95 %"} <= {*names}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session")
 @click.argument("task", required=False)
-@click.option("--all", "every", is_flag=True, help="Without TASK: all of them, not the first 20.")
+@click.option("--all", "every", is_flag=True, help="Without TASK: name every run, of every kind.")
 @click.option("--full", is_flag=True, help="With TASK: fold nothing, however long it is.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: a list of runs.")
 @domain_option
@@ -39,7 +39,8 @@ def show(
     beside actual ones, each call, messages, what the agent wrote, and the clauses of broken rules.
     What takes more than 40 lines is folded. SESSION is a name (last), or a path to a .jsonl file;
     TASK is DOMAIN/TASK, DOMAIN::TASK, or the task's id alone where only one domain has it.
-    Without TASK the runs that are not correct are listed, and those that broke a rule.
+    Without TASK the runs that are not correct are listed, and those that broke a rule: a line for
+    those that went wrong alike.
     """
     from pytest_sopbench._core.records.lines.run_line import to_line
     from pytest_sopbench._sessions.reading.planned import planned_records
@@ -79,7 +80,8 @@ def _session_lines(records: Sequence[RunRecord], session: str, *, every: bool) -
     from pytest_sopbench._reports.lists.session_list import listed_runs
     from pytest_sopbench._reports.terminal.misses import LIMIT
 
-    yield from listed_runs(records, limit=len(records) if every else LIMIT, session=session)
+    width = shutil.get_terminal_size().columns
+    yield from listed_runs(records, limit=None if every else LIMIT, session=session, width=width)
 
 
 def _is_told(record: RunRecord) -> bool:

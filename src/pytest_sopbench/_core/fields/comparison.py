@@ -83,6 +83,17 @@ def number_kind(mismatch: Mismatch) -> str:
     return NOT_A_NUMBER if mismatch.why == NOT_A_NUMBER else ""
 
 
+def off_by(mismatch: Mismatch) -> Decimal | None:
+    """Return how far a number is off, by the reason; a saved session may hold any other."""
+    if not mismatch.why.startswith(OFF_BY):
+        return None
+    try:
+        apart = Decimal(mismatch.why.removeprefix(OFF_BY))
+    except ArithmeticError:
+        return None
+    return apart if apart.is_finite() else None
+
+
 def _difference(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     if equal_values(field, expected, actual):
         return ""

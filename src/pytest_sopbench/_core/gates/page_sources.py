@@ -40,6 +40,14 @@ class PageSources(Protocol):
         """Return what the domain of a run says of its task."""
         ...
 
+    def again(self, record: RunRecord, /) -> str:
+        """Return the command that makes a run again; empty where nobody knows it."""
+        ...
+
+    def sop(self, domain: str, /) -> str:
+        """Return the SOP of a domain as it is today; empty where the domain is not found."""
+        ...
+
     def trace(self, record: RunRecord, /) -> Trace | None:
         """Return what the event log of a run holds; `None` where there is none to read."""
         ...

@@ -31,7 +31,7 @@ from pytest_sopbench._hooks.session.consistency import check_same_inputs
 from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.alarms import RunAlarms
-from pytest_sopbench._reports.terminal.misses import LIMIT
+from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
 from pytest_sopbench._running.observing.interrupt import Deferral
 
 from .early_abort import EarlyAbort
@@ -60,8 +60,9 @@ class SessionRecorder(HookObject):
         self._first_runs = EarlyAbort(
             lambda: max(flights.starts.begun, begun_in_journals(self._sop))
         )
+        # The first of them, or all where each is printed in full; the groups know all.
         self.misses: list[RunRecord] = []
-        self.missed = 0
+        self.miss_groups = MissGroups()
         self.breaking: list[RunRecord] = []
         self.special = RunAlarms()
         self._tell_again: Callable[[RunRecord], None] | None = None
@@ -73,6 +74,12 @@ class SessionRecorder(HookObject):
         # A fault of the set-up, before the first test, is no session that lacks runs.
         lacks = not has_runs and self._has_begun and missing_runs(self._sop)
         return bool(has_runs or lacks) and not self.resumption.refused
+
+    @property
+    def keeps_misses(self) -> bool:
+        """Whether every miss is printed in full."""
+        option = self._sop.config.option
+        return bool(option.verbose > 0 or option.tbstyle == "long")
 
     @property
     def unsaved(self) -> tuple[str, ...]:
@@ -298,6 +305,6 @@ class SessionRecorder(HookObject):
         # What never started is counted in the summary; a list would bury what went wrong.
         if may_fail or record.outcome is Outcome.NOT_RUN:
             return
-        self.missed += 1
-        if len(self.misses) < LIMIT:
+        self.miss_groups.add(record)
+        if len(self.misses) < LIMIT or self.keeps_misses:
             self.misses.append(record)

@@ -1,9 +1,9 @@
-"""Prints the first failures of a zero-file run in full, and the others in a line for each kind."""
+"""Prints the first failures of a zero-file run in full, and the others by what went wrong."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from typing import Any, Final
 
 import pytest
@@ -14,7 +14,8 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import typed_words
-from pytest_sopbench._reports.terminal.alike import alike_lines, kind_of
+from pytest_sopbench._reports.terminal.misses import DIRECTION, MissGroups, namer
+from pytest_sopbench._reports.text.numbers import counted
 
 FULL: Final = 5
 """Failures that are printed in full."""
@@ -25,12 +26,12 @@ class GroupedFailures(HookObject):
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._kinds: dict[RunKey, str] = {}
+        self._groups = MissGroups()
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
         if run.outcome is not Outcome.CORRECT:
-            self._kinds[run.key] = kind_of(run)
+            self._groups.add(run)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
@@ -38,7 +39,7 @@ class GroupedFailures(HookObject):
     ) -> Generator[None, None, None]:
         stats: dict[str, list[Any]] = terminalreporter.stats
         every = stats.get("failed", [])
-        ours = [one for one in every if self._kind(one)]
+        ours = [one for one in every if self._key(one) is not None]
         # For one more, a line that stands for it would save nothing.
         if len(ours) <= FULL + 1 or _wants_all(self._sop.config):
             yield
@@ -52,26 +53,25 @@ class GroupedFailures(HookObject):
             # The last line of the session counts all of them.
             stats["failed"] = every
         terminalreporter.ensure_newline()
-        for line in self._lines(ours[:FULL], left_out):
+        for line in self._lines({self._key(one) for one in left_out}):
             terminalreporter.write_line(line)
 
-    def _lines(self, printed: Sequence[Any], left_out: Sequence[Any]) -> Sequence[str]:
-        first: dict[str, str] = {}
-        for report in printed:
-            first.setdefault(self._kind(report), _task(report))
-        others: dict[str, list[str]] = {}
-        for report in left_out:
-            others.setdefault(self._kind(report), []).append(_task(report))
-        return tuple(alike_lines(first, others))
+    def _lines(self, left_out: Collection[RunKey | None]) -> Iterator[str]:
+        # With workers the order of arrival is another one each time.
+        keys = [key for key in self._sop.plan.planned if key in left_out]
+        said = f" ({DIRECTION})" if self._groups.has_differences(keys) else ""
+        yield f"and {counted(len(left_out), 'more failure')}{said}"
+        width = self._sop.config.get_terminal_writer().fullwidth
+        named = namer(self._sop.plan.planned)
+        yield from self._groups.lines(keys, width=width, named=named)
+        yield "-v prints each of them in full"
 
-    def _kind(self, report: Any) -> str:
-        """Return the kind of a built-in test that failed by its run, else nothing."""
+    def _key(self, report: Any) -> RunKey | None:
+        """Return the run of a built-in test that failed by it, else nothing."""
         key = self._sop.plan.builtin.keys.get(report.nodeid)
-        return self._kinds.get(key, "") if key is not None and report.when != "teardown" else ""
-
-
-def _task(report: Any) -> str:
-    return str(report.nodeid).rpartition("::")[2]
+        return (
+            key if key is not None and key in self._groups and report.when != "teardown" else None
+        )
 
 
 def _wants_all(config: pytest.Config) -> bool:

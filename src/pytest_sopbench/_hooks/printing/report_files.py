@@ -13,7 +13,9 @@ import pytest
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.runs.shown.explanation import rerun_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.writable import check_writable
 from pytest_sopbench._sessions.file.atomic import try_writing
@@ -127,12 +129,18 @@ def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
                 found[name] = sop.find_active(name).domain
         return found
 
+    def again(record: RunRecord) -> str:
+        with suppress(pytest.UsageError):
+            return rerun_of(sop, record)
+        return ""
+
     return SavedSources(
         saved,
         baseline=gate.baseline.saved if gate.comparison is not None else None,
         domains=domains,
         redaction=sop.options.redaction,
         shown=sop.shown,
+        again=again,
     )
 
 

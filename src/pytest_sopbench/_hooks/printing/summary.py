@@ -11,7 +11,7 @@ from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.secrets import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.agent_labels import parameter_of, telling_labels
+from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -28,7 +28,12 @@ from pytest_sopbench._reports.failure.task import next_lines
 from pytest_sopbench._reports.notices.alarms import special_lines
 from pytest_sopbench._reports.terminal.comparison.lost import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
-from pytest_sopbench._reports.terminal.misses import miss_lines, short_miss_lines
+from pytest_sopbench._reports.terminal.misses import (
+    full_miss_lines,
+    miss_lines,
+    namer,
+    short_miss_lines,
+)
 from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
 from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
 from pytest_sopbench._reports.text.layout import added_lines, one_line
@@ -168,19 +173,15 @@ class SummaryHooks(HookObject):
             return None
         from pytest_sopbench._core.comparing.leaderboard import leaderboard_of  # noqa: PLC0415 - only where sessions are compared
 
-        # How a run ended is all that is compared.
-        records = (
-            RunRecord(domain=k.domain, task=k.task, trial=k.trial, agent=k.agent, outcome=outcome)
-            for k, outcome in self._sop.plan.made.items()
-        )
+        records = map(self._made, self._sop.plan.made)
         return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.quarantined)
 
     def _misses(self, verbosity: int) -> Iterator[str]:
-        """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""
+        """Yield what pytest prints nothing of: lost tasks in full, and other misses by kind."""
         ledger = self._ledger
-        labels = telling_labels({key.agent for key in self._sop.plan.planned})
+        named = namer(self._sop.plan.planned)
         if verbosity < 0:
-            yield from short_miss_lines(ledger.misses, ledger.missed, labels)
+            yield from short_miss_lines(ledger.misses, len(ledger.miss_groups), named)
             return
         shown: frozenset[RunKey] = frozenset()
         if self._gate.saved is not None and self._gate.comparison is not None:
@@ -188,18 +189,28 @@ class SummaryHooks(HookObject):
             lost = lost_records(self._gate.saved.records, frozenset(pooled.lost))
             yield from lost_lines(lost, pooled.name, self._in_full)
             shown = keys_of(lost)
-        others = [one for one in ledger.misses if one.key not in shown]
-        wants_all = verbosity > 0 or self._sop.config.option.tbstyle == "long"
-        first = others[0] if others else None
+        if ledger.keeps_misses:
+            others = [one for one in ledger.misses if one.key not in shown]
+            yield from full_miss_lines(others, self._in_full)
+            return
+        groups = ledger.miss_groups
+        # With workers the order of arrival is another one each time.
+        ordered = dict.fromkeys((*self._sop.plan.planned, *groups))
+        keys = [key for key in ordered if key in groups and key not in shown]
+        first = keys[0] if keys else None
         yield from miss_lines(
-            others,
-            ledger.missed - len(shown),
-            labels=labels,
-            full=self._in_full if wants_all else None,
-            after=next_lines(rerun_of(self._sop, first), show_line(self._sop, first.key))
+            groups,
+            keys,
+            width=self._sop.config.get_terminal_writer().fullwidth,
+            named=named,
+            after=next_lines(rerun_of(self._sop, self._made(first)), show_line(self._sop, first))
             if first is not None
             else (),
         )
+
+    def _made(self, key: RunKey) -> RunRecord:
+        """Return a record of a run of which nothing but its outcome is asked."""
+        return RunRecord(**key._asdict(), outcome=self._sop.plan.made[key])
 
     def _in_full(self, record: RunRecord) -> str:
         return explain_record(self._sop, record)

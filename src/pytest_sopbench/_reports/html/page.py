@@ -17,6 +17,7 @@ from pytest_sopbench._reports.text.numbers import counted
 from .data.details import NOTHING_KNOWN, Details, baseline_runs, details_of
 from .data.embed import json_text
 from .data.rows import GAINED, LOST, Rows
+from .data.values import shortened
 from .parts import comparison, fields, overview, tables
 from .visible import visible
 
@@ -32,11 +33,15 @@ SCRIPTS: Final = (
     "table",
     "values",
     "timeline",
+    "sop",
     "task",
     "keys",
     "main",
 )
 """The files of the script in their order: what one defines, those behind it may use."""
+
+SOP_LIMIT: Final = 400_000
+"""Characters of one SOP that a page shows."""
 
 POLICY: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; "
@@ -80,6 +85,7 @@ def html_page(page: SessionPage) -> str:
         board=tables.board_of(page.leaderboard),
         rules=rules,
         confusions=confusions,
+        numbers=tables.number_lines(page, rows),
         histograms=tables.histograms(page),
         plain=plain,
         unlisted=unlisted,
@@ -109,8 +115,14 @@ def _embedded(page: SessionPage, rows: Rows, facts: Sequence[TaskFacts]) -> Embe
     details = details_of(records, facts, page.sources, before, first)
     runs = [rows.row(one, known) for one, known in zip(records, facts, strict=True)]
     name = page.comparison.pooled.name if page.comparison else ""
-    data = {**rows.words(), "baseline": rows.masked(name), "runs": runs}
+    domains = dict.fromkeys(one.domain for one in records)
+    sops = {rows.masked(one): _sop(page, one) for one in domains}
+    data = {**rows.words(), "baseline": rows.masked(name), "runs": runs, "sops": sops}
     return Embedded(runs=json_text(data), details=details)
+
+
+def _sop(page: SessionPage, domain: str) -> str:
+    return str(shortened(page.sources.sop(domain), SOP_LIMIT)) if page.sources else ""
 
 
 def _environment(masked: Callable[[str], str]) -> Environment:

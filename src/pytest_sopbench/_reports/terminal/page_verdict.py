@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.verdict import Outcome
@@ -22,6 +23,26 @@ def page_verdict(page: SessionPage) -> str:
         return "Inconclusive"
     if states:
         return "All gates hold" if several else "The gate holds"
-    never = sum(record.outcome is Outcome.NOT_RUN for record in page.records)
-    rest = f", and {counted(never, 'run')} never started" if never else ""
-    return f"No gate was asked{rest}"
+    wrong = ungated_failures(page)
+    return f"{wrong}, and no gate was asked" if wrong else "No gate was asked"
+
+
+def ungated_failures(page: SessionPage) -> str:
+    """Say why a session is no success that was asked no gate; nothing where it is one.
+
+    Of a task that may fail a wrong answer is none, and a broken rule is.
+    """
+    runs = [one for one in page.asked if one.outcome is not Outcome.CORRECT]
+    never = sum(one.outcome is Outcome.NOT_RUN for one in runs)
+    rest = f", {never} of them never started" if never else ""
+    if runs:
+        if page.leaderboard is not None:
+            # Two agents are never counted as one.
+            return f"{counted(len(runs), 'run is', 'runs are')} not correct{rest}"
+        is_are = "is" if len(runs) == 1 else "are"
+        return f"{len(runs)} of {counted(len(page.asked), 'run')} {is_are} not correct{rest}"
+    must = sum(
+        any(rule.broken and rule.severity is Severity.MUST for rule in one.rules)
+        for one in page.records
+    )
+    return f"{counted(must, 'run')} broke a rule of severity must" if must else ""

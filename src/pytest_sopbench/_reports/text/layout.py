@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from textwrap import wrap
 from typing import cast
 from unicodedata import east_asian_width
@@ -14,7 +14,7 @@ from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
 
 WIDTH = 80
-"""Columns of a line, whatever the terminal has: reports are read in logs, too."""
+"""Columns of a line where the terminal's own are not asked for: reports are read in logs, too."""
 
 ELLIPSIS = "..."
 LABEL_WIDTH = 9
@@ -46,6 +46,27 @@ def cut(text: str, width: int) -> str:
     return f"{text[: bisect_right(ends, width - len(ELLIPSIS))]}{ELLIPSIS}"
 
 
+def told_apart(one: str, other: str, room: int) -> tuple[str, str]:
+    """Cut two texts to a width that they share, so that what is left shows where they differ.
+
+    Texts that begin alike lose what they share, but for a few signs; dots say so. Below 20 columns
+    there is no room for both.
+    """
+    if columns(one) + columns(other) <= room:
+        return one, other
+    half = room // 2
+    # A sign takes two columns at most, so the first that differs stands before the cut.
+    alike = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    )
+    start = alike - max((half - 8) // 4, 0)
+    if start > len(ELLIPSIS):
+        one, other = (f"{ELLIPSIS}{ready_to_cut(text)[start:]}" for text in (one, other))
+    # What one of them leaves, the other takes.
+    first = cut(one, max(half, room - columns(other)))
+    return first, cut(other, room - columns(first))
+
+
 def padded(text: str, width: int) -> str:
     """Cut or fill a text to exactly a width."""
     text = cut(text, width)
@@ -75,15 +96,17 @@ def named(values: JsonValue, limit: int = 60) -> str:
     return ", ".join(f"{one_line(name)}={cut(shown(one), limit)}" for name, one in values.items())
 
 
-def packed(first: str, parts: Iterable[str], *, gap: str, indent: int) -> Iterator[str]:
+def packed(
+    first: str, parts: Iterable[str], *, gap: str, indent: int, width: int = WIDTH
+) -> Iterator[str]:
     """Yield a line and parts behind it; those that find no room follow on lines of their own."""
     line = first
     for part in parts:
-        if columns(line) + columns(gap) + columns(part) <= WIDTH:
+        if columns(line) + columns(gap) + columns(part) <= width:
             line = f"{line}{gap}{part}"
             continue
         yield line.rstrip()
-        line = cut(f"{'':{indent}}{part}", WIDTH)
+        line = cut(f"{'':{indent}}{part}", width)
     yield line.rstrip()
 
 

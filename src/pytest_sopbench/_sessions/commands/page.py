@@ -44,7 +44,9 @@ def session_page(
         gates: those that were asked instead of the session's own.
     """
     # A number of failed tests has a line of its own; that it is unknown stands among the gates.
-    failures = (recorded_failures(saved) or 0) if decision.failures else 0
+    # Without a gate nothing is decided, and other tests that failed are known all the same.
+    is_told = bool(decision.failures) or not (decision.gates or decision.not_evaluated)
+    failures = (recorded_failures(saved) or 0) if is_told else 0
     records = planned_records(saved)
     groups = dict.fromkeys(GroupKey(one.domain, one.agent) for one in records)
     summaries = summaries_of(saved)

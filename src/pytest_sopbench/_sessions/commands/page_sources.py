@@ -32,6 +32,11 @@ def no_domains() -> Mapping[str, Domain]:
     return {}
 
 
+def no_command(_: RunRecord) -> str:
+    """Know no command: a saved session does not hold all that was typed."""
+    return ""
+
+
 class SavedSources:
     """Finds what a page asks for, once it asks.
 
@@ -41,6 +46,7 @@ class SavedSources:
         domains: finds the domains.
         redaction: what is masked in whatever does not stand in the session itself.
         shown: writes the path of a data file as the user would type it.
+        again: writes the command that makes a run again.
     """
 
     def __init__(
@@ -51,12 +57,14 @@ class SavedSources:
         domains: Domains = no_domains,
         redaction: Redaction = NOTHING_REDACTED,
         shown: Callable[[Path], str] = str,
+        again: Callable[[RunRecord], str] = no_command,
     ) -> None:
         self._saved = saved
         self._baseline = baseline
         self._find = domains
         self._redaction = redaction
         self._shown = shown
+        self._again = again
         self._places: dict[str, Mapping[str, int]] = {}
         self._clauses: dict[tuple[str, str], str] = {}
 
@@ -82,6 +90,13 @@ class SavedSources:
             location=f"{self._where(domain.data_file)}:{task.line}",
             remark=self._remark(record, domain, task.hash),
         )
+
+    def again(self, record: RunRecord) -> str:
+        return self._redaction.text(self._again(record))
+
+    def sop(self, domain: str) -> str:
+        found = self._domains.get(domain)
+        return self._redaction.text(found.sop) if found is not None else ""
 
     def trace(self, record: RunRecord) -> Trace | None:
         found = kept_log(self._saved.path, record).trace

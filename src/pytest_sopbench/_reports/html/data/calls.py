@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._reports.failure.broken_rules import must_first, rule_name
 from pytest_sopbench._reports.text.shown_calls import ShownCall, call_of
 
 from .timeline import Aligned, TimelineRow, alone, as_expected, beside, retried_steps, timeline
 from .values import shortened, shortened_mapping
+
+_STEP: Final = re.compile(r"step ([0-9]{1,9})\b")
+
+_DEPARTS: Final = 1 + 4
+"""What marks a row whose step differs, and is the first that does."""
+
+_LAST: Final = 10**9
+"""Behind any step."""
 
 _CUT = {"sha256", "characters"}
 """The keys of what a record keeps of a value that was too long for it."""
@@ -33,18 +45,48 @@ def trajectory_data(
         return {"unknown": 1}
     expected = _comparable(made, facts.expected_calls)
     wanted = beside(made, expected) if facts.expected_calls else alone(made)
+    told = record.trajectory
+    departs = "" if told is None or told.held else told.departure
+    if not departs:
+        departs = _departure_by_rule(record.rules)
     was = _before(made, before)
     rows = timeline(wanted, was)
-    told = record.trajectory
+    written = [_row(one) for one in rows]
     return {
         "calls": _calls(made),
-        "rows": [_row(one) for one in rows],
+        "rows": written if facts.expected_calls else [*_with_departure(written, departs)],
         "want": _wanted(facts.expected_calls, rows),
         "base": _based(before, rows) if before else None,
-        "departs": "" if told is None or told.held else told.departure,
+        "departs": departs,
         "held": told.held if told else None,
         "changed": bool(facts.expected_calls) and _departure(record) != wanted.why,
     }
+
+
+def _departure_by_rule(rules: Sequence[RuleResult]) -> str:
+    """Say at which step the first rule was broken, or what the run never did."""
+    broken = must_first([one for one in rules if one.broken])
+    # Of what no step did the reason names none.
+    first = min(broken, key=lambda one: _step_of(one.why) or _LAST, default=None)
+    return f"{first.why} (rule {rule_name(first)})" if first else ""
+
+
+def _with_departure(rows: Sequence[list[int]], departs: str) -> Iterator[list[int]]:
+    """Mark the step at which a run leaves its procedure; what it never did stands at its end."""
+    step = _step_of(departs)
+    for row in rows:
+        if step and row[1] == step:
+            row[3] |= _DEPARTS
+            departs = ""
+        yield row
+    if departs:
+        yield [0, 0, 0, _DEPARTS]
+
+
+def _step_of(why: str) -> int | None:
+    """Return the step that a reason begins with: a record has no other sign of it."""
+    found = _STEP.match(why)
+    return int(found[1]) if found else None
 
 
 def _departure(record: RunRecord) -> str:

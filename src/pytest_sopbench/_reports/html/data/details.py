@@ -12,6 +12,7 @@ from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.failure.broken_rules import must_first
 from pytest_sopbench._reports.failure.task import headline, usage_text
 from pytest_sopbench._reports.text.shown_calls import shown_calls
 
@@ -53,21 +54,25 @@ def details_of(
     """
     strings = Strings()
     parts: dict[int, str] = {}
+    commands: dict[int, str] = {}
     taken = 0
     for place in sorted(range(len(records)), key=lambda at: _rank(records[at], at in lost)):
         record, known = records[place], strings.count
         trace = sources.trace(record) if sources and record.trace else None
         data = _detail(record, facts[place], trace, before.get(place))
         text = json_text(strings.packed(data))
-        size = len(text) + strings.since(known)
+        command = json_text(sources.again(record)) if sources else '""'
+        size = len(text) + len(command) + strings.since(known)
         if taken + size > ROOM:
             # Those behind it may be shorter, but which of them are shown must be easy to tell.
             strings.forget_since(known)
             break
         parts[place] = text
+        commands[place] = command
         taken += size
     runs = ",".join(f'"{place}":{parts[place]}' for place in sorted(parts))
-    text = f'{{"strings":{json_text(strings.table)},"runs":{{{runs}}}}}'
+    again = ",".join(f'"{at}":{commands[at]}' for at in sorted(commands) if commands[at] != '""')
+    text = f'{{"strings":{json_text(strings.table)},"again":{{{again}}},"runs":{{{runs}}}}}'
     return Details(text=text, kept=frozenset(parts), left_out=len(records) - len(parts))
 
 
@@ -108,8 +113,7 @@ def _detail(
         "form": _form(record),
         "rules": [
             [one.id, one.clause, one.severity.value, one.why, facts.clauses.get(one.clause, "")]
-            for one in record.rules
-            if one.broken
+            for one in must_first([one for one in record.rules if one.broken])
         ],
         "took": usage_text(record),
         **trajectory_data(shown_calls(record, trace), record, facts, before),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.labels import LABEL_LIMIT, FieldLabels
 from pytest_sopbench._core.model.keys import TaskKey, domain_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.quantities import read_as_json_writes
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 from pytest_sopbench._reports.failure.task import value_line
 from pytest_sopbench._reports.text.layout import cut
@@ -53,7 +55,9 @@ class Rows:
         self._agents = Words([self.masked(one) for one in self._labels.values()])
         self._outcomes = Words([one.value for one in Outcome])
         self._any_label = FieldLabels()
-        self._tables = Words([f"{domain}\0{field}" for domain, field in confused_fields(page)])
+        self.numbers = number_fields(page)
+        self.confused = confused_fields(page, self.numbers)
+        self._tables = Words([f"{domain}\0{field}" for domain, field in self.confused])
 
     def row(self, record: RunRecord, facts: TaskFacts) -> list[object]:
         words = self._words
@@ -94,6 +98,7 @@ class Rows:
             **{name: one.all for name, one in self._words.items()},
             "agents": self._agents.all,
             "outcomes": self._outcomes.all,
+            "tables": [one.replace("\0", "/") for one in self._tables.all],
         }
 
     def table(self, domain: str, field: str) -> int:
@@ -124,14 +129,32 @@ class Rows:
         return found
 
 
-def confused_fields(page: SessionPage) -> Sequence[tuple[str, str]]:
-    """Return the domain and field of each confusion table."""
+def confused_fields(
+    page: SessionPage, numbers: Collection[tuple[str, str]]
+) -> Sequence[tuple[str, str]]:
+    """Return the domain and field of each confusion table; numbers are off, and not confused."""
     found = (
         (domain_of(title), table.field)
         for title, summary in page.summaries.items()
         for table in summary.confusions
+        # Where all are right no reason tells that they are numbers, but their labels do.
+        if not all(one == other and _is_number(one) for one, other in table.pairs)
     )
-    return [*dict.fromkeys(found)]
+    return [one for one in dict.fromkeys(found) if one not in numbers]
+
+
+def number_fields(page: SessionPage) -> frozenset[tuple[str, str]]:
+    """Return the domain and field of all whose reasons tell that a number was asked for."""
+    return frozenset(
+        (one.domain, miss.field)
+        for one in page.records
+        for miss in one.mismatches
+        if number_kind(miss)
+    )
+
+
+def _is_number(label: str) -> bool:
+    return read_as_json_writes(label) is not None
 
 
 def changes_of(page: SessionPage) -> Mapping[TaskKey, str]:

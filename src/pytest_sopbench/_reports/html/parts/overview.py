@@ -17,7 +17,7 @@ from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.keys import domain_of
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.comparison.comparison import change_text
-from pytest_sopbench._reports.terminal.page_verdict import page_verdict
+from pytest_sopbench._reports.terminal.page_verdict import page_verdict, ungated_failures
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
     amount,
@@ -75,6 +75,8 @@ def state_of(page: SessionPage) -> str:
     """Return what the verdict comes to."""
     states = {one.state for one in page.gates}
     if GateState.FAILS in states or page.failures:
+        return FAILS
+    if not states and not page.not_evaluated and ungated_failures(page):
         return FAILS
     if page.not_evaluated or GateState.INCONCLUSIVE in states or not states:
         return OPEN
@@ -166,7 +168,30 @@ def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Seque
             more=_calls(summary),
             was=_was(was, lambda one: amount(one.calls_per_run)),
         ),
+        *_procedure(summary, was),
     ]
+
+
+def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
+    """Yield how the runs kept to the procedure, and what a guess would come to, where known."""
+    told: tuple[tuple[str, Callable[[Summary], str], str], ...] = (
+        (
+            "tool accuracy",
+            lambda one: percent(one.calls.accuracy) if one.calls.calls else NOT_AVAILABLE,
+            f"{summary.calls.calls - summary.calls.bad} of {counted(summary.calls.calls, 'call')}",
+        ),
+        (
+            "contract",
+            lambda one: percent(one.contract_rate),
+            f"{summary.contract.held} of {counted(summary.contract.runs, 'run')}",
+        ),
+    )
+    for name, words, more in told:
+        if words(summary) != NOT_AVAILABLE:
+            yield Fact(name=name, value=words(summary), more=more, was=_was(was, words))
+    if summary.chance is not None:
+        # The right answers alone decide it, so no baseline had another one.
+        yield Fact(name="chance", value=percent(summary.chance), more="by the most frequent answer")
 
 
 def endings_of(page: SessionPage) -> Sequence[Ending]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.counts.confusion import Confusion
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TrialBounds
+from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import domain_of
+from pytest_sopbench._core.values.quantities import as_words
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html.data.names import agent_labels, fragment, run_name
 from pytest_sopbench._reports.html.data.rows import Rows
@@ -83,9 +88,19 @@ class ConfusionTable:
 
     place: int
     title: str
+    agent: str
     heads: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell]]]
     left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberLine:
+    """A field of numbers: how many are off, and by how much."""
+
+    title: str
+    field: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +143,7 @@ def heads_of(rows: Sequence[GroupRow]) -> Sequence[str]:
 
 
 def rule_rows(page: SessionPage, rows: Rows) -> Sequence[RuleRow]:
-    """Return the broken rules, those that were broken in most runs first."""
+    """Return the broken rules: those that must hold first, then by how many runs broke them."""
     found = [
         RuleRow(
             place=rows.rule(one.id),
@@ -143,19 +158,42 @@ def rule_rows(page: SessionPage, rows: Rows) -> Sequence[RuleRow]:
         for one in summary.rules
         if one.broken
     ]
-    return sorted(found, key=lambda one: -one.broken)
+    return sorted(found, key=lambda one: (one.severity != Severity.MUST, -one.broken))
 
 
 def confusion_tables(page: SessionPage, rows: Rows) -> Sequence[ConfusionTable]:
+    """Return a table for each field of few labels; see `number_lines` for numbers."""
+    labels = agent_labels(page)
     return [
-        _confusion(title, table, rows, several=len(page.summaries) > 1)
+        _confusion(title, table, rows, labels, several=len(page.summaries) > 1)
         for title, summary in page.summaries.items()
         for table in summary.confusions
+        if (domain_of(title), table.field) in rows.confused
+    ]
+
+
+def number_lines(page: SessionPage, rows: Rows) -> Sequence[NumberLine]:
+    """Return how far each field of numbers is off, by domain and agent; of all right, nothing."""
+    labels = agent_labels(page)
+    groups: dict[tuple[str, str, str], list[Mismatch]] = {}
+    for one in page.records:
+        for mismatch in one.mismatches:
+            if (one.domain, mismatch.field) in rows.numbers:
+                agent = labels.get(one.agent, "")
+                groups.setdefault((one.domain, agent, mismatch.field), []).append(mismatch)
+    several = len({domain_of(title) for title in page.summaries}) > 1
+    return [
+        NumberLine(
+            title=": ".join(filter(None, (domain if several else "", agent, field))),
+            field=field,
+            words=_off_words(found),
+        )
+        for (domain, agent, field), found in groups.items()
     ]
 
 
 def histograms(page: SessionPage) -> Sequence[Histogram]:
-    """Return the distributions of time, cost and tokens, agent by agent."""
+    """Return the distributions of time and cost, agent by agent."""
     labels = agent_labels(page) or {"": ""}
     found: list[Histogram | None] = []
     for agent, label in labels.items():
@@ -229,7 +267,24 @@ def _unit(name: str, text: str) -> str:
     return " %" if name in {"ECR", "C-TSR", "contract"} and text[:1].isdigit() else ""
 
 
-def _confusion(title: str, table: Confusion, rows: Rows, *, several: bool) -> ConfusionTable:
+def _off_words(found: Sequence[Mismatch]) -> str:
+    """`12 off, by 0.5 to 250, median 3; 2 not a number`."""
+    kinds = Counter(number_kind(one) for one in found)
+    offs = sorted(filter(None, (off_by(one) for one in found)))
+    parts: list[str] = []
+    if offs:
+        least, most, middle = (as_words(one) for one in (offs[0], offs[-1], offs[len(offs) // 2]))
+        span = f"{least} to {most}, median {middle}" if least != most else least
+        parts.append(f"{len(offs)} off, by {span}")
+    if kinds[NOT_A_NUMBER]:
+        parts.append(f"{kinds[NOT_A_NUMBER]} not a number")
+    others = len(found) - len(offs) - kinds[NOT_A_NUMBER]
+    return "; ".join([*parts, *([f"{others} otherwise wrong"] if others else ())])
+
+
+def _confusion(
+    title: str, table: Confusion, rows: Rows, labels: Mapping[str, str], *, several: bool
+) -> ConfusionTable:
     expected = table.expected[:LABELS]
     given = [*expected, *table.unexpected][:LABELS]
     most = max(table.pairs.values())
@@ -237,6 +292,7 @@ def _confusion(title: str, table: Confusion, rows: Rows, *, several: bool) -> Co
     return ConfusionTable(
         place=rows.table(domain_of(title), table.field),
         title=f"{title}: {table.field}" if several else table.field,
+        agent=labels.get(title.removeprefix(domain_of(title)).strip()[1:-1], ""),
         heads=given,
         rows=[
             (

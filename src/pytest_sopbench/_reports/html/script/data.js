@@ -61,7 +61,7 @@ function unpacked(value) {
 
 function detailOf(run) {
   const packed = details().runs[run.place];
-  return packed === undefined ? null : unpacked(packed);
+  return packed === undefined ? null : { ...unpacked(packed), again: details().again[run.place] };
 }
 
 function linkOf(run) {

@@ -36,6 +36,7 @@ function isShown(run, needles) {
     if (word && !FILTERS[filter].of(run).includes(word)) return false;
   }
   const cell = chosen.cell;
+  if (cell && cell.agent && run.agent !== cell.agent) return false;
   if (cell && !run.answers.some((one) => one[0] === cell.table && one[1] === cell.expected && one[2] === cell.actual)) return false;
   return needles.every((needle) => haystack(run).includes(needle));
 }
@@ -71,6 +72,47 @@ function sorted(runs) {
       return typeof one === "string" ? sign * one.localeCompare(other, "en", { numeric: true }) : sign * (one - other);
     })
     .map(([, run]) => run);
+}
+
+/** Write what is chosen as it stands in the address, behind the `#`; nothing where all is shown. */
+function filterHash() {
+  const words = new URLSearchParams();
+  if (chosen.text) words.set("q", wellFormed(chosen.text));
+  for (const [filter, word] of Object.entries(chosen.words)) if (word) words.set(filter, wellFormed(word));
+  if (chosen.cell) {
+    const { table, expected, actual, agent } = chosen.cell;
+    words.set("table", wellFormed(DATA.tables[table]));
+    words.set("expected", wellFormed(DATA.labels[expected]));
+    words.set("given", wellFormed(DATA.labels[actual]));
+    if (agent) words.set("by", wellFormed(agent));
+  }
+  if (order.by !== "worst" || order.falling) words.set("sort", (order.falling ? "-" : "") + order.by);
+  const text = words.toString();
+  return text ? "#?" + text : "";
+}
+
+/** Choose what an address says, and return the words in it that mean nothing here. */
+function readFilters(text) {
+  const words = new URLSearchParams(text);
+  const unknown = [];
+  const placeOf = (list, word) => list.findIndex((one) => wellFormed(one) === word);
+  Object.assign(chosen, { text: words.get("q") || "", cell: null, words: {} });
+  Object.assign(order, { by: "worst", falling: false });
+  for (const [name, word] of words) {
+    if (Object.hasOwn(FILTERS, name)) {
+      const found = wordsOf(name).find(([one]) => wellFormed(one) === word);
+      if (found) chosen.words[name] = found[0];
+      else unknown.push(name + "=" + word);
+    } else if (name === "sort" && Object.hasOwn(ORDERS, word.replace(/^-/, ""))) {
+      Object.assign(order, { by: word.replace(/^-/, ""), falling: word.startsWith("-") });
+    } else if (!["q", "table", "expected", "given", "by"].includes(name)) unknown.push(name + "=" + word);
+  }
+  if (words.has("table")) {
+    const cell = { table: placeOf(DATA.tables, words.get("table")), expected: placeOf(DATA.labels, words.get("expected")), actual: placeOf(DATA.labels, words.get("given")), agent: words.get("by") || "" };
+    if (cell.table < 0 || cell.expected < 0 || cell.actual < 0) unknown.push("table=" + words.get("table"));
+    else chosen.cell = cell;
+  }
+  return unknown;
 }
 
 function isFiltered() {

@@ -1,4 +1,4 @@
-// The keyboard: j and k, /, Enter and Esc. Enter follows the link that has the focus by itself.
+// The keyboard: j and k, s, /, Enter and Esc. Enter follows the link that has the focus by itself.
 
 const state = { run: null, at: -1, scroll: 0 };
 
@@ -38,6 +38,7 @@ function onKey(event) {
     else return;
   } else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
+  else if (event.key === "s" && state.run) toggleSop();
   else if (event.key === "/") {
     if (state.run) closeTask();
     view.search.focus();

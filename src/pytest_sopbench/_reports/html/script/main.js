@@ -20,6 +20,7 @@ function openTask(run) {
   renderTask(run);
   byId("overview").hidden = byId("tasks").hidden = true;
   byId("task").hidden = false;
+  setSop(showsSop(run));
   scrollTo(0, 0);
   byId("task-name").focus({ preventScroll: true });
 }
@@ -27,7 +28,7 @@ function openTask(run) {
 function closeTask() {
   const run = state.run;
   state.run = null;
-  history.pushState(null, "", location.pathname + location.search);
+  history.pushState(null, "", location.pathname + location.search + filterHash());
   backToList(run);
 }
 
@@ -41,12 +42,17 @@ function backToList(run) {
 
 function route() {
   const name = hashName();
+  const isView = location.hash === "" || location.hash.startsWith("#?");
+  // Of an address that says what is shown already nothing is made anew: a row may have the focus.
+  const isOther = isView && location.hash !== filterHash();
+  const unknown = isOther ? readFilters(location.hash.slice(2)) : [];
   const run = BY_NAME.get(name) || RUNS.find((one) => seen(one.name) === name);
   if (run) openTask(run);
   else {
+    if (isOther) showChosen();
     if (state.run) backToList(state.run);
-    byId("unknown").hidden = !name.includes("/");
-    byId("unknown").textContent = "No run in this page is called " + seen(name);
+    byId("unknown").hidden = isView ? !unknown.length : !name.includes("/");
+    byId("unknown").textContent = isView ? "This page has no " + seen(unknown.join(", ")) : "No run in this page is called " + seen(name);
   }
 }
 
@@ -61,7 +67,7 @@ function enhance() {
   }
   for (const cell of document.querySelectorAll("td[data-expected]")) {
     const table = Number(cell.closest("table").dataset.table);
-    const what = { table, expected: Number(cell.dataset.expected), actual: Number(cell.dataset.actual) };
+    const what = { table, expected: Number(cell.dataset.expected), actual: Number(cell.dataset.actual), agent: cell.closest("table").dataset.agent };
     const made = button(cell.textContent, () => goToTasks(() => choose("cell", what)));
     made.setAttribute("aria-label", cell.textContent + " with " + seen(cellWords(what)));
     cell.replaceChildren(made);

@@ -52,6 +52,8 @@ function makeMore(number) {
 }
 
 function refresh() {
+  // Once the page is there, its address shows the same runs to whoever is given it.
+  if (document.documentElement.dataset.ready && !state.run) history.replaceState(null, "", location.pathname + location.search + filterHash());
   view.runs = shownRuns();
   view.body.replaceChildren();
   view.made = 0;
@@ -68,7 +70,7 @@ function refresh() {
 }
 
 function cellWords(cell) {
-  return "expected " + DATA.labels[cell.expected] + ", given " + DATA.labels[cell.actual];
+  return (cell.agent ? cell.agent + ": " : "") + "expected " + DATA.labels[cell.expected] + ", given " + DATA.labels[cell.actual];
 }
 
 /** Set a filter, and what shows it. */
@@ -76,17 +78,22 @@ function choose(filter, word) {
   if (filter === "cell") chosen.cell = word;
   else {
     chosen.words[filter] = word;
-    if (view.lists[filter]) view.lists[filter].value = word;
+  }
+  showChosen();
+}
+
+/** Have the lists and the search say what is chosen, and show the runs. */
+function showChosen() {
+  view.search.value = chosen.text;
+  for (const [filter, list] of Object.entries(view.lists)) {
+    list.selectedIndex = wordsOf(filter).findIndex(([word]) => word === chosen.words[filter]) + 1;
   }
   refresh();
 }
 
 function clearFilters() {
-  chosen.text = view.search.value = "";
-  chosen.cell = null;
-  for (const filter of Object.keys(chosen.words)) chosen.words[filter] = "";
-  for (const list of Object.values(view.lists)) list.value = "";
-  refresh();
+  Object.assign(chosen, { text: "", cell: null, words: {} });
+  showChosen();
 }
 
 function sortBy(by) {

@@ -24,10 +24,10 @@ function fieldsTable(run) {
   return el("table", { class: "fields", role: "table", "aria-label": "answer" }, el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads)), el("tbody", { role: "rowgroup" }, rows));
 }
 
-function rulesList(run) {
+function rulesList(run, domain) {
   if (!run.rules) return null;
   const items = run.rules.map(([id, clause, severity, why, text]) =>
-    el("li", {}, el("b", {}, id), " (" + (clause ? "clause " + clause + ", " : "") + severity + "): " + why, text ? el("q", {}, text) : ""),
+    el("li", {}, el("b", {}, id), " (", clause ? [DATA.sops[domain] ? clauseLink(clause) : "clause " + clause, ", "] : "", el("span", { class: severity }, severity), "): " + why, text ? el("q", {}, text) : ""),
   );
   return [el("h3", {}, "Broken rules"), el("ul", { class: "clauses" }, items)];
 }
@@ -70,19 +70,20 @@ function saidOf(detail) {
   ];
 }
 
-function bodyOf(detail) {
+function bodyOf(detail, domain) {
   const stepWords = detail.held === true ? " – exactly the expected calls" : "";
   return [
     warnings(detail),
     el(
       "div",
       { class: "split" },
-      el("div", {}, el("h3", {}, "Answer" + (detail.form ? " – " + detail.form : "")), fieldsTable(detail), rulesList(detail)),
+      el("div", {}, el("h3", {}, "Answer" + (detail.form ? " – " + detail.form : "")), fieldsTable(detail), rulesList(detail, domain)),
       detail.inputs ? el("div", {}, el("h3", {}, "Inputs"), pairs(detail.inputs)) : null,
     ),
     el("h3", {}, "Trajectory" + stepWords),
     timeline(detail),
     saidOf(detail),
+    detail.again ? [el("h3", {}, "Run it again"), el("pre", { class: "again" }, detail.again)] : null,
   ];
 }
 
@@ -107,13 +108,14 @@ function navigation(run) {
     el("span", { class: "pos" }, place),
     button("Previous", () => step(run, -1), "plainbutton"),
     button("Next", () => step(run, 1), "plainbutton"),
+    DATA.sops[run.domain] ? el("button", { type: "button", id: "sop-button", class: "plainbutton", "aria-controls": "sop", on: { click: toggleSop } }, "SOP") : null,
   );
 }
 
 function renderTask(run) {
   const detail = detailOf(run);
   const missing = el("p", { class: "warn" }, "The details of this run are left out of the page, so that it stays small. The command: sopbench show SESSION ", el("code", {}, run.domain + "/" + run.task));
-  const parts = [navigation(run), headOf(run, detail), detail ? bodyOf(detail) : missing].flat(Infinity);
-  byId("task").replaceChildren(...parts.filter((one) => one instanceof Node));
+  const body = el("div", { class: "beside" }, el("div", {}, detail ? bodyOf(detail, run.domain) : missing), sopOf(run, detail));
+  byId("task").replaceChildren(...[navigation(run), headOf(run, detail), body].flat(Infinity).filter((one) => one instanceof Node));
 }
 

@@ -59,13 +59,13 @@ function stepRow(run, row, hasWanted, hasBase) {
   const [, step, , marks] = row;
   const made = step ? run.calls[step - 1] : null;
   const beside = hasWanted && made && row[0] ? run.want[row[0] - 1] : 0;
-  const kind = (marks & DIFFERS && hasWanted ? "differs " : "") + (marks & CHANGED ? "changed" : "");
+  const kind = (marks & DIFFERS && (hasWanted || marks & FIRST) ? "differs " : "") + (marks & CHANGED ? "changed" : "");
   return el(
     "tr",
     { class: kind, role: "row" },
     el("td", { class: "num", role: "cell" }, step ? String(step) : "–"),
     hasWanted ? wantedCell(run, row, made) : null,
-    cellOf("this run", made ? callOf(made, beside && beside.n === made.n ? beside : null) : el("span", { class: "none" }, "not called")),
+    cellOf("this run", made ? callOf(made, beside && beside.n === made.n ? beside : null) : el("span", { class: "none" }, run.calls.length || hasWanted ? "not called" : "the agent called no tool")),
     hasBase ? baselineCell(run, row, made) : null,
   );
 }
@@ -81,7 +81,7 @@ function timeline(run) {
   const width = 2 + hasWanted + hasBase;
   const body = el("tbody", { role: "rowgroup" });
   for (const row of full.rows) {
-    if (row[3] & FIRST) body.append(flagRow("▶ First departure: " + (run.departs || "the calls differ from here on"), "", width));
+    if (row[3] & FIRST) body.append(flagRow((hasWanted ? "▶ First departure: " : "▶ Leaves the procedure: ") + (run.departs || "the calls differ from here on"), "", width));
     if (row[3] & FIRST_CHANGED) body.append(flagRow("▷ First step that differs from " + DATA.baseline, "since", width));
     body.append(stepRow(full, row, hasWanted, hasBase));
   }

@@ -8,7 +8,7 @@ from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.metrics.counts.rule_counts import RuleTally
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.broken_rules import rule_name
+from pytest_sopbench._reports.failure.broken_rules import must_first, rule_name
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import counted, percent
@@ -17,7 +17,7 @@ _LABEL = 7
 
 
 def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
-    """Yield the contract rate and a line for each broken rule; the others are counted.
+    """Yield the contract rate and a line for each broken rule, `must` first; others are counted.
 
     With a verbosity above 0 they stand beside one another. Nothing where no run has a contract.
     """
@@ -29,7 +29,7 @@ def contract_lines(summary: Summary, *, verbosity: int = 0) -> Iterator[str]:
     rate = f"contract {percent(summary.contract_rate)} ({runs})"
     many = [f"{counted(len(held), 'rule')} held"] if held and verbosity <= 0 else []
     yield from packed(f"{'rules':<{_LABEL}}{rate}", many, gap="   ", indent=_LABEL)
-    for rule in summary.rules:
+    for rule in must_first(summary.rules):
         if rule.broken:
             yield cut(f"{'':{_LABEL}}{_breach(rule)}", WIDTH)
     if verbosity > 0:
