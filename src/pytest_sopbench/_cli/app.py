@@ -24,6 +24,8 @@ FAILS: Final = 1
 WRONG_USAGE: Final = 2
 INCONCLUSIVE: Final = 3
 
+_LEFT: Final = "it left what it had finished"
+
 
 class FrontDoor(click.Group):
     """Says our own errors in one message, without a traceback."""
@@ -108,14 +110,18 @@ def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
 
     `parse` reads the line of a run; without it, runs are read in full.
     """
+    from pytest_sopbench._sessions.folder.paths import LAST, with_time
     from pytest_sopbench._sessions.folder.unended import not_ended
     from pytest_sopbench._sessions.reading.content import parse_run
     from pytest_sopbench._sessions.reading.reader import read_session
 
     path = path_of(session)
-    if why := not_ended(path):
-        tell(f"{why}; it left what it had finished")
+    why = not_ended(path)
     saved = read_session(path, parse or parse_run)
+    if why:
+        is_before = path.stem == LAST and saved.path.stem not in why
+        left = f"what follows is of {with_time(saved.path.stem)}" if is_before else _LEFT
+        tell(f"{why}; {left}")
     for problem in saved.problems:
         tell(problem)
     return saved
