@@ -216,8 +216,8 @@ MUTANTS = (
     Mutant(
         "exit/gate-that-fails",
         _GATE,
-        "            session.testsfailed += self._decide(session.testsfailed) + self.is_mute",
-        "            session.testsfailed += min(0, self._decide(session.testsfailed))",
+        "self._decide(session.testsfailed) + bool(self.silenced)",
+        "min(0, self._decide(session.testsfailed))",
         (f"{_STATUS}nothing is missed, and no gate can be decided]",),
         "pytest ends with 0 although a gate does not hold.",
     ),
@@ -255,13 +255,31 @@ MUTANTS = (
     ),
     Mutant(
         "exit/silent-session-passes",
-        _GATE,
-        "        return bool(self._sop.plan.planned) and not self._has_reports",
-        "        return False",
+        "_hooks/session/partial.py",
+        "            if nodeid not in reported and (key in plan.made or not sop.options.budget)",
+        "            if not reported",
         (
-            f"{_MISSING}a_session_whose_tests_a_conftest_swallows_fails[whole-pytest_runtest_protocol(item)]",
+            f"{_MISSING}one_test_that_a_conftest_swallows_fails[1 in flight-built-in-protocol]",
         ),
-        "A session passes of which a conftest swallowed every test.",
+        "A session passes of which a conftest swallowed a test.",
+    ),
+    Mutant(
+        "exit/made-up-pass",
+        "_hooks/session/partial.py",
+        "            and (plan.made.get(key) is not Outcome.CORRECT or key in broken)",
+        "            and key in broken",
+        (f"{_MISSING}a_built_in_test_that_a_conftest_lets_pass_fails_as_its_run_did[plain-call]",),
+        "A session passes in which a conftest let a wrong run pass.",
+    ),
+    Mutant(
+        "exit/silent-test-passes-later",
+        _GATE,
+        "len(self._sop.broken) + self._count_silenced()",
+        "len(self._sop.broken) + 0 * self._count_silenced()",
+        (
+            f"{_MISSING}one_test_that_a_conftest_swallows_fails[4 in flight-built-in-protocol]",
+        ),
+        "A gate that is asked of the file forgives a test that was swallowed.",
     ),
     Mutant(
         "exit/misses-are-failures-beside",
