@@ -258,9 +258,7 @@ MUTANTS = (
         "_hooks/session/partial.py",
         "            if nodeid not in reported and (key in plan.made or not sop.options.budget)",
         "            if not reported",
-        (
-            f"{_MISSING}one_test_that_a_conftest_swallows_fails[1 in flight-built-in-protocol]",
-        ),
+        (f"{_MISSING}one_test_that_a_conftest_swallows_fails[1 in flight-built-in-protocol]",),
         "A session passes of which a conftest swallowed a test.",
     ),
     Mutant(
@@ -276,9 +274,7 @@ MUTANTS = (
         _GATE,
         "len(self._sop.broken) + self._count_silenced()",
         "len(self._sop.broken) + 0 * self._count_silenced()",
-        (
-            f"{_MISSING}one_test_that_a_conftest_swallows_fails[4 in flight-built-in-protocol]",
-        ),
+        (f"{_MISSING}one_test_that_a_conftest_swallows_fails[4 in flight-built-in-protocol]",),
         "A gate that is asked of the file forgives a test that was swallowed.",
     ),
     Mutant(
