@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_sopbench._settings.table import AGENT_OPTION, TABLE, WAKING
-from pytest_sopbench.endings import EndGuard, UsageErrors, is_set
+from pytest_sopbench.endings import CONFIGURED, EndGuard, UsageErrors, is_set
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
@@ -35,8 +35,14 @@ MARKER = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options and ini values; none of them is read here."""
+_LISTINGS = frozenset(
+    {"--co", "--collect-only", "--fixtures", "--help", "-h", "--markers", "--sop-list"}
+)
+"""Words of a command line that runs no test; others are found out once pytest has read it."""
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the options and ini values, and withdraw `last` before anything of a session can fail."""
     group = parser.getgroup("sop", "agents that execute standard operating procedures")
     for spec in TABLE:
         if spec.is_value:
@@ -46,6 +52,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(spec.option, action="store_true", help=spec.help)
         if spec.is_ini:
             parser.addini(spec.name, spec.ini_help, type=spec.ini_type, default=[])
+    config: pytest.Config | None = pluginmanager.get_plugin("pytestconfig")
+    if config is not None and _has_last(config) and _seems_asked_for(config):
+        from pytest_sopbench._hooks.session.last import withdraw_last
+
+        withdraw_last(config)
+
+
+def _has_last(config: pytest.Config) -> bool:
+    """Tell whether the project has a session that a gate could be asked of."""
+    try:
+        words: list[str] = config.getini("sop_sessions_dir") or [".sop/sessions"]
+        folder = config.rootpath / Path(words[0]).expanduser()
+        names = [entry.name for entry in os.scandir(folder)]
+    except (OSError, RuntimeError, TypeError, ValueError, pytest.UsageError):
+        # No folder, or a value that is refused where it is read.
+        return False
+    return any(name.startswith("last.") for name in names)
+
+
+def _seems_asked_for(config: pytest.Config) -> bool:
+    """Tell whether the process may become a SOP session, before pytest has read its options."""
+    # The controller of xdist has withdrawn `last` for its workers.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return False
+    words = [*os.environ.get("PYTEST_ADDOPTS", "").split(), *config.getini("addopts")]
+    words += map(str, config.invocation_params.args)
+    if not _LISTINGS.isdisjoint(words):
+        return False
+    here = config.invocation_params.dir
+    return any(is_set(config, name) for name in CONFIGURED) or any(
+        word.startswith(("--sop-", AGENT_OPTION))
+        or _may_name_task(word)
+        or _may_hold_domain(here / word)
+        for word in words
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -137,10 +137,11 @@ def test_the_domain_that_both_have_decides_whether_they_are_comparable(
     sopbench: Sopbench, save: Save, runs: Make, judging: str, status: int
 ) -> None:
     """The hash of all domains together differs wherever their number does."""
-    refunds = DomainHeader(planned=("T1",), judging="r")
-    both = {"refunds": refunds, "claims": DomainHeader(planned=("C1",), judging="c")}
+    planned = tuple(f"T{number}" for number in range(1, 7))
+    refunds = DomainHeader(planned=planned, judging="r")
+    both = {"refunds": refunds, "claims": DomainHeader(planned=(), judging="c")}
     save("main", runs(), domains=both, judging="of both")
-    one = {"refunds": DomainHeader(planned=("T1",), judging=judging)}
+    one = {"refunds": DomainHeader(planned=planned, judging=judging)}
     save("now", runs(), domains=one, judging="of one")
 
     assert status == sopbench("compare", "main", "now").exit_code

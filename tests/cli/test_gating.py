@@ -293,6 +293,7 @@ def test_json_tells_a_program_the_same(sopbench: Sopbench, save: Save, runs: Mak
     assert 1 == result.exit_code
     assert {
         "session": ".sop/sessions/base.jsonl",
+        "started": "2026-01-01T00:00:00+00:00",
         "state": "does not hold",
         "not_evaluated": "",
         "gates": [

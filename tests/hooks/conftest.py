@@ -18,6 +18,7 @@ import pytest
 
 import pytest_sopbench._hooks.items.fixtures
 import pytest_sopbench._hooks.parametrize  # noqa: F401 - see above
+from pytest_sopbench._sessions.folder.pointer import followed
 from tests.builders.lab import write_lab
 
 AGENTS = '''
@@ -162,7 +163,7 @@ def saved(pytester: pytest.Pytester) -> ReadSaved:
     """Read a saved session of the folder; the last one unless another is named."""
 
     def read(path: str = ".sop/sessions/last.jsonl") -> Saved:
-        text = (pytester.path / path).read_text("ascii")
+        text = followed(pytester.path / path).read_text("ascii")
         header, *runs, summary = [json.loads(line) for line in text.splitlines()]
         return Saved(header, runs, summary)
 

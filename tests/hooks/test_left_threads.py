@@ -46,7 +46,49 @@ def test_the_process_is_left_with_the_status_of_its_session(
     assert b"threads that still run: 'client of ***'" in told[0]
 
 
-def test_threads_that_end_in_time_are_waited_for(left: list[int]) -> None:
-    LeftThreads(str).end(*events(goes_on=True))
+def test_threads_that_end_in_time_are_not_blamed_for_what_holds_the_process_after_them(
+    left: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bytes] = []
+    monkeypatch.setattr(left_threads, "_write", lambda _, text: told.append(text))
 
-    assert [] == left
+    LeftThreads(str).end(*events(goes_on=True), last=0)
+
+    assert [0] == left
+    assert [
+        b"sop: left without waiting for what was registered with atexit, which does not end\n"
+    ] == (told)
+
+
+HOLDS = {
+    "atexit": "import atexit, threading\natexit.register(threading.Event().wait)",
+    "a thread": "import threading\nthreading.Thread(target=threading.Event().wait).start()",
+    "a hook": "import threading\n@pytest.hookimpl(trylast=True, hookwrapper=True)\n"
+    "def pytest_cmdline_main():\n    yield\n    threading.Event().wait()",
+}
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("what", HOLDS)
+@pytest.mark.parametrize(("agent", "status"), [("right", 0), ("wrong", 1)])
+def test_a_process_that_somebody_holds_for_ever_ends_with_the_status_it_has_earned(
+    pytester: pytest.Pytester, what: str, agent: str, status: int
+) -> None:
+    pytester.makeconftest(
+        "import pytest\nfrom pytest_sopbench._hooks.process import left_threads\n"
+        f"left_threads.LAST = 1.0\n{HOLDS[what]}"
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", f"--agent=habits:{agent}")
+
+    assert status == result.ret
+    result.stderr.fnmatch_lines(["sop: left without waiting for *"])
+    assert not list((pytester.path / ".sop/sessions").glob("*.running"))
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_process_that_nobody_holds_says_nothing_of_it(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right")
+
+    assert 0 == result.ret
+    result.stderr.no_fnmatch_line("*left without waiting*")

@@ -235,4 +235,99 @@ def test_a_session_whose_tests_a_conftest_swallows_fails(
     result = pytester.runpytest("--sop-domain=lab", "--agent=habits:right", *shard)
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
-    result.stdout.fnmatch_lines(["*not one test of a task was run, which fails the session*"])
+    result.stdout.fnmatch_lines(["*6 tests of tasks never ran to a report, which fails the *"])
+
+
+TAKES_ONE = {
+    "protocol": """
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    return True if "T_03" in item.nodeid else None
+""",
+    "loop": """
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    for item in session.items[:-1]:
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+    return True
+""",
+    "list": """
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    del session.items[-1]
+""",
+}
+PASSES = {
+    "call": """
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call():
+    return True
+""",
+    "report": """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    report = yield
+    report.outcome = "passed"
+    return report
+""",
+}
+
+
+@pytest.mark.parametrize("where", TAKES_ONE)
+@pytest.mark.parametrize("tests", ["domains/lab/data.csv", "test_own.py"], ids=["built-in", "own"])
+@pytest.mark.parametrize("in_flight", ["1", "4"], ids="{} in flight".format)
+def test_one_test_that_a_conftest_swallows_fails(
+    pytester: pytest.Pytester, where: str, tests: str, in_flight: str
+) -> None:
+    """In the session and in its file, also where its run was made ahead of it, and was right."""
+    pytester.makepyfile(test_own="def test(sop_run): sop_run.assert_correct()")
+    pytester.makeconftest(f"import pytest\n{TAKES_ONE[where]}")
+
+    result = pytester.runpytest_subprocess(*LAB, f"--sop-concurrency={in_flight}", tests)
+
+    asked = CliRunner().invoke(main, ["gate", "last", "--fail-under=0.1"])
+    assert (pytest.ExitCode.TESTS_FAILED, 1) == (result.ret, asked.exit_code)
+    result.stdout.fnmatch_lines(["*1 test of a task never ran to a report, which fails the *"])
+
+
+def test_one_test_that_a_conftest_swallows_in_a_worker_fails_the_session(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_own="def test(sop_run): sop_run.assert_correct()")
+    pytester.makeconftest(f"import pytest\n{TAKES_ONE['protocol']}")
+
+    result = pytester.runpytest(*LAB, "-n2", "test_own.py")
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["*1 test of a task never ran to a report, which fails the *"])
+
+
+@pytest.mark.parametrize("where", PASSES)
+def test_a_built_in_test_that_a_conftest_lets_pass_fails_as_its_run_did(
+    pytester: pytest.Pytester, workers: tuple[str, ...], where: str
+) -> None:
+    pytester.makeconftest(f"import pytest\n{PASSES[where]}")
+
+    wrong = pytester.runpytest("--sop-domain=lab", "--agent=habits:loses_second", *workers)
+    right = pytester.runpytest(*LAB, *workers)
+
+    assert [pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.OK] == [wrong.ret, right.ret]
+    wrong.stdout.fnmatch_lines(["*1 test of a task passed although*, which fails*: lab/T_02"])
+
+
+def test_a_budget_counts_what_it_did_not_let_begin_and_nobody_else(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        slow="""
+        import time
+        def agent(inputs, tools):
+            time.sleep(0.3)
+            return "pass"
+        """
+    )
+
+    result = pytester.runpytest("--sop-domain=lab", "--agent=slow:agent", "--sop-budget=0.5s")
+
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.no_fnmatch_line("*never ran to a report*")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pytest_sopbench._sessions.folder.pointer import followed
 from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
 from pytest_sopbench.cli import main
 
@@ -266,7 +267,7 @@ def test_another_agent_or_another_judge_is_refused(
     habits.write_text(
         habits.read_text().replace("counted(inputs, tools)", 'counted(inputs, tools, unit="")')
     )
-    before = LAST.read_bytes()
+    before = followed(LAST).read_bytes()
 
     result = pytester.runpytest(
         "--sop-domain=lab", *options, "--sop-resume=last", "--sop-resume-anyway"
@@ -274,7 +275,7 @@ def test_another_agent_or_another_judge_is_refused(
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"ERROR: --sop-resume=last: {said}", "*--sop-resume*"])
-    assert before == LAST.read_bytes()
+    assert before == followed(LAST).read_bytes()
 
 
 def change_sop(folder: Path) -> None:
@@ -308,13 +309,13 @@ def test_a_domain_that_was_changed_is_refused(
     pytester: pytest.Pytester, lab: Path, change: Callable[[Path], None], said: str
 ) -> None:
     change(lab)
-    before = LAST.read_bytes()
+    before = followed(LAST).read_bytes()
 
     result = pytester.runpytest(*RESUME, "--sop-resume-anyway")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines([f"ERROR: --sop-resume=last: {said}"])
-    assert before == LAST.read_bytes()
+    assert before == followed(LAST).read_bytes()
     assert [] == calls()
 
 
@@ -368,7 +369,7 @@ def test_no_finished_run_is_dropped_unsaid(
     pytester: pytest.Pytester, workers: tuple[str, ...]
 ) -> None:
     pytester.runpytest(*RUN)
-    before = LAST.read_bytes()
+    before = followed(LAST).read_bytes()
 
     result = pytester.runpytest(*RESUME, "--sop-limit=2", *workers)
 
@@ -377,7 +378,7 @@ def test_no_finished_run_is_dropped_unsaid(
         "*4 finished runs that this session does not plan (lab/T_03, lab/T_04, lab/T_05 and 1 more*"
     )
     result.stderr.fnmatch_lines([said])
-    assert before == LAST.read_bytes()
+    assert before == followed(LAST).read_bytes()
 
 
 @pytest.mark.parametrize(

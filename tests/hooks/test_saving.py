@@ -262,17 +262,27 @@ def test_a_full_disk_is_no_success_where_what_it_lacks_was_asked_for(
         )
 
 
+@pytest.mark.parametrize(
+    ("room", "options"),
+    [
+        pytest.param(MARK, ("--sop-fail-under=0.5",), id="at the start, gated"),
+        pytest.param(SESSION, ("--sop-fail-under=0.5",), id="later, gated"),
+        pytest.param(SESSION, (), id="later, nothing is asked of it"),
+    ],
+)
 def test_a_session_that_could_not_be_saved_is_not_the_last_one(
-    pytester: pytest.Pytester, saved: Callable[[], Any]
+    pytester: pytest.Pytester, saved: Callable[[], Any], room: str, options: tuple[str, ...]
 ) -> None:
     pytester.runpytest(*RIGHT)
     started = saved().header["identity"]
-    pytester.makeconftest(FULL.format(room=SESSION))
+    pytester.makeconftest(FULL.format(room=room))
 
-    pytester.runpytest_subprocess(*RIGHT, "--sop-fail-under=0.5")
+    result = pytester.runpytest_subprocess(*RIGHT, *options)
 
     assert started == saved().header["identity"]
     assert 1 == pytester.run(*SOPBENCH, "gate", "last", "--fail-under=0.5").ret
+    if not options:
+        result.stdout.fnmatch_lines(["note   *sopbench gate last fails*", "not saved: *"])
 
 
 @pytest.mark.parametrize(

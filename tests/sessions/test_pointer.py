@@ -6,10 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.paths import is_own_name
-from pytest_sopbench._sessions.folder.pointer import followed, last_path, point_at
+from pytest_sopbench._sessions.folder.pointer import (
+    Withdrawal,
+    followed,
+    last_path,
+    point_at,
+    withdrawn_by,
+)
 from pytest_sopbench._sessions.header.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 
@@ -114,3 +122,69 @@ def test_what_is_no_session_does_not_stand_in_the_pointers_way(tmp_path: Path) -
     point_at(session(tmp_path / "one.jsonl"))
 
     assert tmp_path / "one.jsonl" == followed(last_path(tmp_path))
+
+
+def numbered(folder: Path, number: int) -> Path:
+    return folder / f"20261122-0714{number:02}-000-1a2b3c4d.jsonl"
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.sampled_from(["begin", "end", "give back", "die"])),
+        max_size=12,
+    )
+)
+def test_no_gate_decides_while_a_later_session_has_come_to_no_result(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str]]
+) -> None:
+    """Sessions side by side, of which each begins, and then ends, is none, or dies."""
+    folder = tmp_path_factory.mktemp("sessions")
+    begun: dict[int, Withdrawal] = {}
+    owing: set[int] = set()
+    newest = 0
+    session(numbered(folder, 0))
+    point_at(numbered(folder, 0))
+
+    for number, step in steps:
+        # A later session has a later name, since names tell the time.
+        if step == "begin" and number not in begun and number > max(begun, default=0):
+            begun[number] = Withdrawal(numbered(folder, number))
+            owing.add(number)
+        elif step == "end" and number in owing:
+            point_at(session(numbered(folder, number)))
+            owing.discard(number)
+            newest = number
+        elif step == "give back" and number in owing:
+            begun[number].give_back()
+            owing.discard(number)
+
+    assert numbered(folder, newest) == followed(last_path(folder))
+    if any(number > newest for number in owing):
+        assert withdrawn_by(folder)
+    if not owing and len(begun) <= 1:
+        assert not withdrawn_by(folder)
+
+
+@pytest.mark.usefixtures("_form")
+def test_a_pointer_that_is_withdrawn_leads_where_it_led_and_is_given_back(tmp_path: Path) -> None:
+    one = session(numbered(tmp_path, 1))
+    point_at(one)
+
+    taken = Withdrawal(numbered(tmp_path, 2))
+    led = followed(last_path(tmp_path))
+    by = withdrawn_by(tmp_path)
+    taken.give_back()
+
+    assert (one, numbered(tmp_path, 2).stem) == (led, by)
+    assert "" == withdrawn_by(tmp_path)
+    assert sorted([one, last_path(tmp_path)]) == sorted(tmp_path.iterdir())
+
+
+def test_a_session_that_lies_in_the_pointers_place_is_withdrawn_as_well(tmp_path: Path) -> None:
+    """So a folder looks of which a CI server has made a copy."""
+    session(last_path(tmp_path))
+
+    Withdrawal(numbered(tmp_path, 2))
+
+    assert numbered(tmp_path, 2).stem == withdrawn_by(tmp_path)
+    assert "desk:agent" == read_session(last_path(tmp_path)).header.agent

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.mark import Mark, mark_path
+from pytest_sopbench._sessions.folder.paths import with_time
 from pytest_sopbench._sessions.folder.pointer import last_path, point_at
 from pytest_sopbench._sessions.folder.pruning import prune
 from pytest_sopbench._sessions.folder.unended import (
@@ -58,7 +59,9 @@ def test_a_session_killed_after_the_last_one_did_not_end(tmp_path: Path, early: 
     session = killed(tmp_path, 2, early=early)
 
     assert session == unended_since_last(tmp_path)
-    assert f"the last session did not end: {session.stem}" == not_ended(last_path(tmp_path))
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
     assert f"the session did not end: {session.stem}" == not_ended(session)
 
 
@@ -82,7 +85,9 @@ def test_an_older_session_that_died_after_the_last_one_ended_is_told_of(tmp_path
     point_at(whole(tmp_path, 2))
 
     assert [session] == marked_unended(tmp_path)
-    assert f"the last session did not end: {session.stem}" == not_ended(last_path(tmp_path))
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
 
 
 def test_a_file_without_a_summary_did_not_end_even_without_a_mark(tmp_path: Path) -> None:
@@ -99,7 +104,9 @@ def test_a_session_whose_process_ended_badly_after_its_summary_did_not_end(tmp_p
     point_at(session)
     Mark(session).leave()
 
-    assert f"the last session did not end: {session.stem}" == not_ended(last_path(tmp_path))
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
 
 
 def test_a_running_session_has_not_failed_to_end(tmp_path: Path) -> None:

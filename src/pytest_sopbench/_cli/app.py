@@ -24,6 +24,10 @@ FAILS: Final = 1
 WRONG_USAGE: Final = 2
 INCONCLUSIVE: Final = 3
 
+_DOUBTED: Final = "pytest_sopbench.doubted"
+"""Stands in the context of a command that has read a session which proves nothing."""
+_LEFT: Final = "it left what it had finished"
+
 
 class FrontDoor(click.Group):
     """Says our own errors in one message, without a traceback."""
@@ -33,7 +37,7 @@ class FrontDoor(click.Group):
         was_on = gc.isenabled()
         gc.disable()
         try:
-            return super().invoke(ctx)
+            return self._invoked(ctx)
         except SopbenchError as error:
             tell(known_mask()(str(error)))
             sys.exit(WRONG_USAGE)
@@ -55,6 +59,18 @@ class FrontDoor(click.Group):
             # A program may have called the command.
             if was_on:
                 gc.enable()
+
+    def _invoked(self, ctx: click.Context) -> object:
+        """Run a command, which ends as inconclusive where it has read what proves nothing."""
+        try:
+            result = super().invoke(ctx)
+        except SystemExit as end:
+            if end.code or _DOUBTED not in ctx.meta:
+                raise
+            result = None
+        if _DOUBTED in ctx.meta:
+            sys.exit(INCONCLUSIVE)
+        return result
 
 
 def project() -> Project:
@@ -106,26 +122,53 @@ def path_of(session: str) -> Path:
 def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
     """Read a session by NAME or path, and tell what is odd about it.
 
-    `parse` reads the line of a run; without it, runs are read in full.
+    `parse` reads the line of a run; without it, runs are read in full. A command that has read a
+    damaged session never ends with 0.
     """
+    from pytest_sopbench._sessions.folder.paths import LAST, with_time
     from pytest_sopbench._sessions.folder.unended import not_ended
     from pytest_sopbench._sessions.reading.content import parse_run
     from pytest_sopbench._sessions.reading.reader import read_session
 
     path = path_of(session)
-    if why := not_ended(path):
-        tell(f"{why}; it left what it had finished")
+    why = not_ended(path)
     saved = read_session(path, parse or parse_run)
+    if why:
+        is_before = path.stem == LAST and saved.path.stem not in why
+        left = f"what follows is of {with_time(saved.path.stem)}" if is_before else _LEFT
+        tell(f"{why}; {left}")
+    elif not is_ended(saved):
+        tell(f"{saved.path}: it has no end; what follows is of the runs that it has")
     for problem in saved.problems:
         tell(problem)
+    if saved.doubts:
+        _doubt()
     return saved
 
 
+def is_ended(saved: SavedSession) -> bool:
+    """Tell whether a session came to its end; of a slim baseline its lines tell."""
+    return saved.finished or saved.slim
+
+
+def _doubt() -> None:
+    """Let the command end as inconclusive, where it would end with 0."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[_DOUBTED] = True
+
+
 def counted_session(session: str) -> SavedSession:
-    """Read what numbers are made of, and nothing else of the runs."""
+    """Read what numbers are made of, and nothing else of the runs.
+
+    A command that has made numbers of a session without an end never ends with 0 either.
+    """
     from pytest_sopbench._sessions.lines.skimming import Skimmer
 
-    return saved_session(session, Skimmer())
+    saved = saved_session(session, Skimmer())
+    if not is_ended(saved):
+        _doubt()
+    return saved
 
 
 def full_session(session: str, parse: Parse | None = None) -> SavedSession:

@@ -43,7 +43,7 @@ def compare(
     gained, whether that is more than chance, and what else changed. Three or more give one
     table. With --gate the status is that of gate: 0 holds, 1 does not, 3 inconclusive. Without,
     it is 0, but 3 for sessions that cannot be compared, since they were judged by different
-    rules.
+    rules, are damaged or have no end.
     """
     asked = given_gates(gates, fail_under)
     if len(sessions) < PAIR:

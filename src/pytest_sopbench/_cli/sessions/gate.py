@@ -47,6 +47,7 @@ def gate(
     """
     from pytest_sopbench._core.gates.conditions.summary_gates import has_gate
     from pytest_sopbench._sessions.commands.gate import ask_gates
+    from pytest_sopbench._sessions.folder.paths import with_time
     from pytest_sopbench._sessions.reading.planned import recorded_gates
 
     _refuse_unended(session, as_json=as_json)
@@ -56,8 +57,13 @@ def gate(
         refuse(f"{saved.path}: it was asked no gate", "say which: --gate NAME=VALUE, --fail-under")
     gated = ask_gates(saved, asked, comparison=_comparison(saved, asked, baseline))
     if as_json:
-        echo_json({"session": str(saved.path), **gated_json(gated)})
+        echo_json(
+            {"session": str(saved.path), "started": saved.header.started, **gated_json(gated)}
+        )
     else:
+        if saved.name != saved.path.stem:
+            # So that a name such as `last` never means another one than was thought.
+            say(f"session {with_time(saved.path.stem)}")
         for line in gated_lines(gated):
             say(line)
     sys.exit(status_of(gated))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.spec import gate_text
+from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import RunKey
@@ -29,12 +30,11 @@ from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader,
 from pytest_sopbench._sessions.header.options import SessionOptions
 from pytest_sopbench._sessions.reading.content import KnownRun
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
-from pytest_sopbench.errors import SessionFileError
+from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 from .agents import named_agents
 from .judge_books import with_judge
 from .resume import Resumption
-from .unkept import why_unkept
 
 
 class Saving:
@@ -79,7 +79,7 @@ class Saving:
                 if self._keeps_runs and record is not None:
                     self._known[record.key] = KnownRun(seal, record)
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (why_unkept(self.path, error),)
+            self.problems = (_why_unkept(self.path, error),)
 
     def _open(self) -> SessionWriter | None:
         try:
@@ -90,7 +90,7 @@ class Saving:
                 self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
                 self._open_traces()
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (why_unkept(self.path, error),)
+            self.problems = (_why_unkept(self.path, error),)
         return self._writer
 
     def add_events(self, key: RunKey, log: str) -> None:
@@ -102,13 +102,13 @@ class Saving:
             if self._traces is not None:
                 self._traces.write(key, log)
         except Exception as error:  # noqa: BLE001 - see `add`
-            self.log_problems = (why_unkept(self.path, error),)
+            self.log_problems = (_why_unkept(self.path, error),)
 
     def _open_traces(self) -> None:
         try:
             self._traces = self._resumption.logs(self.path)
         except Exception as error:  # noqa: BLE001 - see `add`
-            self.log_problems = (why_unkept(self.path, error),)
+            self.log_problems = (_why_unkept(self.path, error),)
 
     def begin(self) -> None:
         """Open the file, also where there is no run to write into it so far."""
@@ -126,7 +126,7 @@ class Saving:
             if self._traces is not None and self._writer.kept is not None:
                 self._traces.copy(self._writer.kept)
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (why_unkept(self.path, error),)
+            self.problems = (_why_unkept(self.path, error),)
         self._point()
 
     def _point(self) -> None:
@@ -137,13 +137,13 @@ class Saving:
                 return
             point_at(self.path)
         except Exception as error:  # noqa: BLE001 - see `add`
-            self.problems += (why_unkept(self.path, error),)
+            self.problems += (_why_unkept(self.path, error),)
         keep = self._sop.options.keep_sessions
         try:
             if keep is not None:
                 prune(self.path.parent, keep)
         except Exception as error:  # noqa: BLE001 - see `add`
-            self.problems += (why_unkept(self.path.parent, error),)
+            self.problems += (_why_unkept(self.path.parent, error),)
 
     def read_back(self) -> SavedSession | None:
         """Read the finished session, or return `None` where it is not there, or not this one."""
@@ -153,7 +153,7 @@ class Saving:
             # Every line is still checked: what decides must be what was written.
             found = read_session(self.path, known=self._known)
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (why_unkept(self.path, error),)
+            self.problems = (_why_unkept(self.path, error),)
             return None
         if found.header.identity != journal_folder(self._sop).identity:
             self.problems = (f"{self.path}: another session lies in its place",)
@@ -283,3 +283,24 @@ def _beside(sop: SopSession) -> SessionOptions:
         compare=sop.recorded.compare or baseline or "",
         broken=tuple(sop.broken),
     )
+
+
+def _why_unkept(path: Path, error: Exception) -> str:
+    """Say why a session could not be kept, whatever it was that kept it from that.
+
+    An agent may have put anything in the place of what writing needs.
+    """
+    if isinstance(error, SopbenchError):
+        return str(error)
+    said = harmless(f"{type(error).__name__}: {error}")
+    return f"{path}: cannot be written: {said}{_place_of(error)}"
+
+
+def _place_of(error: Exception) -> str:
+    """Name the line that has raised it: often it is what was put there."""
+    trace = error.__traceback__
+    if trace is None:
+        return ""
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f" (at {harmless(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno})"

@@ -68,7 +68,8 @@ class Baseline:
             return
         try:
             path = self._path(value)
-            if path.exists():
+            # `last` is withdrawn while this session runs, and leads where it led.
+            if followed(path).exists():
                 self._saved = read_session(path)
         except SessionFileError as error:
             msg = f"--sop-compare={value}: {error}"

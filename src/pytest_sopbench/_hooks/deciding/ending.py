@@ -16,8 +16,10 @@ import pytest
 from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import journal_folder
+from pytest_sopbench._hooks.session.last import withdraw_last
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.folder.mark import Mark, mark_path
+from pytest_sopbench._sessions.folder.pointer import followed, last_path
 from pytest_sopbench._sessions.folder.unended import marked_unended
 from pytest_sopbench.errors import SessionFileError
 
@@ -56,6 +58,7 @@ class Ending(HookObject):
         if not self._sop.makes_runs:
             return
         session = journal_folder(self._sop).session
+        self._withdraw()
         try:
             self._mark = Mark(session)
         except SessionFileError as error:
@@ -66,6 +69,16 @@ class Ending(HookObject):
         self._guard.stand()
         # Also code that the set-up imports would be the end of the session.
         self._allow_exec = self._guard.refuse_exec()
+
+    def _withdraw(self) -> None:
+        """Keep gates from an older session until this one has ended."""
+        problem = withdraw_last(self._sop.config).problem
+        if problem:
+            older = followed(last_path(self._sop.options.sessions_dir)).stem
+            self._before[""] = (
+                f"last could not be withdrawn ({problem}): where this session is not saved, "
+                f"sopbench gate last decides on the older session {older}"
+            )
 
     def end_set_up(self, resumed: Path | None) -> None:
         """Let conftests and plugins start pytest anew, as some do before anything runs.
@@ -99,6 +112,8 @@ class Ending(HookObject):
         told = self._told()
         if self._unsaved() and needs_file(self._sop):
             told.append("the session could not be saved, which fails it")
+        elif self._unsaved() and not withdraw_last(self._sop.config).problem:
+            told.append("the session could not be saved, so sopbench gate last fails")
         return [f"note   {line}" for line in told]
 
     def _told(self) -> list[str]:

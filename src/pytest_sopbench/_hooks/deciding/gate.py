@@ -27,6 +27,8 @@ from pytest_sopbench._hooks.session.partial import (
     deselection_reason,
     in_order_of_plan,
     missing_runs,
+    silenced_lines,
+    silenced_tests,
 )
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
 
 CUT_SHORT = "the session was cut short"
-NOT_MADE = "not one test of a task was run, which fails the session"
 NOT_SAVED = "the saved session that decides was not written, which fails"
 
 
@@ -63,7 +64,10 @@ class Gate(HookObject):
         self.is_decided = False
         # Whether it failed as it was decided; what others do to the exit status changes nothing.
         self.fails = False
-        self._has_reports = False
+        # Of each test that was reported, whether it ever did anything but pass.
+        self._reported: dict[str, bool] = {}
+        # What a plugin or a conftest made of tests of tasks behind pytest's back.
+        self.silenced: tuple[str, ...] = ()
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
         # What gates are asked of where a task that may fail was run, else nothing.
@@ -143,27 +147,24 @@ class Gate(HookObject):
             fails = ", which fails the session" if missing_runs(self._sop) else ""
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
-        unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
         return (
             *self.baseline.remarks,
             *unsaid,
+            *self.silenced,
             *replaced_gates(self._sop.config),
             *self.entries.remarks(),
             *self._decided.unasked,
             *self._sop.broken,
         )
 
-    @property
-    def is_mute(self) -> bool:
-        """Whether tasks were planned, and a plugin or conftest had none of their tests run."""
-        return bool(self._sop.plan.planned) and not self._has_reports
-
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Which domains a user's tests are of, the first report of a worker tells.
         self.entries.check()
-        if not self._has_reports:
-            self._has_reports = self._sop.plan.key(report.nodeid) is not None
+        # By any id, since of what a worker runs the first report tells.
+        self._reported[report.nodeid] = (
+            self._reported.get(report.nodeid, False) or not report.passed
+        )
         if report.failed:
             self._failed.enter(report)
 
@@ -186,17 +187,25 @@ class Gate(HookObject):
         # Not `session.exitstatus`, which other plugins overwrite.
         if self._sop.makes_runs:
             # Also of a shard that the hash leaves empty: of the whole, too, all failures are known.
-            self._failed.untold += len(self._sop.broken)
+            self._failed.untold += len(self._sop.broken) + self._count_silenced()
             self._sop.failures = self._failed.untold
         if self._sop.makes_runs and self._ledger.has_runs:
             self._look_back()
-            session.testsfailed += self._decide(session.testsfailed) + self.is_mute
+            session.testsfailed += self._decide(session.testsfailed) + bool(self.silenced)
         elif self._sop.makes_runs:
             check_asked(self._sop)
             self.not_evaluated = deselection_reason(self._sop) or NOTHING_ASKED
             session.testsfailed += fails_without_runs(session, self._sop)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
+
+    def _count_silenced(self) -> int:
+        """Count tests of tasks that were never run, or passed although their runs did not."""
+        if not self._ledger.has_runs:
+            return 0
+        found = silenced_tests(self._sop, self._reported, self._ledger.breaking)
+        self.silenced = tuple(silenced_lines(self._sop, found))
+        return sum(map(len, found))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(

@@ -68,10 +68,10 @@ class Breakage(HookObject):
         self, config: pytest.Config, notes: dict[str, None], mask: Callable[[str], str]
     ) -> None:
         self._config = config
-        self._notes = notes
+        self.notes = notes
         self._mask = mask
         self._mending = Mending()
-        self._open = KeptOpen(self._note)
+        self._open = KeptOpen(self.note)
         # Those that were seen last: from one phase to the next they nearly always are the same.
         self._streams: tuple[object, ...] = (None,) * 4
 
@@ -82,12 +82,12 @@ class Breakage(HookObject):
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         # Before fixtures of the test, which may mean to replace such functions.
-        self._keep_streams()
+        self.keep_streams()
         self._look()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        self._keep_streams()
+        self.keep_streams()
         if must_be_mended():
             self._mend(INDISPENSABLE)
 
@@ -111,7 +111,7 @@ class Breakage(HookObject):
         import_module("tracemalloc")
         result = yield
         self._look()
-        session.testsfailed += len(self._notes)
+        session.testsfailed += len(self.notes)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -120,13 +120,13 @@ class Breakage(HookObject):
         self._look()
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
-            output[SENT] = [*self._notes]
+            output[SENT] = [*self.notes]
         return (yield)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         for note in getattr(node, "workeroutput", {}).get(SENT, ()):
-            self._note(note)
+            self.note(note)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self) -> None:
@@ -140,7 +140,8 @@ class Breakage(HookObject):
     def _mend(self, watched: Watched, *, since: Seen | None = None) -> None:
         self.take(self._mending.mend(watched, since=since))
 
-    def _keep_streams(self) -> None:
+    def keep_streams(self) -> None:
+        """Keep the standard streams open that are there."""
         streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
         # Not by `==`, which may be the project's own.
         if all(map(is_, streams, self._streams)):
@@ -161,11 +162,12 @@ class Breakage(HookObject):
     def take(self, notes: Iterable[str]) -> None:
         """Keep notes of what was mended."""
         for note in notes:
-            self._note(note)
+            self.note(note)
 
-    def _note(self, note: str) -> None:
-        if len(self._notes) < _MOST:
-            self._notes[harmless(self._mask(note))] = None
+    def note(self, note: str) -> None:
+        """Keep a note, once."""
+        if len(self.notes) < _MOST:
+            self.notes[harmless(self._mask(note))] = None
 
 
 def breakage_of(

@@ -1,4 +1,4 @@
-"""Standard streams that stay open although somebody closes them.
+"""Standard streams, and their descriptors, that stay open although somebody closes them.
 
 pytest writes to them, and reads back what was written, to the end of a session: one that is closed
 ends the session in the middle of a traceback.
@@ -6,7 +6,9 @@ ends the session in the middle of a traceback.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from inspect import currentframe
 from types import FrameType
 from typing import Any, TextIO
@@ -58,6 +60,37 @@ class KeptOpen:
         if "close" in vars(stream):
             del stream.close
         self._kept.pop(id(stream), None)
+
+
+@contextmanager
+def kept_descriptors(told: Callable[[str], None], what: str) -> Generator[None]:
+    """Put the descriptors 0, 1 and 2 back that the block, in which `what` happens, has replaced.
+
+    pytest captures by them, and the next file that is opened would take the number of one that is
+    closed.
+    """
+    before: dict[int, int] = {}
+    for descriptor in range(3):
+        with suppress(OSError):
+            before[descriptor] = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        for descriptor, copy in before.items():
+            if not _is_same(descriptor, copy):
+                with suppress(OSError):
+                    os.dup2(copy, descriptor)
+                told(f"file descriptor {descriptor} was closed or replaced {what}; it was put back")
+            with suppress(OSError):
+                # A process may have none of the three, and then a copy has the number of one.
+                os.close(copy)
+
+
+def _is_same(one: int, other: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(one), os.fstat(other))
+    except OSError:
+        return False
 
 
 def _is_pytest(frame: FrameType) -> bool:

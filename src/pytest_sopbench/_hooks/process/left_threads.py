@@ -1,8 +1,8 @@
-"""Threads that agents leave behind hold the process, and so the session, no longer than a moment.
+"""What agents leave behind holds the process, and so the session, no longer than a moment.
 
-Python waits for every thread that is no daemon, and for all that a pool still has to do, before it
-ends. An agent that was given no time limit, or whose client has a thread of its own, would keep a
-session from ending that was saved long ago.
+Python waits for every thread that is no daemon, for all that a pool still has to do, and for
+whatever was registered with `atexit`, before it ends. An agent that was given no time limit, or
+whose client has a thread of its own, would keep a session from ending that was saved long ago.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import atexit
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
@@ -25,10 +26,13 @@ from .hook_object import HookObject
 PATIENCE: Final = 10.0
 """Seconds that Python may wait for such threads, as for a client that sends its last words."""
 
+LAST: float = 60.0
+"""Seconds that the process may go on once pytest is done, whatever holds it."""
+
 _SHOWN: Final = 3
 
 # Taken at import: an agent may put others into their place.
-_write = os.write
+_write, _now = os.write, time.monotonic
 _register: Callable[..., object] | None = getattr(threading, "_register_atexit", None)
 """Has a function called when Python begins to wait for threads; it has no public name."""
 
@@ -52,31 +56,41 @@ class LeftThreads(HookObject):
         # A program that calls pytest lives on, and xdist ends its workers itself.
         if self._session is None or not is_own:
             return
-        if _register is None or not left_threads():
-            return
         waits, goes_on = Event(), Event()
-        _register(waits.set)
+        if _register is not None:
+            _register(waits.set)
         # Called once Python has waited, and goes on to end.
         atexit.register(goes_on.set)
-        act = partial(self.end, waits, goes_on)
+        act = partial(self.end, waits, goes_on, last=LAST)
         Thread(target=act, daemon=True, name="sopbench-end").start()
 
-    def end(self, waits: Event, goes_on: Event, patience: float = PATIENCE) -> None:
-        """Wait until Python `waits` for the threads, then as long as that may last; then leave.
+    def end(
+        self, waits: Event, goes_on: Event, patience: float = PATIENCE, last: float = LAST
+    ) -> None:
+        """Wait until Python `waits` for threads, then as long as that may last; then leave.
 
         Args:
             waits: is set when Python begins to wait.
-            goes_on: is set where the threads have ended.
-            patience: seconds that Python may wait.
+            goes_on: is set where the threads have ended, before what is registered with `atexit`.
+            patience: seconds that Python may wait for threads.
+            last: seconds after which the process is left, whatever holds it.
         """
-        waits.wait()
-        if goes_on.wait(patience):
-            return
-        shown = ", ".join(repr(one.name) for one in left_threads()[:_SHOWN])
-        shown = harmless(shown)
-        said = f"sop: left without waiting for the threads that still run: {shown}\n"
-        _write(2, self._mask(said).encode(errors="replace"))
-        last = Thread(target=_last_calls, daemon=True, name="sopbench-end")
+        deadline = _now() + last
+        if not waits.wait(last):
+            self._leave("left without waiting for what still held the process", _flush, patience)
+        elif not goes_on.wait(min(patience, deadline - _now())):
+            names = harmless(", ".join(repr(one.name) for one in left_threads()[:_SHOWN]))
+            why = f"left without waiting for the threads that still run: {names}"
+            self._leave(why, _last_calls, patience)
+        else:
+            # Nothing sets it: the process ends, or does not.
+            Event().wait(max(0.0, deadline - _now()))
+            why = "left without waiting for what was registered with atexit, which does not end"
+            self._leave(why, _flush, patience)
+
+    def _leave(self, why: str, last_calls: Callable[[], None], patience: float) -> None:
+        _write(2, self._mask(f"sop: {why}\n").encode(errors="replace"))
+        last = Thread(target=last_calls, daemon=True, name="sopbench-end")
         last.start()
         last.join(patience)
         # Past the guard of the process, which lets through what the session has come to.
@@ -94,5 +108,9 @@ def _last_calls() -> None:
     run: Any = getattr(atexit, "_run_exitfuncs", None)
     if run is not None:
         run()
+    _flush()
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

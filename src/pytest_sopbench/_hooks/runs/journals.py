@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +11,9 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.process.ahead import load_reading
+from pytest_sopbench._hooks.session.last import BegunSession, begun_session
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.file.atomic import replace_file
-from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
 from pytest_sopbench._sessions.journal.journal import (
     FinishedRun,
     clear_journals,
@@ -38,10 +36,8 @@ class JournalFolder:
     `identity` is of this session: journals that it stands beside belong to no other.
     """
 
-    def __init__(self, sessions_dir: Path) -> None:
-        self.identity = secrets.token_hex(8)
-        name = own_name(datetime.now(UTC), self.identity)
-        self.session = sessions_dir / f"{name}{SUFFIX}"
+    def __init__(self, begun: BegunSession) -> None:
+        self.identity, self.session = begun
         self.folder = journals_folder(self.session)
         self.begun = False
 
@@ -66,7 +62,7 @@ def journal_folder(sop: SopSession) -> JournalFolder:
     """Return the journals of a session, which are the same for all that ask."""
     stash = sop.config.stash
     if _JOURNALS not in stash:
-        stash[_JOURNALS] = JournalFolder(sop.options.sessions_dir)
+        stash[_JOURNALS] = JournalFolder(begun_session(sop.config))
     return stash[_JOURNALS]
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench._hooks.process.breakage import BREAKAGE
+from pytest_sopbench._hooks.process.kept_open import kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 
@@ -25,8 +27,13 @@ def import_limit(config: pytest.Config, options: Options, what: str) -> Generato
     """
     # A user who debugs the import may take his time.
     seconds = None if needs_main_thread(config) else options.timeout
+    breakage = config.stash[BREAKAGE]
+    breakage.keep_streams()
     try:
-        with ImportLimit(seconds, partial(_say, config)).watching(what):
+        with (
+            kept_descriptors(breakage.note, f"while {what} was imported"),
+            ImportLimit(seconds, partial(_say, config)).watching(what),
+        ):
             yield
     except SlowImportError as error:
         msg = f"{what}: importing it {error}\nraise --sop-timeout, or let it do less when imported"

@@ -6,13 +6,16 @@ What is selected, the domains tell, in the process that keeps the books, whateve
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._loading.finding.resolve import find_domains
+from pytest_sopbench._reports.text.numbers import counted
 
 from .session import SopSession
 
@@ -106,6 +109,63 @@ def _demanded(sop: SopSession) -> Sequence[ActiveDomain]:
     return sop.find(options.named) if options.named else ()
 
 
+class SilencedTests(NamedTuple):
+    """Tests of tasks, by their ids: not one report came of them; they passed and their runs not."""
+
+    unreported: Sequence[str]
+    unearned: Sequence[str]
+
+
+def silenced_tests(
+    sop: SopSession, reported: Mapping[str, bool], breaking: Iterable[RunRecord]
+) -> SilencedTests:
+    """Find what a plugin or a conftest kept from running, or let pass, in the place of pytest.
+
+    Whoever does so answers for the project's own tests. That a task was run, and was right, only
+    its run can tell.
+
+    Args:
+        sop: the session, of which pytest has run all tests that it meant to.
+        reported: the ids of tests, each with whether it ever did anything but pass.
+        breaking: the runs that broke a rule which fails their tests.
+    """
+    plan, broken = sop.plan, {one.key for one in breaking}
+    builtin = plan.builtin.keys
+    tests = {**builtin, **plan.tests.keys}
+    return SilencedTests(
+        [
+            nodeid
+            for nodeid, key in tests.items()
+            # A budget passes over tests whose runs it does not let begin, and counts them itself.
+            if nodeid not in reported and (key in plan.made or not sop.options.budget)
+        ],
+        [
+            nodeid
+            for nodeid, key in builtin.items()
+            if reported.get(nodeid) is False
+            and (plan.made.get(key) is not Outcome.CORRECT or key in broken)
+        ],
+    )
+
+
+def silenced_lines(sop: SopSession, found: SilencedTests) -> Iterator[str]:
+    """Say which tests of tasks count as failed, since they were not run or passed unearned."""
+    for ids, why in (
+        (found.unreported, "never ran to a report"),
+        (found.unearned, "passed although their runs are not correct"),
+    ):
+        keys = filter(None, map(sop.plan.key, ids))
+        names = [*dict.fromkeys(f"{key.domain}/{key.task}" for key in keys)]
+        if names:
+            count = counted(len(ids), "test of a task", "tests of tasks")
+            yield f"{count} {why}, which fails the session: {_some(names)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
 def _missing_text(sop: SopSession, missing: Mapping[RunKey, None]) -> str:
     """Count what is missing, and name whole domains by their name."""
     every = {**sop.plan.selected, **dict.fromkeys(expected_runs(sop)), **missing}
@@ -114,9 +174,7 @@ def _missing_text(sop: SopSession, missing: Mapping[RunKey, None]) -> str:
         tasks = dict.fromkeys(key.task for key in missing if key.domain == domain)
         of = {key.task for key in every if key.domain == domain}
         names += [f"all of {domain}"] if len(tasks) == len(of) else [f"{domain}/{t}" for t in tasks]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    shown = f"{', '.join(names[:_SHOWN])}{more}"
-    return f"{len(missing)} of {len(every)} selected {_noun(sop)}: {shown}"
+    return f"{len(missing)} of {len(every)} selected {_noun(sop)}: {_some(names)}"
 
 
 def _noun(sop: SopSession) -> str:

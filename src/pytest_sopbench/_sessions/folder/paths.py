@@ -33,6 +33,14 @@ def is_own_name(name: str) -> bool:
     return _OWN.fullmatch(name) is not None
 
 
+def with_time(name: str) -> str:
+    """Return the name of a session, and when it began, where the name is the session's own."""
+    if not is_own_name(name):
+        return name
+    started = datetime.strptime(name[:15], "%Y%m%d-%H%M%S")  # noqa: DTZ007 - names have UTC
+    return f"{name}, begun {started} UTC"
+
+
 def session_path(value: str, sessions_dir: Path) -> Path:
     """Return the file that a NAME or a path stands for.
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from .last_time import has_summary
 from .mark import SUFFIX as MARK
 from .mark import is_running, mark_path, owner_of
-from .paths import SUFFIX, is_own_name
-from .pointer import followed, last_path
+from .paths import SUFFIX, is_own_name, with_time
+from .pointer import followed, last_path, withdrawn_by
 
 
 def own_sessions(sessions_dir: Path) -> list[Path]:
@@ -51,13 +51,23 @@ def marked_unended(sessions_dir: Path) -> list[Path]:
 def not_ended(path: Path) -> str:
     """Say which session did not end, where a path stands for one that did not; else nothing."""
     if path == last_path(path.parent):
-        marked = marked_unended(path.parent)
-        found = marked[-1] if marked else unended_since_last(path.parent)
-        return f"the last session did not end: {found.stem}" if found is not None else ""
+        return _last_not_ended(path.parent)
     session = followed(path)
     if is_running(session):
         return f"the session is still running ({owner_of(session)}): {session.stem}"
     return f"the session did not end: {session.stem}" if mark_path(session).exists() else ""
+
+
+def _last_not_ended(sessions_dir: Path) -> str:
+    name = withdrawn_by(sessions_dir)
+    if name and is_running(sessions_dir / f"{name}{SUFFIX}"):
+        return f"the last session is still running: {with_time(name)}"
+    marked = marked_unended(sessions_dir)
+    found = marked[-1] if marked else unended_since_last(sessions_dir)
+    if found is not None and found.stem >= name:
+        return f"the last session did not end: {with_time(found.stem)}"
+    # It ended before it had a file, or the disk did not take that.
+    return f"no result was saved of the last session: {with_time(name)}" if name else ""
 
 
 def is_unended(session: Path) -> bool:

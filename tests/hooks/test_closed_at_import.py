@@ -1,0 +1,40 @@
+"""Code that closes or replaces what pytest writes to, as it is imported, ends no session untold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders.commands import SOPBENCH
+
+CLOSES = {
+    "stdin": "os.close(0)",
+    "stdout": "os.close(1)",
+    "stderr": "os.close(2)",
+    "all of them": "os.closerange(0, 3)",
+}
+REPLACES = {"replaced": "os.dup2(os.open(os.devnull, os.O_RDONLY), 1)"}
+STREAMS = {"the stream": "sys.stdout.close()", "that of errors": "sys.stderr.close()"}
+PLACES = [
+    *(("habits", what) for what in (*CLOSES, *REPLACES, *STREAMS)),
+    *(("workers", what) for what in CLOSES),
+]
+
+
+@pytest.mark.parametrize(("where", "what"), PLACES)
+def test_what_is_closed_at_import_is_put_back_and_told(
+    pytester: pytest.Pytester, lab: Path, where: str, what: str
+) -> None:
+    assert lab.is_dir()
+    path = pytester.path / "habits.py"
+    code = path.read_text()
+    path.write_text(f"import os, sys\n{ {**CLOSES, **REPLACES, **STREAMS}[what] }\n{code}")
+    words = ("-n1",) if where == "workers" else ()
+
+    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right", *words)
+
+    asked = pytester.run(*SOPBENCH, "gate", "last", "--fail-under=1")
+    assert [1, 1] == [result.ret, asked.ret]
+    result.stdout.fnmatch_lines(["TSR   100.0% correct, 6 of 6*", "* was closed *"])
+    assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
