@@ -81,8 +81,6 @@ def _configured(kind: type[ModelAgent], name: str, context: AgentContext) -> typ
     @dataclass(frozen=True, kw_only=True)
     class Configured(kind):  # type: ignore[valid-type,misc] # a class is chosen by the spec
         model: str = name
-        # A run that is made again, each of whose requests is made again, takes for ever.
-        max_retries: float | str | None = 0 if options.retries else kind.max_retries
         connections: float | str | None = max(int(kind.connections or 1), options.in_flight)
 
     Configured.__name__ = Configured.__qualname__ = kind.__name__
