@@ -40,7 +40,7 @@ from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import Unavailable
 from tests.builders.lab import write_lab
 
-RUNS = int(os.environ.get("SOPBENCH_ERRING", "5"))
+RUNS = int(os.environ.get("SOPBENCH_ERRING", "4"))
 SEED = int(os.environ.get("SOPBENCH_ERRING_SEED", "7"))
 PROCEDURE = """# Grading
 
@@ -183,10 +183,10 @@ OWN_AGENT = """
 import json, openai
 
 def agent(sop, inputs, tools):
-    client = openai.OpenAI(base_url="URL/v1", max_retries=0)
-    said = client.chat.completions.create(
-        model="m", messages=[{"role": "user", "content": json.dumps(inputs)}]
-    )
+    with openai.OpenAI(base_url="URL/v1", max_retries=0) as client:
+        said = client.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": json.dumps(inputs)}]
+        )
     return json.loads(said.choices[0].message.content)
 """
 
@@ -300,26 +300,38 @@ def test_a_reply_that_a_filter_cut_off_is_no_answer_though_one_stands_in_it(
 
 
 @pytest.mark.parametrize("model", CLIENTS, ids=lambda one: one.partition("/")[0])
-@pytest.mark.parametrize("kind", OF_THE_MODEL)
-def test_what_a_model_wrote_wrong_is_recorded_and_its_history_is_valid(
-    pytester: pytest.Pytester, project: Path, kind: str, model: str
+def test_a_history_is_valid_whatever_the_model_wrote(model: str) -> None:
+    for kind in OF_THE_MODEL:
+        with Erring(rate=1, kinds=(kind,)) as server:
+            client = client_of(server, model, timeout=30)
+            first = client.complete(ASKED)
+            history = (*ASKED.messages, first.message, *results_of(first))
+            second = client.complete(ModelRequest(messages=history, tools=(TOOL,)))
+            history = (*history, second.message, *results_of(second))
+            client.complete(ModelRequest(messages=history, tools=(TOOL,)))
+
+        assert (kind, []) == (kind, server.refused)
+
+
+@pytest.mark.parametrize("model", CLIENTS, ids=lambda one: one.partition("/")[0])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("bad name", "functions.measure "), ("half arguments", "measure")]
+)
+def test_what_a_model_wrote_wrong_is_recorded_and_the_model_goes_on(
+    pytester: pytest.Pytester, project: Path, kind: str, name: str, model: str
 ) -> None:
-    """The provider refuses a history with it; the model is told, and goes on."""
     with Erring(rate=1, kinds=(kind,)) as server:
         server.most = 1
         runs = runs_of(pytester, server, f"function-calling:{model}", "--sop-limit=1")
 
     assert [] == server.refused
     assert ["correct"] == [one["outcome"] for one in runs]
-    calls = runs[0]["calls"]
-    if kind in ("bad name", "long name"):
-        assert calls[0]["name"] in ("functions.measure ", "measure" * 20)
-    if kind in ("half arguments", "list as arguments"):
-        assert "measure" == calls[0]["name"]
-        assert "error" in calls[0]
+    assert [(name, True), ("measure", False)] == [
+        (one["name"], one.get("error") is not None) for one in runs[0]["calls"]
+    ]
 
 
-JUNK = (None, 0, -1, True, "", "x", "\ud800", [], {}, [None], ["x"], [[]], {"x": None})
+JUNK = (None, -1, "x", "\ud800", [], {}, [None], {"x": None})
 
 
 def places_in(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -489,8 +501,15 @@ def test_parallel_calls_are_asked_for_or_forbidden_where_there_are_tools(model: 
     assert [False, None] == [one.get("parallel_tool_calls") for one in server.bodies]
 
 
-@pytest.mark.parametrize(("most", "outcome"), [(58, "call_limit"), (59, "correct")])
-@pytest.mark.parametrize("agent", ["function-calling", "react", "stepwise"])
+@pytest.mark.parametrize(
+    ("agent", "most", "outcome"),
+    [
+        ("function-calling", 58, "call_limit"),
+        ("function-calling", 59, "correct"),
+        ("react", 58, "call_limit"),
+        ("stepwise", 58, "call_limit"),
+    ],
+)
 def test_a_conversation_that_grows_too_long_ends_its_run_and_says_so(
     pytester: pytest.Pytester, project: Path, agent: str, most: int, outcome: str
 ) -> None:
