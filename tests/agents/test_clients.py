@@ -351,9 +351,10 @@ def test_arguments_are_a_dict_or_stay_as_they_were_written(text: Any, arguments:
 def test_servers_that_leave_things_out_are_understood(
     stub: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compatible servers send no usage, empty choices, or content in parts."""
+    """Compatible servers send no usage, or content in parts."""
     said: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-    monkeypatch.setattr(chat, "reply", lambda *_: {**said, "choices": []})
+    nothing = {"index": 0, "message": {"role": "assistant", "content": ""}}
+    monkeypatch.setattr(chat, "reply", lambda *_: {**said, "choices": [nothing]})
     empty = reply_of("openai/m")
     message = {"role": "assistant", "content": [{"type": "text", "text": "B"}]}
     choice = {"index": 0, "finish_reason": "eos", "message": message}

@@ -39,6 +39,7 @@ def test_a_command_prints_what_the_page_shows(
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-psopbench")
     monkeypatch.setenv("OPENROUTER_API_KEY", "a-key-of-nobody")
+    monkeypatch.setenv("GATEWAY", '{"X-Team": "returns"}')
     if name == "use-a-local-server":
         # What the page says must suffice, without what other pages set.
         monkeypatch.delenv("OPENAI_BASE_URL")
@@ -63,7 +64,7 @@ def is_of_project(command: str) -> bool:
 def test_the_pages_have_an_example_of_everything() -> None:
     counts = Counter(name for name, *_ in COMMANDS)
 
-    assert {"test-a-model": 8, "use-a-local-server": 4} == counts
+    assert {"test-a-model": 10, "use-a-local-server": 4} == counts
 
 
 def test_the_reference_names_every_setting_with_who_takes_it() -> None:
@@ -73,7 +74,7 @@ def test_the_reference_names_every_setting_with_who_takes_it() -> None:
         for names, *answers in rows
         for name in re.findall(r"`(\w+)`", names)
     }
-    everywhere = {"timeout", "max_retries", "connections", "max_turns", "prompt"}
+    everywhere = {"timeout", "max_retries", "connections", "max_turns", "max_context", "prompt"}
 
     for kind in (FunctionCalling, ReAct, Stepwise):
         assert {*settings_of(kind)} == takes.keys()

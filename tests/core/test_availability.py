@@ -28,7 +28,22 @@ def _openai_connection(name: str) -> BaseException:
     return error
 
 
-def _openai_in_a_stream(code: str) -> BaseException:
+def _validation(package: str) -> BaseException:
+    """What both SDKs raise where a reply is none, if they are asked to be strict."""
+    module = pytest.importorskip(package)
+    name = module.APIConnectionError.__init__.__annotations__["request"].partition(".")[0]
+    http = pytest.importorskip(name)
+    response = http.Response(200, request=http.Request("POST", "https://example.invalid/v1"))
+    error: BaseException = module.APIResponseValidationError(response=response, body=None)
+    return error
+
+
+def _of_botocore_parsers() -> BaseException:
+    error: BaseException = pytest.importorskip("botocore.parsers").ResponseParserError("no XML")
+    return error
+
+
+def _openai_in_a_stream(code: object) -> BaseException:
     openai = pytest.importorskip("openai")
     request = _httpx().Request("POST", "https://example.invalid/v1")
     error: BaseException = openai.APIError("said", request=request, body={"code": code})
@@ -73,6 +88,14 @@ UNAVAILABLE: list[tuple[str, Make]] = [
     ("openai-connection", lambda: _openai_connection("APIConnectionError")),
     ("openai-timeout", lambda: _openai_connection("APITimeoutError")),
     ("openai-rate-limit-in-a-stream", lambda: _openai_in_a_stream("rate_limit_exceeded")),
+    ("openai-no-reply-of-the-api", lambda: _validation("openai")),
+    ("anthropic-no-reply-of-the-api", lambda: _validation("anthropic")),
+    ("openai-bad-gateway-in-a-stream", lambda: _openai_in_a_stream("502")),
+    ("openai-bad-gateway-in-a-stream-as-a-number", lambda: _openai_in_a_stream(502)),
+    ("botocore-model-broke-off", lambda: _client_error("ModelErrorException", 424)),
+    ("botocore-stream-broke-off", lambda: _client_error("modelStreamErrorException")),
+    ("botocore-cut-off", _of_botocore_parsers),
+    ("httpx2-decoding", lambda: _of("httpx2", "DecodingError", "garbled")),
     ("botocore-throttling", lambda: _client_error("ThrottlingException")),
     ("botocore-too-many-requests", lambda: _client_error("Whatever", 429)),
     ("botocore-server-error", lambda: _client_error("Whatever", 503)),
@@ -96,6 +119,10 @@ AVAILABLE: list[tuple[str, Make]] = [
     ("timeout-of-python", TimeoutError),
     ("openai-bad-request", lambda: _openai("BadRequestError", 400)),
     ("openai-authentication", lambda: _openai("AuthenticationError", 401)),
+    ("openai-no-credit-in-a-stream", lambda: _openai_in_a_stream(402)),
+    ("openai-odd-code-in-a-stream", lambda: _openai_in_a_stream("5020")),
+    ("failed-dependency-of-nobody", lambda: _client_error("Whatever", 424)),
+    ("json-of-anything", lambda: _of("json", "JSONDecodeError", "no JSON", "<html>", 0)),
     ("openai-other-code-in-a-stream", lambda: _openai_in_a_stream("invalid_prompt")),
     ("botocore-validation", lambda: _client_error("ValidationException")),
     ("botocore-access-denied", lambda: _client_error("AccessDeniedException", 403)),

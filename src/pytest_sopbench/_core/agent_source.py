@@ -25,13 +25,11 @@ class AgentOptions:
     """What the session's options say of its agents.
 
     `arguments` are those of `--sop-agent-arg`; a value `env:NAME` is not read yet. `in_flight` runs
-    may be made at a time in this process, and each of them up to `retries` times again where its
-    provider is away.
+    may be made at a time in this process.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     in_flight: int = 1
-    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a model said; `refusal` are its own words where it refused."""
+    """What a model said; `refusal` are its own words where it refused, or why it was filtered."""
 
     message: Message
     stop: StopReason

@@ -202,7 +202,7 @@ def withheld(reply: Reply) -> str:
     if reply.stop is StopReason.REFUSAL:
         return f"refusal: {reply.refusal or reply.message.text or 'the model gave no reason'}"
     if reply.stop is StopReason.CONTENT_FILTER:
-        return "content filter: the provider withheld the reply"
+        return f"content filter: {reply.refusal or 'the provider withheld the reply'}"
     return ""
 
 

@@ -18,6 +18,7 @@ from .conversation import (
     Message,
     ModelClient,
     ModelRequest,
+    Reply,
     ToolRequest,
     ToolResult,
     as_object,
@@ -69,14 +70,16 @@ def drive(
     client: ModelClient,
     tools: RunTools,
     approver: Asking = _nobody,
+    *,
+    max_context: int | None = None,
 ) -> object:
     """Lead a dialogue to its end and return what the agent returns.
 
     Raises:
-        TurnLimitError: the model used up its turns.
+        TurnLimitError: the model used up its turns, or its context.
         ClosedToolboxError: the run is over.
     """
-    told = _Told(tools)
+    told = _Told(tools, max_context)
     came: Came = None
     while True:
         try:
@@ -84,9 +87,9 @@ def drive(
         except StopIteration as end:
             return told.ended(end.value)
         if isinstance(step, ModelRequest):
-            told.said(step.messages)
+            told.asked(step.messages)
             reply = client.complete(step)
-            tools.report(usage=reply.usage.as_report())
+            told.came(reply)
             came = reply
         elif isinstance(step, Transcript):
             told.said(step.messages)
@@ -106,9 +109,11 @@ async def adrive(
     client: ModelClient,
     tools: RunTools,
     approver: Asking = _nobody,
+    *,
+    max_context: int | None = None,
 ) -> object:
     """As `drive`, on an event loop."""
-    told = _Told(tools)
+    told = _Told(tools, max_context)
     came: Came = None
     while True:
         try:
@@ -116,9 +121,9 @@ async def adrive(
         except StopIteration as end:
             return told.ended(end.value)
         if isinstance(step, ModelRequest):
-            told.said(step.messages)
+            told.asked(step.messages)
             reply = await client.acomplete(step)
-            tools.report(usage=reply.usage.as_report())
+            told.came(reply)
             came = reply
         elif isinstance(step, Transcript):
             told.said(step.messages)
@@ -131,13 +136,39 @@ async def adrive(
 
 
 class _Told:
-    """Tells the trace of a run what was said, each message once."""
+    """Tells the trace of a run what was said, each message once, and what each reply consumed.
 
-    def __init__(self, tools: RunTools) -> None:
+    A conversation that has come to more than `max_context` tokens is not gone on with.
+    """
+
+    def __init__(self, tools: RunTools, max_context: int | None) -> None:
         self._tools = tools
         self._told: tuple[Message, ...] = ()
+        self._max_context = max_context
+        self._context = 0
+        self._uncounted = False
 
-    def said(self, messages: tuple[Message, ...]) -> None:
+    def came(self, reply: Reply) -> None:
+        usage = reply.usage
+        self._tools.report(usage=usage.as_report())
+        if usage.input_tokens is None:
+            self._warn_of_no_count()
+        self._context = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+
+    def _warn_of_no_count(self) -> None:
+        if self._max_context is not None and not self._uncounted:
+            self._uncounted = True
+            told = f"max_context={self._max_context} was not held: the server counts no tokens"
+            self._tools.report(notes=[told])
+
+    def _check_context(self) -> None:
+        if self._max_context is not None and self._context > self._max_context:
+            limit = f"passed its limit of {self._max_context} tokens of context (max_context)"
+            msg = f"{limit}: the conversation has come to {self._context}"
+            raise TurnLimitError(msg)
+
+    def said(self, messages: tuple[Message, ...]) -> int:
+        """Tell the messages, and return how many of them were told already."""
         # A dialogue may begin anew, with what was not said before.
         pairs = zip(messages, self._told, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
@@ -145,6 +176,13 @@ class _Told:
         self._told = messages
         if new:
             self._tools.report(messages=new)
+        return known
+
+    def asked(self, messages: tuple[Message, ...]) -> None:
+        before = len(self._told)
+        if self.said(messages) == before > 0:
+            # It goes on with the conversation whose tokens the last reply has counted.
+            self._check_context()
 
     def ended(self, finding: Finding) -> object:
         self.said(finding.messages)

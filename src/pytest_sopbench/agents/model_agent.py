@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -34,8 +35,13 @@ class ModelAgent:
         client: a model client of your own, in place of `model`.
         prompt: a file of your own in place of the agent's prompt.
         max_turns: replies of the model after which the run ends as `call_limit`.
-        temperature: given to the model, as are `top_p`, `max_tokens` (of one reply), `seed` and
-            `reasoning_effort`; what is not set is left to the provider.
+        max_context: tokens of one conversation after which the run ends as `call_limit`, as the
+            provider counts them.
+        temperature: given to the model, as are `top_p`, `max_tokens` (of one reply), `seed`,
+            `reasoning_effort` and `parallel_tool_calls`; what is not set is left to the provider.
+        extra_body: fields to send beside those of the client: a mapping, or the text of a JSON
+            object.
+        extra_headers: headers to send with each request, in the same form.
         base_url: of a server in place of the provider's own.
         api_key: in place of the one that the provider's client finds.
         region: of AWS.
@@ -51,11 +57,15 @@ class ModelAgent:
     client: ModelClient | None = None
     prompt: str | Path | None = None
     max_turns: int | str = 50
+    max_context: Number = None
     temperature: Number = None
     top_p: Number = None
     max_tokens: Number = None
     seed: Number = None
     reasoning_effort: str | None = None
+    parallel_tool_calls: bool | str | None = None
+    extra_body: Mapping[str, Any] | str | None = None
+    extra_headers: Mapping[str, str] | str | None = field(default=None, repr=False)
     base_url: str | None = None
     api_key: str | None = None
     region: str | None = None
@@ -80,6 +90,7 @@ class ModelAgent:
             msg = f"{type(self).__name__}: neither a model nor a client is given"
             raise AgentSpecError(msg, hint="write model='openai/MODEL'")
         whole("max_turns", self.max_turns, least=1)
+        self._max_context()
         # Whatever is wrong is said before the first run.
         self._client()
         object.__setattr__(self, "prompt_hash", self._prompt().hash)
@@ -93,7 +104,11 @@ class ModelAgent:
         return Named(client, self.model, server_of(self.model, connection))
 
     def _setup(self) -> Mapping[str, Any]:
-        parameters = {name: str(one) for name, one in parameters_of(self._settings()).items()}
+        parameters = {
+            name: json.dumps(one, sort_keys=True) if isinstance(one, dict) else str(one)
+            for name, one in parameters_of(self._settings()).items()
+        }
+        headers = ", ".join(name for name, _ in self._connection().extra_headers)
         server = shown_address(server_of(self.model, self._connection())) if self.model else ""
         return {
             "agent": self.name,
@@ -102,9 +117,16 @@ class ModelAgent:
             "settings": {
                 **parameters,
                 "max_turns": str(whole("max_turns", self.max_turns)),
+                **({"max_context": str(self._max_context())} if self.max_context else {}),
+                # A header may well hold a key.
+                **({"extra_headers": headers} if headers else {}),
                 **({"server": server} if server else {}),
             },
         }
+
+    def _max_context(self) -> int | None:
+        held = self.max_context
+        return None if held is None else whole("max_context", held, least=1)
 
     def _connection(self) -> Connection:
         return connection_of(self._settings())
@@ -129,7 +151,7 @@ class DialogueAgent(ModelAgent):
     ) -> object:
         """Run the agent on one task, as the session does."""
         steps = self._steps(sop, inputs, tools, output_fields)
-        return drive(steps, self._client(), tools)
+        return drive(steps, self._client(), tools, max_context=self._max_context())
 
     async def aexecute(
         self,
@@ -140,7 +162,7 @@ class DialogueAgent(ModelAgent):
     ) -> object:
         """As `execute`, for async code."""
         steps = self._steps(sop, inputs, tools, output_fields)
-        return await adrive(steps, self._client(), tools)
+        return await adrive(steps, self._client(), tools, max_context=self._max_context())
 
     def protocol(self, tools: tuple[Mapping[str, Any], ...]) -> Protocolled:
         """Return how this agent and its model speak of tools."""

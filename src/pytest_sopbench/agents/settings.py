@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_sopbench.errors import AgentSpecError
+
+from .conversation import as_object
 
 
 def whole(name: str, value: Any, *, least: int | None = None) -> int:
@@ -43,6 +47,58 @@ def real(name: str, value: Any, *, above: float | None = None) -> float:
     return number
 
 
+def truth(name: str, value: Any) -> bool:
+    """Read `true` or `false`.
+
+    Raises:
+        AgentSpecError: it is neither.
+    """
+    known = {"true": True, "false": False}
+    found = known.get(str(value).lower())
+    if found is None:
+        raise _unusable(name, value, "true or false")
+    return found
+
+
+def document(name: str, value: Any) -> dict[str, Any]:
+    """Read a JSON object: a mapping, or the text of one. Its text may be a secret.
+
+    Raises:
+        AgentSpecError: it is none.
+    """
+    try:
+        read: object = json.loads(value) if isinstance(value, str) else dict(value)
+        json.dumps(read)
+    except (TypeError, ValueError, RecursionError):
+        read = None
+    found = as_object(read)
+    if found is None:
+        msg = f"agent argument {name}: it must be a JSON object"
+        raise AgentSpecError(msg, hint=f"""write {name}='{{"key": "value"}}'""")
+    return found
+
+
+def headers_of(value: Any) -> tuple[tuple[str, str], ...]:
+    """Read headers: a JSON object of texts.
+
+    Raises:
+        AgentSpecError: it is none, or a header cannot be sent.
+    """
+    given = document("extra_headers", value or {})
+    for name, one in given.items():
+        if not _HEADER_NAME.fullmatch(name) or not isinstance(one, str):
+            msg = f"agent argument extra_headers: {name!r} must be a header's name, with a text"
+            raise AgentSpecError(msg)
+        if not _HEADER_VALUE.fullmatch(one):
+            msg = f"agent argument extra_headers: the value of {name!r} cannot be sent"
+            raise AgentSpecError(msg, hint="a header is one line of printable ASCII")
+    return tuple(sorted(given.items()))
+
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\x20-\x7e]*")
+
+
 def _unusable(name: str, value: object, wanted: str) -> AgentSpecError:
     return AgentSpecError(f"agent argument {name}={value}: it must be {wanted}")
 
@@ -53,6 +109,8 @@ _READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "max_tokens": lambda value: whole("max_tokens", value, least=1),
     "seed": lambda value: whole("seed", value),
     "reasoning_effort": str,
+    "parallel_tool_calls": lambda value: truth("parallel_tool_calls", value),
+    "extra_body": lambda value: document("extra_body", value),
 }
 
 
@@ -66,6 +124,7 @@ class Connection:
     timeout: float = 300.0
     max_retries: int = 2
     connections: int = 64
+    extra_headers: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         # A key must not stand in a message or a traceback.
@@ -95,4 +154,5 @@ def connection_of(settings: Mapping[str, Any]) -> Connection:
         timeout=real("timeout", settings["timeout"], above=0),
         max_retries=whole("max_retries", settings["max_retries"], least=0),
         connections=whole("connections", settings["connections"], least=1),
+        extra_headers=headers_of(settings.get("extra_headers")),
     )

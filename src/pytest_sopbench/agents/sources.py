@@ -46,8 +46,15 @@ def resolve(spec: str, context: AgentContext) -> object:
     except AgentSpecError as error:
         msg = f"agent {spec!r}: {error.message}"
         raise AgentSpecError(msg, hint=error.hint) from None
-    made.prompt_hash, made.setup = example.prompt_hash, example.setup
+    made.prompt_hash, made.setup = example.prompt_hash, _without_secrets(example.setup, arguments)
     return made
+
+
+def _without_secrets(setup: Mapping[str, Any], arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Name the variable in place of each setting that was read from one."""
+    held = {name: one for name, one in arguments.items() if one.startswith(_LATE)}
+    settings = {name: held.get(name, one) for name, one in setup["settings"].items()}
+    return {**setup, "settings": settings}
 
 
 def prompt_hash_of(agent: object) -> str:
@@ -81,8 +88,6 @@ def _configured(kind: type[ModelAgent], name: str, context: AgentContext) -> typ
     @dataclass(frozen=True, kw_only=True)
     class Configured(kind):  # type: ignore[valid-type,misc] # a class is chosen by the spec
         model: str = name
-        # A run that is made again, each of whose requests is made again, takes for ever.
-        max_retries: float | str | None = 0 if options.retries else kind.max_retries
         connections: float | str | None = max(int(kind.connections or 1), options.in_flight)
 
     Configured.__name__ = Configured.__qualname__ = kind.__name__

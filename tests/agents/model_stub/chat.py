@@ -58,7 +58,9 @@ def _check(messages: list[dict[str, Any]]) -> None:
 
 
 def reply(move: Move, asked: Seen, body: dict[str, Any], number: int) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": move.text or None, "refusal": None}
+    silent = "" if not move.calls and move.stop == "end" else None
+    content = move.text or silent
+    message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
     stop = STOPS[move.stop]
     if move.stop == "refusal":
         message |= {"content": None, "refusal": move.text}

@@ -6,6 +6,7 @@ from mutants.mutant import Mutant
 
 _JUDGE = "_core/judging/judge.py"
 _TESTS = ("core/test_judgement.py",)
+_ERRING = "agents/test_erring_provider.py"
 
 MUTANTS = (
     Mutant(
@@ -215,5 +216,45 @@ MUTANTS = (
         '""',
         ("core/test_judging_hash.py",),
         "A comparer that was changed since makes no session incomparable.",
+    ),
+    Mutant(
+        "judging/any-bad-json-is-an-outage",
+        "_core/judging/availability.py",
+        "return _is_of_a_reply(error)",
+        "return True",
+        ("core/test_availability.py",),
+        "A model that writes bad JSON passes for an outage, and may be tolerated.",
+    ),
+    Mutant(
+        "judging/broken-reply-is-a-reply",
+        "agents/clients/openai_sdk.py",
+        "            if told:\n",
+        "            if False:\n",
+        (f"{_ERRING}::test_what_came_in_place_of_a_reply_is_told",),
+        "The page of a proxy is held against the agent.",
+    ),
+    Mutant(
+        "judging/error-in-a-reply-is-of-the-request",
+        "agents/clients/broken.py",
+        'return "" if is_of_the_request(error) else "an error"',
+        'return ""',
+        (f"{_ERRING}::test_what_came_in_place_of_a_reply_is_told",),
+        "An outage that a gateway tells with status 200 is held against the agent.",
+    ),
+    Mutant(
+        "judging/filtered-reply-is-an-answer",
+        "agents/clients/openai_chat.py",
+        "    FILTERED: StopReason.CONTENT_FILTER,\n",
+        "",
+        (f"{_ERRING}::test_a_reply_that_a_filter_cut_off_is_no_answer_though_one_stands_in_it",),
+        "A reply that the provider withheld counts as correct.",
+    ),
+    Mutant(
+        "judging/broken-bedrock-reply-is-empty",
+        "agents/clients/bedrock.py",
+        'if error or "stopReason" not in response:',
+        "if False:",
+        (f"{_ERRING}::test_a_fault_that_stays_is_a_provider_that_is_away_once_it_was_asked_again",),
+        "A provider that is away counts as a model that says nothing.",
     ),
 )

@@ -1,12 +1,16 @@
 """Tell whether an exception means that a provider could not be reached.
 
 Exceptions are known by their qualified names, along the MRO and along the chain of explicit causes,
-and by the status that they carry. No provider's package is imported for it.
+by the status that they carry, and in one case by where they were raised. No provider's package is
+imported for it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from types import TracebackType
 from typing import Final, cast
 
 from pytest_sopbench._core.values.foreign import call_safely, get_member
@@ -17,14 +21,28 @@ UNAVAILABLE: Final = frozenset(
         *(
             f"{client}.{name}"
             for client in ("openai", "anthropic")
-            for name in ("RateLimitError", "InternalServerError", "APIConnectionError")
+            for name in (
+                "RateLimitError",
+                "InternalServerError",
+                "APIConnectionError",
+                # what came was no reply of the API
+                "APIResponseValidationError",
+            )
         ),
+        "botocore.exceptions.IncompleteReadError",
+        "botocore.parsers.ResponseParserError",
         "botocore.exceptions.ConnectionError",
         "botocore.exceptions.HTTPClientError",
         *(
             f"{client}.{name}"
             for client in ("httpx", "httpx2")
-            for name in ("TimeoutException", "NetworkError", "ProxyError", "RemoteProtocolError")
+            for name in (
+                "TimeoutException",
+                "NetworkError",
+                "ProxyError",
+                "RemoteProtocolError",
+                "DecodingError",
+            )
         ),
         "requests.exceptions.ConnectionError",
         "requests.exceptions.Timeout",
@@ -50,12 +68,21 @@ WITH_STATUS: Final = frozenset(
 )
 """Exceptions whose status or code decides."""
 
+_NO_JSON: Final = "json.decoder.JSONDecodeError"
+_READERS: Final = frozenset(
+    f"{client}.{module}"
+    for client in ("openai", "anthropic")
+    for module in ("_response", "_legacy_response")
+)
+"""Modules of clients whose `_parse` reads the body of a reply of status 2xx."""
+
 _DEEPEST: Final = 50
 """Groups inside each other that are looked into."""
 
 _REQUEST_TIMEOUT: Final = 408
 _TOO_MANY_REQUESTS: Final = 429
 _SERVER_ERRORS: Final = range(500, 600)
+_STATUS: Final = re.compile(r"[1-5][0-9]{2}")
 
 _CODES: Final = frozenset(
     {
@@ -69,6 +96,8 @@ _CODES: Final = frozenset(
         "Throttling", "ThrottlingException", "TooManyRequestsException",
         "TransactionInProgressException", "internalServerException", "serviceUnavailableException",
         "throttlingException", "modelTimeoutException",
+        # what Bedrock says with status 424, where the model itself broke off
+        "ModelErrorException", "ModelStreamErrorException", "modelStreamErrorException",
         # what OpenAI says inside a stream, where there is no status
         "rate_limit_exceeded", "server_error",
     }
@@ -111,10 +140,29 @@ def _means_it(
         return True
     if not own.isdisjoint(WITH_STATUS):
         return _status_says_so(error)
+    if _NO_JSON in own:
+        return _is_of_a_reply(error)
     if issubclass(type(error), BaseExceptionGroup) and depth < _DEEPEST:
         members = cast("tuple[BaseException, ...]", get_member(error, "exceptions"))
         return all(is_unavailable(member, names, depth + 1) for member in members)
     return False
+
+
+def _is_of_a_reply(error: BaseException) -> bool:
+    """Whether a provider's client raised it over the body of a reply.
+
+    Anywhere else it may tell of a text that the model wrote.
+    """
+    frames: list[tuple[object, str]] = []
+    came: TracebackType | None = BaseException.__getattribute__(error, "__traceback__")
+    while came is not None:
+        frame = came.tb_frame
+        frames.append((frame.f_globals.get("__name__"), frame.f_code.co_name))
+        came = came.tb_next
+    return any(
+        module in _READERS and name == "_parse" and called == "json"
+        for (module, name), (_, called) in pairwise(frames)
+    )
 
 
 def _qualified(kind: type) -> str:
@@ -138,9 +186,19 @@ def _status_says_so(error: BaseException) -> bool:
         metadata.get("HTTPStatusCode"),
     )
     return any(isinstance(code, str) and code in _CODES for code in codes) or any(
-        isinstance(status, int)
-        and (status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status in _SERVER_ERRORS)
-        for status in statuses
+        _is_away(status) for status in (*statuses, *map(_as_status, codes))
+    )
+
+
+def _as_status(code: object) -> object:
+    """Return a code as a status: gateways put one where others put a name."""
+    is_number = isinstance(code, str) and _STATUS.fullmatch(code) is not None
+    return int(str(code)) if is_number else code
+
+
+def _is_away(status: object) -> bool:
+    return isinstance(status, int) and (
+        status in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS) or status in _SERVER_ERRORS
     )
 
 

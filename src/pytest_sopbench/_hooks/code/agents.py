@@ -158,7 +158,6 @@ class Agents:
         return AgentOptions(
             arguments=dict(options.agent_args),
             in_flight=pace_of(self._sop.config, options).limit.highest,
-            retries=options.retries,
         )
 
     @property

@@ -41,8 +41,8 @@ def make_client(
         msg = f"model {model!r}: there is no provider {provider!r}"
         raise AgentSpecError(msg, hint=f"{told}a model is {known}")
     kind = PROVIDERS[provider]
-    given = {"base_url": connection.base_url, "api_key": connection.api_key}
-    given["region"] = connection.region
+    given: dict[str, object] = {"base_url": connection.base_url, "api_key": connection.api_key}
+    given |= {"region": connection.region, "extra_headers": connection.extra_headers or None}
     unknown = [name for name, one in {**given, **parameters}.items() if one is not None]
     unknown = [name for name in unknown if name not in kind.takes]
     if unknown:

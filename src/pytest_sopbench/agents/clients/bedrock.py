@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench.agents.conversation import (
     Message,
@@ -15,13 +17,16 @@ from pytest_sopbench.agents.conversation import (
     Reply,
     StopReason,
     ToolRequest,
+    as_object,
 )
 from pytest_sopbench.agents.sdk import load_sdk
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError, Unavailable
 
+from .broken import counts_output, what_is_broken
 from .in_thread import in_thread
-from .scrub import scrubbed
+from .scrub import masked, scrubbed
+from .sent_back import NAME, valid_ids, valid_name
 from .shared import environment, shared
 
 _NAMES: Final = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens"}
@@ -35,26 +40,39 @@ _STOPS: Final = {
 }
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 _CONNECT_S: Final = 20
+_OK: Final = 200
+_BAD_GATEWAY: Final = 502
+_BROKEN: Final = "BrokenReply"
+_OTHER_SERVER_ERRORS: Final = frozenset({*range(500, 600)} - {500, 502, 503, 504})
+_REPEATED: Final = frozenset({_BROKEN, "ModelErrorException", "ModelTimeoutException"})
+"""Errors after which a request is repeated, beside those that botocore repeats it after."""
 
 
 class Bedrock:
     """`bedrock/MODEL`."""
 
-    takes = frozenset({*_NAMES, "base_url", "region"})
+    takes = frozenset({*_NAMES, "base_url", "region", "extra_body", "extra_headers"})
     """The settings that this provider knows."""
 
     def __init__(
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:
         self._model = model
-        self._parameters = {_NAMES[name]: value for name, value in parameters.items()}
+        self._fields = parameters.get("extra_body")
+        named = {_NAMES.get(name): value for name, value in parameters.items()}
+        self._parameters = {name: value for name, value in named.items() if name}
         make = partial(_make, connection)
         key = ("bedrock", connection, environment("AWS_"))
         self._client, self._secrets = shared(key, make)
 
     def complete(self, request: ModelRequest) -> Reply:
         with scrubbed(self._secrets):
-            return _reply(self._client.converse(**self._body(request)))
+            response = self._client.converse(**self._body(request))
+            # It is an error to botocore's parser, but not to its client, which sees the status.
+            error: Mapping[str, Any] = response.get("Error") or {}
+            if error or "stopReason" not in response:
+                raise Unavailable(error.get("Message") or "the reply has no stopReason")
+            return _reply(response, request)
 
     async def acomplete(self, request: ModelRequest) -> Reply:
         return await in_thread(partial(self.complete, request))
@@ -69,8 +87,11 @@ class Bedrock:
             body["system"] = system
         if config:
             body["inferenceConfig"] = config
-        if request.tools:
-            body["toolConfig"] = {"tools": [{"toolSpec": _spec(one)} for one in request.tools]}
+        if self._fields:
+            body["additionalModelRequestFields"] = self._fields
+        tools = request.tools or _called(request.messages)
+        if tools:
+            body["toolConfig"] = {"tools": [{"toolSpec": _spec(one)} for one in tools]}
         return body
 
 
@@ -89,7 +110,8 @@ def _make(connection: Connection) -> tuple[Any, Collection[str]]:
             raise AgentSpecError(msg, hint=hint)
         client = session.client(
             "bedrock-runtime",
-            region_name=connection.region,
+            # boto3 itself knows AWS_DEFAULT_REGION alone, unlike AWS's other tools.
+            region_name=connection.region or os.environ.get("AWS_REGION") or None,
             endpoint_url=connection.base_url,
             config=config(
                 max_pool_connections=connection.connections,
@@ -102,7 +124,66 @@ def _make(connection: Connection) -> tuple[Any, Collection[str]]:
         msg = f"bedrock: {fault}"
         hint = "set AWS_REGION, or give --sop-agent-arg region=NAME"
         raise AgentSpecError(msg, hint=hint) from None
-    return client, [bearer, *_parts(credentials)]
+    sent = [value for _, value in connection.extra_headers]
+    secrets = [bearer, *_parts(credentials), *sent]
+    _watch(client, connection, secrets)
+    return client, secrets
+
+
+def _watch(client: Any, connection: Connection, secrets: Collection[str]) -> None:
+    """Have botocore send our headers, and take a broken reply for an error that may pass."""
+
+    def refuse_broken(response_dict: dict[str, Any], operation_model: Any, **_: Any) -> None:
+        if response_dict["status_code"] != _OK:
+            return
+
+        def find(data: Mapping[str, Any]) -> str:
+            return find_fault(data) or _unread(response_dict, operation_model)
+
+        headers = response_dict["headers"]
+        told = what_is_broken(
+            _OK,
+            headers.get("content-type", ""),
+            response_dict["body"],
+            find,
+            partial(masked, secrets=secrets),
+        )
+        if told:
+            response_dict["status_code"] = _BAD_GATEWAY
+            response_dict["body"] = json.dumps({"message": told}).encode()
+            response_dict["headers"] = {"x-amzn-errortype": _BROKEN}
+
+    def again(response: Any, attempts: int, **_: Any) -> float | None:
+        if not response:
+            return None
+        came, parsed = response
+        error: Mapping[str, Any] = parsed.get("Error") or {}
+        passes = error.get("Code") in _REPEATED
+        passes = passes or came.status_code in _OTHER_SERVER_ERRORS
+        if not passes or attempts > connection.max_retries:
+            return None
+        # As botocore waits where it repeats a request by itself.
+        return random.random() * min(2.0 ** (attempts - 1), 20.0)  # noqa: S311 - no secret
+
+    def add_headers(request: Any, **_: Any) -> None:
+        for name, value in connection.extra_headers:
+            request.headers[name] = value
+
+    events = client.meta.events
+    events.register("before-parse.bedrock-runtime.Converse", refuse_broken)
+    events.register("needs-retry.bedrock-runtime.Converse", again)
+    events.register("before-sign.bedrock-runtime.Converse", add_headers)
+
+
+def _unread(response: Mapping[str, Any], operation: Any) -> str:
+    """Say that botocore breaks over a reply, where it does so."""
+    parsers: Any = import_module("botocore.parsers")
+    try:
+        parser = parsers.create_parser(operation.metadata["protocol"])
+        parser.parse(response, operation.output_shape)
+    except Exception as error:  # noqa: BLE001 - it takes a reply for what its model says
+        return f"botocore cannot read it ({error})"
+    return ""
 
 
 def _parts(credentials: Any) -> list[str]:
@@ -126,6 +207,8 @@ def _turns(messages: Iterable[Message]) -> list[dict[str, Any]]:
             continue
         role = "assistant" if message.role == "assistant" else "user"
         blocks = _blocks(message)
+        if not blocks:
+            continue
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
         else:
@@ -140,29 +223,75 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         {"toolResult": {"toolUseId": one.request.id, "content": [{"json": dict(one.content)}]}}
         for one in message.results
     ]
-    return results or [{"text": message.text}]
+    # Bedrock refuses a text that is blank.
+    return results or ([{"text": message.text}] if message.text.strip() else [])
 
 
-def _reply(response: Mapping[str, Any]) -> Reply:
-    if "stopReason" not in response:
-        # botocore takes a body that breaks off for one that is empty.
-        msg = "bedrock: the connection broke off within the response"
-        raise Unavailable(msg)
-    output: dict[str, Any] = response.get("output") or {}
-    said: list[dict[str, Any]] = output.get("message", {}).get("content", [])
+def find_fault(data: Mapping[str, Any]) -> str:
+    """Say what a document lacks that a response of `converse` must have."""
+    stop: object = data.get("stopReason")
+    if not isinstance(stop, str):
+        return "it has no stopReason"
+    if _STOPS.get(stop) is StopReason.CONTENT_FILTER:
+        return ""
+    message = as_object((as_object(data.get("output")) or {}).get("message"))
+    content: object = (message or {}).get("content")
+    if not isinstance(content, list) or not all(map(_is_block, cast("list[object]", content))):
+        return "it has no message"
+    silent = not content and not counts_output(data.get("usage"), "outputTokens")
+    return "its message is empty" if silent else ""
+
+
+def _is_block(block: object) -> bool:
+    found = as_object(block)
+    return found is not None and isinstance(found.get("text"), str | None)
+
+
+def _reply(response: Mapping[str, Any], asked: ModelRequest) -> Reply:
+    output: Mapping[str, Any] = response.get("output") or {}
+    message: Mapping[str, Any] = output.get("message") or {}
+    said: list[dict[str, Any]] = message.get("content") or []
     # What is blank is refused where it goes back.
-    blocks = [block for block in said if block.get("text", "-").strip()]
-    text = "\n".join(block["text"] for block in blocks if "text" in block)
-    requests = tuple(
-        ToolRequest(id=use["toolUseId"], name=use["name"], arguments=use.get("input"))
-        for block in blocks
-        if (use := block.get("toolUse"))
-    )
+    blocks = [block for block in said if str(block.get("text", "-")).strip()]
+    uses: list[Mapping[str, Any]] = [one["toolUse"] for one in blocks if "toolUse" in one]
+    ids = valid_ids((use.get("toolUseId") for use in uses), asked, NAME)
+    requests = tuple(map(_request, uses, ids))
+    valid = map(_told, uses, requests)
+    native = [{"toolUse": next(valid)} if "toolUse" in one else one for one in blocks]
     return Reply(
-        message=Message(role="assistant", text=text, requests=requests, native=blocks or None),
+        message=Message(
+            role="assistant",
+            text="\n".join(str(one["text"]) for one in blocks if "text" in one),
+            requests=requests,
+            native=native or None,
+        ),
         stop=_STOPS.get(str(response.get("stopReason")), StopReason.END),
         usage=_usage(response.get("usage") or {}),
     )
+
+
+def _request(use: Mapping[str, Any], key: str) -> ToolRequest:
+    return ToolRequest(id=key, name=str(use.get("name") or ""), arguments=_input(use))
+
+
+def _told(use: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
+    """Return a call as it goes back, with all that Bedrock has put beside it."""
+    arguments = as_object(request.arguments) or {}
+    name = valid_name(request.name)
+    return {**use, "toolUseId": request.id, "name": name, "input": arguments}
+
+
+def _input(use: Mapping[str, Any]) -> object:
+    # So some models call a tool without parameters.
+    given: object = use.get("input")
+    return {} if given is None or given == "" else given
+
+
+def _called(messages: Iterable[Message]) -> list[dict[str, Any]]:
+    """Return specs of the tools that were called: Bedrock refuses calls without specs."""
+    blocks = [block for one in messages for block in one.native or ()]
+    names = dict.fromkeys(one["toolUse"]["name"] for one in blocks if "toolUse" in one)
+    return [{"name": name, "description": "", "parameters": {"type": "object"}} for name in names]
 
 
 def _usage(usage: Mapping[str, Any]) -> ModelUsage:

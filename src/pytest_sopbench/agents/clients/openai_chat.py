@@ -17,14 +17,17 @@ from pytest_sopbench.agents.conversation import (
 )
 from pytest_sopbench.agents.settings import Connection
 
-from .openai_sdk import OpenAISdk, count
-from .scrub import scrubbed
+from .broken import FILTERED, filtered_categories
+from .openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from .sent_back import sent_arguments, valid_ids, valid_name
 
 _STOPS: Final = {
     "length": StopReason.LENGTH,
-    "content_filter": StopReason.CONTENT_FILTER,
+    FILTERED: StopReason.CONTENT_FILTER,
     "tool_calls": StopReason.TOOL_REQUESTS,
 }
+_THOUGHTS: Final = ("reasoning_content", "reasoning_details")
+"""What models that think beside their text want to be given back beside their calls."""
 
 
 class OpenAIChat:
@@ -37,6 +40,9 @@ class OpenAIChat:
             "max_tokens",
             "seed",
             "reasoning_effort",
+            "parallel_tool_calls",
+            "extra_body",
+            "extra_headers",
             "base_url",
             "api_key",
         }
@@ -47,7 +53,7 @@ class OpenAIChat:
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:
         self._model = model
-        self._sdk = OpenAISdk(connection)
+        self._sdk = OpenAISdk(connection, "chat.completions", find_fault)
         self._sdk.check()
         self._parameters = dict(parameters)
         if "max_tokens" in self._parameters and not self._sdk.is_own_server:
@@ -55,12 +61,16 @@ class OpenAIChat:
             self._parameters["max_completion_tokens"] = self._parameters.pop("max_tokens")
 
     def complete(self, request: ModelRequest) -> Reply:
-        with scrubbed(self._sdk.secrets):
-            return _reply(self._sdk.client.chat.completions.create(**self._body(request)))
+        try:
+            return _reply(self._sdk.ask(self._body(request)), request)
+        except FilteredError as filtered:
+            return withheld_by(filtered)
 
     async def acomplete(self, request: ModelRequest) -> Reply:
-        with scrubbed(self._sdk.secrets):
-            return _reply(await self._sdk.aclient.chat.completions.create(**self._body(request)))
+        try:
+            return _reply(await self._sdk.aask(self._body(request)), request)
+        except FilteredError as filtered:
+            return withheld_by(filtered)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -70,6 +80,9 @@ class OpenAIChat:
         }
         if request.tools:
             body["tools"] = [{"type": "function", "function": {**one}} for one in request.tools]
+        else:
+            # OpenAI refuses it where there are no tools.
+            body.pop("parallel_tool_calls", None)
         if request.stop:
             body["stop"] = list(request.stop)
         if request.reply_schema is not None:
@@ -88,34 +101,79 @@ def _spoken(message: Message) -> Iterator[dict[str, Any]]:
         yield {"role": message.role, "content": message.text}
 
 
-def _reply(completion: Any) -> Reply:
-    data: dict[str, Any] = completion.to_dict(mode="json", warnings=False)
-    choices: list[dict[str, Any]] = data.get("choices") or [{}]
-    choice = choices[0]
+def find_fault(data: Mapping[str, Any]) -> str:
+    """Say what a document lacks that a chat completion must have."""
+    choices: object = data.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return "it has no choices"
+    choice = as_object(cast("list[object]", choices)[0])
+    if choice is None:
+        return "its choice is no object"
+    if choice.get("finish_reason") == FILTERED:
+        return ""
+    said = as_object(choice.get("message"))
+    is_cut_off = choice.get("finish_reason") == "length"
+    return "its choice has no message" if said is None else _fault_of(said, is_cut_off=is_cut_off)
+
+
+def _fault_of(said: Mapping[str, Any], *, is_cut_off: bool) -> str:
+    content: object = said.get("content")
+    if content is not None and not isinstance(content, str | list):
+        return "its content is no text"
+    calls: object = said.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(map(_is_call, cast("list[object]", calls))):
+        return "its tool_calls are no calls"
+    # A model that says nothing writes an empty text, if it is not cut off or still thinking.
+    is_silent = content is None and not calls and not is_cut_off
+    beside = ("refusal", "reasoning", *_THOUGHTS)
+    is_empty = is_silent and not any(said.get(name) for name in beside)
+    return "its message has neither a text nor calls" if is_empty else ""
+
+
+def _is_call(call: object) -> bool:
+    return as_object((as_object(call) or {}).get("function")) is not None
+
+
+def _reply(data: Mapping[str, Any], asked: ModelRequest) -> Reply:
+    choice: dict[str, Any] = data["choices"][0]
     said: dict[str, Any] = choice.get("message") or {}
     text = _text(said.get("content"))
     calls: list[dict[str, Any]] = said.get("tool_calls") or []
-    requests = tuple(map(_request, calls))
+    ids = valid_ids((call.get("id") for call in calls), asked)
+    requests = tuple(map(_request, calls, ids))
     native: dict[str, Any] | None = None
     if requests:
-        native = {"role": "assistant", "content": text or None, "tool_calls": calls}
-    refusal = said.get("refusal") or ""
+        told = [_told(one, call) for one, call in zip(requests, calls, strict=True)]
+        native = {"role": "assistant", "content": text or None, "tool_calls": told}
+        native |= {name: said[name] for name in _THOUGHTS if said.get(name)}
+    refusal = str(said.get("refusal") or "")
     stop = _STOPS.get(str(choice.get("finish_reason")), StopReason.END)
+    by = filtered_categories(choice.get("content_filter_results"))
+    filtered = stop is StopReason.CONTENT_FILTER and by
+    why = f"the provider withheld the reply ({by})" if filtered else ""
     return Reply(
         message=Message(role="assistant", text=text, requests=requests, native=native),
         stop=StopReason.REFUSAL if refusal else stop,
-        usage=_usage(data.get("usage")),
-        refusal=refusal,
+        usage=_usage(as_object(data.get("usage"))),
+        refusal=refusal or why,
     )
 
 
-def _request(call: Mapping[str, Any]) -> ToolRequest:
-    function: Mapping[str, Any] = call.get("function") or {}
+def _request(call: Mapping[str, Any], key: str) -> ToolRequest:
+    function: Mapping[str, Any] = call["function"]
     return ToolRequest(
-        id=str(call.get("id") or ""),
+        id=key,
         name=str(function.get("name") or ""),
         arguments=read_arguments(function.get("arguments")),
     )
+
+
+def _told(request: ToolRequest, call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call as it goes back, with all that its server has put beside it."""
+    written: object = call["function"].get("arguments")
+    valid = sent_arguments(written, request.arguments)
+    function = {**call["function"], "name": valid_name(request.name), "arguments": valid}
+    return {**call, "id": request.id, "type": "function", "function": function}
 
 
 def read_arguments(text: object) -> object:

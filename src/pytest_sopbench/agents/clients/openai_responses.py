@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench.agents.conversation import (
     Message,
@@ -13,30 +13,38 @@ from pytest_sopbench.agents.conversation import (
     Reply,
     StopReason,
     ToolRequest,
+    as_object,
 )
 from pytest_sopbench.agents.settings import Connection
-from pytest_sopbench.errors import Unavailable
 
+from .broken import FILTERED, FailedResponseError, counts_output
 from .openai_chat import read_arguments
-from .openai_sdk import OpenAISdk, count
-from .scrub import scrubbed
+from .openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from .sent_back import NAME, sent_arguments, valid_ids, valid_name
 
 _AWAY: Final = frozenset({"server_error", "rate_limit_exceeded"})
 _STOPS: Final = {
     "max_output_tokens": StopReason.LENGTH,
-    "content_filter": StopReason.CONTENT_FILTER,
+    FILTERED: StopReason.CONTENT_FILTER,
 }
-
-
-class FailedResponseError(Exception):
-    """The provider answered that it could not make a response."""
+_NOT_ENDED: Final = ("queued", "in_progress", "cancelled")
 
 
 class OpenAIResponses:
     """`openai-responses/MODEL`."""
 
     takes = frozenset(
-        {"temperature", "top_p", "max_tokens", "reasoning_effort", "base_url", "api_key"}
+        {
+            "temperature",
+            "top_p",
+            "max_tokens",
+            "reasoning_effort",
+            "parallel_tool_calls",
+            "extra_body",
+            "extra_headers",
+            "base_url",
+            "api_key",
+        }
     )
     """The settings that this provider knows."""
 
@@ -44,7 +52,7 @@ class OpenAIResponses:
         self, model: str, parameters: Mapping[str, object], connection: Connection
     ) -> None:
         self._model = model
-        self._sdk = OpenAISdk(connection)
+        self._sdk = OpenAISdk(connection, "responses", find_fault)
         self._sdk.check()
         given = dict(parameters)
         if "max_tokens" in given:
@@ -56,12 +64,16 @@ class OpenAIResponses:
         self._parameters = given
 
     def complete(self, request: ModelRequest) -> Reply:
-        with scrubbed(self._sdk.secrets):
-            return _reply(self._sdk.client.responses.create(**self._body(request)))
+        try:
+            return _reply(self._sdk.ask(self._body(request)), request)
+        except FilteredError as filtered:
+            return withheld_by(filtered)
 
     async def acomplete(self, request: ModelRequest) -> Reply:
-        with scrubbed(self._sdk.secrets):
-            return _reply(await self._sdk.aclient.responses.create(**self._body(request)))
+        try:
+            return _reply(await self._sdk.aask(self._body(request)), request)
+        except FilteredError as filtered:
+            return withheld_by(filtered)
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         # The API knows no stop sequences; who needs one cuts the text.
@@ -75,6 +87,8 @@ class OpenAIResponses:
         if request.tools:
             # Strict mode asks for a part of JSON schema that domains need not keep to.
             body["tools"] = [{"type": "function", "strict": False, **one} for one in request.tools]
+        else:
+            body.pop("parallel_tool_calls", None)
         if request.reply_schema is not None:
             schema = {"name": "reply", "strict": True, "schema": dict(request.reply_schema)}
             body["text"] = {"format": {"type": "json_schema", **schema}}
@@ -93,20 +107,49 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
         yield {"role": message.role, "content": message.text}
 
 
-def _reply(response: Any) -> Reply:
-    data: dict[str, Any] = response.to_dict(mode="json", warnings=False)
+def find_fault(data: Mapping[str, Any]) -> str:
+    """Say what a document lacks that a response must have."""
+    status: object = data.get("status")
+    if status == "failed":
+        code = (as_object(data.get("error")) or {}).get("code")
+        return "" if code and code not in _AWAY else "the response has failed"
+    if status in _NOT_ENDED:
+        return f"its status is {status}"
+    items: object = data.get("output")
+    if not isinstance(items, list) or not all(map(_is_item, cast("list[object]", items))):
+        return "it has no output"
+    silent = not items and status != "incomplete"
+    counted = counts_output(data.get("usage"), "output_tokens")
+    return "its output is empty" if silent and not counted else ""
+
+
+def _is_item(item: object) -> bool:
+    found = as_object(item)
+    if found is None:
+        return False
+    content: object = found.get("content") or []
+    return found.get("type") != "message" or isinstance(content, list)
+
+
+def _reply(data: Mapping[str, Any], asked: ModelRequest) -> Reply:
     if data.get("status") == "failed":
-        raise _failure(data.get("error") or {})
-    items: list[dict[str, Any]] = data.get("output") or []
-    parts: list[dict[str, Any]] = [
+        error: Mapping[str, Any] = data["error"]
+        msg = f"{error.get('code')}: {error.get('message')}"
+        raise FailedResponseError(msg)
+    items: list[dict[str, Any]] = data["output"]
+    parts = [
         part
         for item in items
         if item.get("type") == "message"
-        for part in item.get("content") or ()
+        for part in map(as_object, item.get("content") or ())
+        if part is not None
     ]
     refusal = _joined(parts, "refusal", "refusal")
-    requests = tuple(_request(item) for item in items if item.get("type") == "function_call")
-    incomplete: dict[str, Any] = data.get("incomplete_details") or {}
+    calls = [item for item in items if item.get("type") == "function_call"]
+    ids = valid_ids((one.get("call_id") for one in calls), asked, NAME)
+    requests = tuple(map(_request, calls, ids))
+    told = dict(zip(map(id, calls), map(_told, calls, requests), strict=True))
+    incomplete = as_object(data.get("incomplete_details")) or {}
     reason = incomplete.get("reason")
     stop = StopReason.TOOL_REQUESTS if requests else StopReason.END
     return Reply(
@@ -114,29 +157,30 @@ def _reply(response: Any) -> Reply:
             role="assistant",
             text=_joined(parts, "output_text", "text"),
             requests=requests,
-            native=items or None,
+            native=[told.get(id(item), item) for item in items] or None,
         ),
         stop=StopReason.REFUSAL if refusal else _STOPS.get(str(reason), stop),
-        usage=_usage(data.get("usage")),
+        usage=_usage(as_object(data.get("usage"))),
         refusal=refusal,
     )
-
-
-def _failure(error: Mapping[str, Any]) -> Exception:
-    told = f"{error.get('code')}: {error.get('message')}"
-    return Unavailable(told) if error.get("code") in _AWAY else FailedResponseError(told)
 
 
 def _joined(parts: Iterable[Mapping[str, Any]], kind: str, name: str) -> str:
     return "".join(str(one.get(name) or "") for one in parts if one.get("type") == kind)
 
 
-def _request(item: Mapping[str, Any]) -> ToolRequest:
+def _request(item: Mapping[str, Any], key: str) -> ToolRequest:
     return ToolRequest(
-        id=str(item.get("call_id") or ""),
+        id=key,
         name=str(item.get("name") or ""),
         arguments=read_arguments(item.get("arguments")),
     )
+
+
+def _told(item: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
+    """Return a call as it goes back, with all that its server has put beside it."""
+    valid = sent_arguments(item.get("arguments"), request.arguments)
+    return {**item, "call_id": request.id, "name": valid_name(request.name), "arguments": valid}
 
 
 def _usage(usage: Mapping[str, Any] | None) -> ModelUsage:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final
 
+from pytest_sopbench.agents.conversation import Message, Reply, StopReason, as_object
 from pytest_sopbench.agents.sdk import load_sdk
 from pytest_sopbench.agents.settings import Connection
-from pytest_sopbench.errors import AgentSpecError
+from pytest_sopbench.errors import AgentSpecError, Unavailable
 
+from .broken import (
+    FailedResponseError,
+    FindFault,
+    error_of,
+    error_words,
+    filtered_by,
+    what_is_broken,
+)
+from .scrub import masked, scrubbed
 from .shared import environment, shared, shared_on_loop
 
 NO_KEY: Final = "no-key"
@@ -20,13 +33,58 @@ NO_KEY: Final = "no-key"
 _MOST_CONNECTIONS: Final = 1000
 
 
-class OpenAISdk:
-    """Makes the SDK's clients; the async one belongs to the loop on which it is asked for."""
+class FilteredError(Exception):
+    """A filter of the provider has refused the request; its text are the categories."""
 
-    def __init__(self, connection: Connection) -> None:
+
+class OpenAISdk:
+    """Makes the SDK's clients; the async one belongs to the loop on which it is asked for.
+
+    Args:
+        connection: how the server is reached.
+        api: where the SDK has the method that asks, such as `chat.completions`.
+        find_fault: says what a document lacks that a reply of this API must have.
+    """
+
+    def __init__(self, connection: Connection, api: str, find_fault: FindFault) -> None:
         self._connection = connection
+        self._create = attrgetter(f"{api}.with_raw_response.create")
+        self._find_fault = find_fault
         self._sdk = load_sdk("openai")
-        self._key = ("openai", connection, environment("OPENAI_"))
+        self._key = ("openai", api, connection, environment("OPENAI_"))
+
+    def ask(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send a request and return the reply as the document that it is.
+
+        Raises:
+            FilteredError: a filter of the provider has refused the request.
+            FailedResponseError: the reply says that the request is at fault.
+            Unavailable: the reply is broken, also when it was asked for again.
+        """
+        with self._errors():
+            return _read(self._create(self.client)(**_sendable(body)))
+
+    async def aask(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """As `ask`, on an event loop."""
+        with self._errors():
+            return _read(await self._create(self.aclient)(**_sendable(body)))
+
+    @contextmanager
+    def _errors(self) -> Generator[None, None, None]:
+        """Say of what the SDK raises what it means, without secrets."""
+        with scrubbed(self.secrets):
+            try:
+                yield
+            except self._sdk.APIConnectionError as error:
+                if hasattr(error.__cause__, _BROKEN):
+                    # What the SDK did meanwhile tells nothing more.
+                    raise Unavailable(str(error.__cause__)) from None
+                raise
+            except self._sdk.APIStatusError as error:
+                categories = filtered_by(as_object(error.body) or {})
+                if categories is None:
+                    raise
+                raise FilteredError(categories) from error
 
     @property
     def client(self) -> Any:
@@ -39,7 +97,7 @@ class OpenAISdk:
     @property
     def secrets(self) -> Collection[str]:
         """What must not stand in an error."""
-        return (str(self.client.api_key),)
+        return (str(self.client.api_key), *(value for _, value in self._connection.extra_headers))
 
     @property
     def is_own_server(self) -> bool:
@@ -69,16 +127,78 @@ class OpenAISdk:
         http = import_module(transport.__mro__[1].__module__.partition(".")[0])
         most = max(_MOST_CONNECTIONS, asked.connections)
         limits = http.Limits(max_connections=most, max_keepalive_connections=asked.connections)
+        secrets = (str(key or ""), *(value for _, value in asked.extra_headers))
+
+        def refuse_broken(response: Any) -> None:
+            told = what_is_broken(
+                response.status_code,
+                response.headers.get("content-type", ""),
+                response.content,
+                self._find_fault,
+                partial(masked, secrets=secrets),
+            )
+            if told:
+                # As if the connection had broken off, which the SDK answers by asking again.
+                fault = http.RemoteProtocolError(told, request=response.request)
+                setattr(fault, _BROKEN, True)
+                raise fault
+
+        def look(response: Any) -> None:
+            if response.is_success:
+                response.read()
+                refuse_broken(response)
+
+        async def alook(response: Any) -> None:
+            if response.is_success:
+                await response.aread()
+                refuse_broken(response)
+
+        hook = look if kind == "OpenAI" else alook
         return getattr(self._sdk, kind)(
             api_key=key,
             base_url=asked.base_url,
             timeout=asked.timeout,
             max_retries=asked.max_retries,
-            http_client=transport(limits=limits),
+            default_headers=dict(asked.extra_headers) or None,
+            http_client=transport(limits=limits, event_hooks={"response": [hook]}),
         )
 
 
 _TRANSPORTS: Final = {"OpenAI": "DefaultHttpxClient", "AsyncOpenAI": "DefaultAsyncHttpxClient"}
+_BROKEN: Final = "sopbench_broken"
+
+
+def _sendable(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a body that can be written as UTF-8: a model may write half of a character."""
+    told = json.dumps(body, ensure_ascii=False)
+    try:
+        told.encode()
+    except UnicodeEncodeError:
+        whole: dict[str, Any] = json.loads(told.encode(errors="replace"))
+        return whole
+    return body
+
+
+def _read(raw: Any) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(raw.http_response.content)
+    error = error_of(data)
+    if error is None:
+        return data
+    categories = filtered_by(error)
+    if categories is not None:
+        raise FilteredError(categories)
+    # Any other error was taken for a broken reply.
+    raise FailedResponseError(error_words(data))
+
+
+def withheld_by(filtered: FilteredError) -> Reply:
+    """Return the reply to a request that a filter has refused: the model was not asked."""
+    categories = f" ({filtered})" if str(filtered) else ""
+    return Reply(
+        message=Message(role="assistant"),
+        stop=StopReason.CONTENT_FILTER,
+        refusal=f"the provider refused the request{categories}",
+    )
 
 
 def count(usage: Mapping[str, Any] | None, name: str, part: str = "") -> int | None:

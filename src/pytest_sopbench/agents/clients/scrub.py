@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
+
+Mask: TypeAlias = Callable[[str], str]
+"""Returns a text without what is secret in it."""
 
 MASK: Final = "***"
 _SENT: Final = (
@@ -34,18 +37,19 @@ def _scrub(error: BaseException, secrets: Collection[str]) -> None:
         if one is None or id(one) in seen:
             continue
         seen.add(id(one))
-        one.args = tuple(_masked(part, secrets) for part in one.args)
+        one.args = tuple(
+            masked(part, secrets) if isinstance(part, str) else part for part in one.args
+        )
         if isinstance(getattr(one, "message", None), str):
             # The SDKs keep their text a second time.
-            one.message = _masked(one.message, secrets)  # type: ignore[attr-defined]
+            one.message = masked(one.message, secrets)  # type: ignore[attr-defined]
         pending += [one.__cause__, one.__context__]
 
 
-def _masked(part: object, secrets: Collection[str]) -> object:
-    if not isinstance(part, str):
-        return part
-    for secret in secrets:
-        part = part.replace(secret, MASK)
+def masked(text: str, secrets: Collection[str]) -> str:
+    """Return a text in which nothing stands that shows who a client is."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, MASK)
     for sent in _SENT:
-        part = sent.sub(MASK, part)
-    return part
+        text = sent.sub(MASK, text)
+    return text

@@ -40,7 +40,7 @@ class Stepwise(ModelAgent):
     ) -> object:
         """Run the agent on one task, as the session does."""
         walk = self._walk(sop, inputs, tools, output_fields, steps)
-        return drive(walk, self._client(), tools, approver)
+        return drive(walk, self._client(), tools, approver, max_context=self._max_context())
 
     async def aexecute(
         self,
@@ -53,7 +53,8 @@ class Stepwise(ModelAgent):
     ) -> object:
         """As `execute`, for async code."""
         walk = self._walk(sop, inputs, tools, output_fields, steps)
-        return await adrive(walk, self._client(), tools, approver)
+        limit = self._max_context()
+        return await adrive(walk, self._client(), tools, approver, max_context=limit)
 
     def _walk(
         self,

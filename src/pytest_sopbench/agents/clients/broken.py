@@ -1,0 +1,139 @@
+"""Tell a reply of status 200 that is none: a page of a proxy, half a document, an error inside.
+
+Such a reply says nothing of the model. Its provider was away, as with a status of 502, and the
+request is repeated as after one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, cast
+
+from pytest_sopbench.agents.conversation import as_object
+
+from .scrub import Mask
+
+FILTERED: Final = "content_filter"
+"""The code of an error that says that the provider's filter has refused a request."""
+
+FindFault: TypeAlias = Callable[[Mapping[str, Any]], str]
+"""Says what a document lacks that a reply of an API must have; nothing where it lacks nothing."""
+
+_LONGEST: Final = 200
+_NOT_SHOWN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_CLIENT_ERRORS: Final = range(400, 500)
+_PASSING: Final = frozenset({408, 409, 424, 425, 429})
+"""Statuses among them that say "try again"."""
+_REQUEST_CODES: Final = frozenset(
+    {"invalid_request_error", "context_length_exceeded", "invalid_prompt", FILTERED}
+)
+
+
+class FailedResponseError(Exception):
+    """The provider answered that it will not make a reply to this request."""
+
+
+def what_is_broken(status: int, kind: str, body: bytes, find_fault: FindFault, mask: Mask) -> str:
+    """Say what came in place of a reply: status, content type, and the server's own words.
+
+    It is empty where the body is a reply, or says that the request itself is at fault.
+    """
+    told = body.decode(errors="replace")
+    data: dict[str, Any] = {}
+    medium = kind.partition(";")[0].strip().lower()
+    if not told.strip():
+        why = "the body is empty"
+    elif medium and not medium.endswith("json"):
+        why = "no JSON"
+    else:
+        try:
+            read: object = json.loads(told)
+        except (ValueError, RecursionError) as fault:
+            why = f"no whole JSON ({fault})"
+        else:
+            found = as_object(read)
+            data = found or {}
+            why = "no JSON object" if found is None else _fault_of(data, find_fault)
+    if not why:
+        return ""
+    lines = (line.strip() for line in told.splitlines())
+    words = error_words(data) or next((line for line in lines if line), "")
+    shown = _NOT_SHOWN.sub(" ", mask(words))
+    quoted = f": {shown[:_LONGEST]}{'...' if len(shown) > _LONGEST else ''}" if shown else ""
+    return f"the reply is broken: HTTP {status}, {kind or 'no content type'}: {why}{quoted}"
+
+
+def _fault_of(data: Mapping[str, Any], find_fault: FindFault) -> str:
+    error = error_of(data)
+    if error is None:
+        return find_fault(data)
+    return "" if is_of_the_request(error) else "an error"
+
+
+def error_of(data: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the error that stands in place of a reply, or in place of its first choice."""
+    # The Responses API says of a response itself that it has failed.
+    if data.get("status") == "failed":
+        return None
+    error: object = data.get("error")
+    if not error:
+        choices = data.get("choices")
+        first = as_object(cast("list[object]", choices)[0]) if _is_filled(choices) else None
+        error = (first or {}).get("error")
+        ended = (first or {}).get("finish_reason") == "error"
+        error = error or ({"message": "the reply ends with an error"} if ended else None)
+    if not error:
+        return None
+    found = as_object(error)
+    return {"message": str(error)} if found is None else found
+
+
+def is_of_the_request(error: Mapping[str, Any]) -> bool:
+    """Whether an error says that the same request will meet it again."""
+    codes = (error.get("code"), error.get("type"), error.get("status"))
+    if any(isinstance(code, str) and code in _REQUEST_CODES for code in codes):
+        return True
+    statuses = (int(str(code)) for code in codes if str(code).isdecimal())
+    return any(one in _CLIENT_ERRORS and one not in _PASSING for one in statuses)
+
+
+def error_words(data: Mapping[str, Any]) -> str:
+    """Return the code and the message of an error, wherever a document has them."""
+    error: Mapping[str, Any] = as_object(data.get("error")) or error_of(data) or data
+    parts = (error.get("code"), error.get("message") or error.get("Message"))
+    return ": ".join(str(one) for one in parts if one)
+
+
+def filtered_by(error: Mapping[str, Any]) -> str | None:
+    """Return which categories made a filter refuse a request; `None` where no filter has.
+
+    It is the shape in which Azure says so: `innererror.content_filter_result` has each category
+    with `filtered` and, where it has one, its `severity`.
+    """
+    if FILTERED not in (error.get("code"), error.get("type")):
+        return None
+    inner = as_object(error.get("innererror")) or {}
+    return filtered_categories(inner.get("content_filter_result"))
+
+
+def filtered_categories(results: object) -> str:
+    """Return the categories for which a filter has struck, of the findings for each."""
+    found = {name: as_object(one) or {} for name, one in (as_object(results) or {}).items()}
+    named = [
+        f"{name}: {one['severity']}" if one.get("severity") else str(name)
+        for name, one in found.items()
+        if one.get("filtered") is True
+    ]
+    return ", ".join(named)
+
+
+def _is_filled(value: object) -> bool:
+    return isinstance(value, list) and bool(cast("list[object]", value))
+
+
+def counts_output(usage: object, name: str) -> bool:
+    """Whether the provider has counted tokens that the model wrote."""
+    count = (as_object(usage) or {}).get(name)
+    return isinstance(count, int) and count > 0
