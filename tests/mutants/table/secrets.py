@@ -137,8 +137,7 @@ MUTANTS = (
     Mutant(
         "redaction/comparers",
         _REDACTION,
-        "            compared=tuple(replace(one, why=self.text(one.why)) "
-        "for one in record.compared),\n",
+        "            compared=tuple(map(self.compared, record.compared)),\n",
         "",
         ("core/test_compared_kept.py",),
         "A secret in the words of a comparer stands in the saved session.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.trace import (
     Approval,
@@ -106,7 +107,7 @@ class Redaction:
             rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
-            compared=tuple(replace(one, why=self.text(one.why)) for one in record.compared),
+            compared=tuple(map(self.compared, record.compared)),
         )
 
     def trace(self, trace: Trace) -> Trace:
@@ -123,7 +124,7 @@ class Redaction:
             messages=tuple(self.value(one) for one in trace.messages),
             output=self.text(trace.output),
             notes=tuple(self.text(note) for note in trace.notes),
-            compared=tuple(replace(one, why=self.text(one.why)) for one in trace.compared),
+            compared=tuple(map(self.compared, trace.compared)),
         )
 
     def verdict(self, verdict: Verdict) -> Verdict:
@@ -222,6 +223,10 @@ class Redaction:
     def _mismatch(self, one: Mismatch) -> Mismatch:
         expected, actual = self.value(one.expected), self.value(one.actual)
         return replace(one, expected=expected, actual=actual, why=self.text(one.why))
+
+    def compared(self, one: Compared) -> Compared:
+        """Return what others found of a field as it may be shown."""
+        return replace(one, why=self.text(one.why), quote=self.text(one.quote))
 
     def _call(self, one: CallRecord) -> CallRecord:
         return replace(
