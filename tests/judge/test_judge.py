@@ -153,8 +153,16 @@ def torn(text: str) -> str:
     return text[: len(text) // 2]
 
 
-def of_another(text: str) -> str:
-    return json.dumps({**json.loads(text), "key": "0" * 64})
+def sealed(**changed: object) -> Callable[[str], str]:
+    """Return what changes a judgement as somebody would who computes its checksum anew."""
+
+    def change(text: str) -> str:
+        data = {**json.loads(text), **changed}
+        del data["crc"]
+        written = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        return json.dumps({**data, "crc": f"{crc32(written.encode()):08x}"})
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -165,7 +173,7 @@ def of_another(text: str) -> str:
         pytest.param(lambda text: "\0" * len(text), id="zeros"),
         pytest.param(lambda _: "[]", id="a-list"),
         pytest.param(lambda _: "[" * 100_000, id="bottomless"),
-        pytest.param(of_another, id="of-another-question"),
+        pytest.param(sealed(key="0" * 64), id="of-another-question"),
         pytest.param(lambda text: text.replace("true", '"true"'), id="held-as-text"),
         pytest.param(lambda text: text.replace('"schema": 1', '"schema": 9'), id="newer"),
     ],
@@ -182,18 +190,6 @@ def test_a_damaged_judgement_is_asked_for_again_and_mended(folder: Path, damage:
     assert judgement.held
     assert 1 == len(asked.questions)
     assert whole == path.read_text()
-
-
-def sealed(**changed: object) -> Callable[[str], str]:
-    """Return what changes a judgement as somebody would who computes its checksum anew."""
-
-    def change(text: str) -> str:
-        data = {**json.loads(text), **changed}
-        del data["crc"]
-        written = json.dumps(data, sort_keys=True, separators=(",", ":"))
-        return json.dumps({**data, "crc": f"{crc32(written.encode()):08x}"})
-
-    return change
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,9 @@ class Tapes(HookObject):
                 for one in self._sop.plan.planned:
                     task = one.domain, one.task
                     self._last_trials[task] = max(self._last_trials.get(task, 1), one.trial)
-            return max(self._last_trials.get((key.domain, key.task), 1), key.trial)
+            planned = self._last_trials.get((key.domain, key.task), 1)
+            # One trial may be selected of several that are asked for.
+            return max(planned, self._sop.options.trials, key.trial)
 
 
 def _unused(recording: Recording) -> Generator[str]:
