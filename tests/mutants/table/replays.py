@@ -100,6 +100,14 @@ MUTANTS = (
         "A credential is committed with a recording.",
     ),
     Mutant(
+        "replay/echo-is-written",
+        "_replay/cassettes/store.py",
+        "redaction_of(sent).value if sent else None",
+        "redaction_of(sent).value if not sent else None",
+        ("replay/test_sent.py",),
+        "A key that a server repeats in its error is committed with a recording.",
+    ),
+    Mutant(
         "replay/credential-in-a-stream",
         "_replay/cassettes/credentials.py",
         '        yield from _in_text(joined, f"{where}{place}")',

@@ -55,7 +55,10 @@ class Tapes(HookObject):
         options = sop.options
         # What was refused once is refused again: nothing else can be away.
         self.retries = 0 if mode == "only" else options.retries
-        mask = options.redaction.value if options.redaction.masks_texts else None
+        # What only looks like a credential is masked in no recording, as an agent is served it; it
+        # stops the recording, until somebody names it.
+        named = replace(options.redaction, forms=False)
+        mask = named.value if named.masks_texts else None
         self.store = Store(
             options.replay.folder, Shaping(ignored=options.replay.ignored, mask=mask)
         )
@@ -209,6 +212,7 @@ class Tapes(HookObject):
             new,
             trials=self._trials(key),
             texts=(sop, sop.strip()),
+            sent=taken.sent,
         )
 
     def _trials(self, key: RunKey) -> int:

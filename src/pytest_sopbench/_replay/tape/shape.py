@@ -14,19 +14,16 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.hiding.known_forms import masked_forms
+from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.values.json import JsonValue
 
 from .exchange import Request
 from .ids import numbered_ids
 from .paths import JsonPath, without
-
-SECRET_PARAMETERS: Final = frozenset(
-    ("key", "api_key", "apikey", "api-key", "access_token", "token", "signature", "sig", "code")
-)
-"""Parameters of a query in which providers take keys; they do not count, and are not kept."""
+from .sent import is_secret
 
 _EXACT: Final = 2**53
-_SIGNED: Final = "x-amz-"
 _loads = json.loads
 _dumps = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -75,7 +72,8 @@ class Shaping:
         )
         return Shape(
             method=request.method.upper(),
-            path=str(self._masked(where.path or "/")),
+            # An address with a token in it is that of every other token.
+            path=masked_forms(str(self._masked(where.path or "/")), MASK),
             query=tuple((str(self._masked(name)), str(self._masked(one))) for name, one in query),
             kind=kind,
             body=self._masked(body),
@@ -110,9 +108,3 @@ def _number(text: str) -> float | int:
     """Return 0 for 0.0: in JSON they are the same number."""
     value = float(text)
     return int(value) if value.is_integer() and abs(value) < _EXACT else value
-
-
-def is_secret(name: str) -> bool:
-    """Tell whether a parameter of a query is one in which providers take keys."""
-    folded = name.lower()
-    return folded in SECRET_PARAMETERS or folded.startswith(_SIGNED)
