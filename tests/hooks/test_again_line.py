@@ -33,6 +33,7 @@ GIVEN = {
     "sop_redact": "it's [a-z]{40}",
     "sop_cassettes": "tapes",
     "sop_replay_ignore": "metadata.user\nmessages[*].id",
+    "sop_replay_mask": r"\d{4}-\d{2}-\d{2}",
     "sop_replay_max_age": "90",
     "sop_snapshots_dir": "shots",
     "sop_snapshot_rules": "digits=2",

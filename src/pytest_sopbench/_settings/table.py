@@ -301,6 +301,13 @@ TABLE: Final = (
         "messages[*].name), or host:NAME[:PORT], whose traffic is left alone",
     ),
     OptionSpec(
+        name="sop_replay_mask",
+        again=SAME,
+        lines=True,
+        ini="what need not agree with a recording inside of texts, such as a date in a prompt: "
+        "regular expressions",
+    ),
+    OptionSpec(
         name="sop_replay_max_age",
         again=SAME,
         ini="days after which a recording is too old to be replayed, such as 90",

@@ -62,10 +62,26 @@ MUTANTS = (
     Mutant(
         "replay/ids-are-content",
         _SHAPE,
-        "            body = self.settled(numbered_ids(body))",
-        "            body = self.settled(body)",
+        '        body = self.settled(numbered_ids(body) if kind == "json" else body, kind)',
+        "        body = self.settled(body, kind)",
         _RUN_TAPE,
         "Ids that a client makes up make every replay a miss.",
+    ),
+    Mutant(
+        "replay/what-is-said-is-ignored",
+        "_replay/tape/changing.py",
+        "    can_go = _TALK.match(path) is None and not",
+        "    can_go = not",
+        ("replay/test_changing.py",),
+        "A message that the model was told is proposed to be left out of the comparison.",
+    ),
+    Mutant(
+        "replay/mask-is-no-key",
+        _SHAPE,
+        "**({MASKED: masked} if masked else {})",
+        "**{}",
+        ("replay/test_cassettes.py",),
+        "Recordings are keyed by the patterns of another day, and none is found again.",
     ),
     Mutant(
         "replay/key-in-a-query",

@@ -14,7 +14,10 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import (
+    CHANGES,
     EMPTY,
+    IGNORE,
+    MASK_IT,
     MISSING,
     NO_RECORDING,
     NOT_KEPT,
@@ -60,7 +63,8 @@ class Tapes(HookObject):
         named = replace(options.redaction, forms=False)
         mask = named.value if named.masks_texts else None
         self.store = Store(
-            options.replay.folder, Shaping(ignored=options.replay.ignored, mask=mask)
+            options.replay.folder,
+            Shaping(ignored=options.replay.ignored, changing=options.replay.changing, mask=mask),
         )
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
         self._beside = BesideTape(refuses=mode == "only")
@@ -234,8 +238,10 @@ def _unused(recording: Recording) -> Generator[str]:
 
 def missed(trace: Trace, miss: Miss) -> Trace:
     """Return the trace of a run that sent what is not recorded."""
-    notes = (*trace.notes, f"{NO_RECORDING} {miss.path}")
-    return replace(_unavailable(trace, str(miss)), notes=notes)
+    notes = [*trace.notes, f"{NO_RECORDING} {miss.path}"]
+    notes += [f"{CHANGES} {IGNORE} {entry}" for entry in miss.ignore]
+    notes += [f"{CHANGES} {MASK_IT} {pattern}" for pattern in miss.mask]
+    return replace(_unavailable(trace, str(miss)), notes=tuple(notes))
 
 
 def _unavailable(trace: Trace, why: str) -> Trace:

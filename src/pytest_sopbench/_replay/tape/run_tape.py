@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench.errors import MissingRecordingError
@@ -95,12 +96,13 @@ class RunTape:
                 self._open[key].append(number)
                 return None
             self._misses += 1
-        raise MissingRecordingError(str(self._missed(shape, number)))
+        host = urlsplit(request.url).hostname or ""
+        raise MissingRecordingError(str(self._missed(shape, number, host)))
 
-    def _missed(self, shape: Shape, number: int) -> Miss:
+    def _missed(self, shape: Shape, number: int, host: str) -> Miss:
         # The first one tells what is wrong; what follows from it is told as little as it costs.
         if self._miss is None:
-            miss = explain_miss(self._recording, shape, number)
+            miss = explain_miss(self._recording, shape, number, host)
             with self._lock:
                 self._miss = self._miss or miss
         return self._miss
