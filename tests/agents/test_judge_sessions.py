@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
 from pytest_sopbench.cli import main
 
 KEPT = "kept.jsonl"
@@ -113,6 +115,42 @@ def test_a_whole_domain_is_judged_once_and_for_nothing_after_that(
         ]
     )
     second.stdout.fnmatch_lines(["judge  120 judgements: 0 asked, 120 kept from before"])
+
+
+def test_a_kept_judgement_that_was_turned_by_hand_passes_nothing(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    make_claims(pytester, 6)
+    session(pytester)
+    for path in pytester.path.glob(".sop/judgements/??/*.json"):
+        path.write_text(path.read_text().replace('"held": false', '"held": true'))
+
+    result = session(pytester, f"--sop-save={KEPT}")
+
+    assert {"correct": 4, "wrong": 2} == outcomes(pytester)
+    assert 8 == asked(stub)
+    told = "       kept judgements that were changed by hand were not believed, and asked again"
+    result.stdout.fnmatch_lines([told])
+
+
+def test_no_gate_rests_on_a_quote_that_stands_in_no_answer(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    make_claims(pytester, 6)
+    session(pytester, "-osop_judge_uncalibrated=allow", f"--sop-save={KEPT}")
+    header, *lines = (pytester.path / KEPT).read_bytes().splitlines()
+    seed = seed_of(json.loads(header)["identity"])
+    place = next(n for n, one in enumerate(lines) if b'"held":true' in one)
+    said = bare(lines[place]).decode()
+    lines[place] = sealed(re.sub(r'"quote":"[^"]+"', '"quote":"It is all right."', said), seed)
+    (pytester.path / KEPT).write_bytes(b"\n".join((header, *lines, b"")))
+
+    gate = sopbench("gate", KEPT, "--gate", "tsr=0.5")
+    rescored = sopbench("rescore", KEPT, "--scoring=exact")
+
+    assert (3, 2) == (gate.exit_code, rescored.exit_code)
+    assert "quotes what the answer does not say" in gate.output
+    assert "1 damaged line" in rescored.output
 
 
 def test_two_workers_judge_as_one_process_does_and_its_cost_is_counted_apart(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Any
 
@@ -68,3 +69,18 @@ def test_a_recorded_model_gives_the_same_runs_when_it_is_gone(
     assert not any(secret in path.read_text() for path in files for secret in secrets)
     # Of a task with up to six requests; the requests themselves have ten times as much.
     assert max(path.stat().st_size for path in files if path.suffix == ".jsonl") < 10_000
+
+
+def test_the_line_that_makes_a_replayed_run_again_pays_nothing(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    limit = "-osop_max_calls=1"
+    session(pytester, "live", "record", limit)
+    paid = len(stub.requests)
+    result = session(pytester, "one", "only", limit)
+    line = next(one for one in result.outlines if one.startswith("again    pytest "))
+
+    again = pytester.run(sys.executable, "-m", *shlex.split(line)[1:])
+
+    assert paid == len(stub.requests), told(again)
+    again.stdout.fnmatch_lines(["*1 run replayed*"])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,7 @@ from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
 from pytest_sopbench._core.records.record import record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.skimming import Skimmer
 
 RULES = JudgingRules(
@@ -37,6 +40,7 @@ FINDINGS = st.builds(
     # A line with these capitals is read whole, and not glanced at.
     why=st.text(st.characters(exclude_characters="NI", codec="utf-8"), max_size=20),
     score=st.none() | st.floats(0, 1),
+    quote=st.sampled_from(["", "too late", "late"]),
 )
 
 
@@ -49,13 +53,38 @@ def test_what_was_found_is_kept_and_judged_alike(one: Compared) -> None:
 
     line = to_line(record)
     skimmed = Skimmer()(json.loads(line))
-    glanced = Skimmer().glance(line.encode())
 
     assert trace == trace_from_json(json.loads(json.dumps(trace_to_json(trace))))
     assert (one,) == from_line(line).compared == skimmed.compared == trace_of_log(log).compared
-    assert glanced is not None
-    assert (one,) == glanced.compared
+    assert Skimmer().glance(line.encode()) is None
     assert verdict.outcome is judge(RULES, TASK, trace_of_log(log)).outcome
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote", "is_read"),
+    [
+        pytest.param("too late", "too  late", True, id="folded"),
+        pytest.param("too late", "in time", False, id="of-something-else"),
+        pytest.param("too *** late", "too hunter2 late", True, id="masked-answer"),
+        pytest.param("a" * 5_000, "b", True, id="cut-answer"),
+        pytest.param(["too", "late"], '"late"', True, id="a-list"),
+        pytest.param("too late", "too***late", True, id="masked-quote"),
+        pytest.param("too late", "in***time", False, id="masked-quote-of-something-else"),
+    ],
+)
+def test_a_quote_is_looked_for_in_the_answer_whenever_a_line_is_read(
+    answer: JsonValue, quote: str, is_read: bool
+) -> None:
+    """Gates, pages and whoever judges again read lines, and none of them asks the judge."""
+    one = Compared(field="reason", held=True, quote=quote)
+    returned = Returned(kind=ReturnedKind.MAPPING, mapping={"reason": answer})
+    trace = Trace(ending=Ending.RETURNED, returned=returned, compared=(one,))
+    line = to_line(record_of(RULES, TASK, trace, judge(RULES, TASK, trace)))
+
+    with nullcontext() if is_read else pytest.raises(ValueError, match="does not say"):
+        assert (one,) == from_line(line).compared
+    with nullcontext() if is_read else pytest.raises(ValueError, match="does not say"):
+        assert (one,) == Skimmer()(json.loads(line)).compared
 
 
 def test_a_line_without_findings_is_as_short_as_before() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import hidden_of
 
 ENVIRONMENT = {"TOKEN": "a-long-token", "KEY": "another-key", "SHORT": "12345", "EMPTY": ""}
@@ -65,13 +66,13 @@ def test_a_user_of_an_address_is_no_secret_unless_it_is_a_token() -> None:
 def test_a_variable_too_short_to_be_masked_is_told_of() -> None:
     hidden = hidden_of([], ["key=env:SHORT", "other=env:EMPTY", "no=env:NONE"], ENVIRONMENT)
 
-    assert not hidden.redaction.masks
+    assert hidden.redaction == Redaction()
     assert ("key",) == hidden.open_arguments
 
 
-def test_nothing_is_masked_where_nothing_is_named() -> None:
-    assert not hidden_of([], ["key=value"], ENVIRONMENT).redaction.masks
-    assert not hidden_of(["env:EMPTY"], [], ENVIRONMENT).redaction.masks
+def test_known_forms_alone_are_masked_where_nothing_is_named() -> None:
+    assert hidden_of([], ["key=value"], ENVIRONMENT).redaction == Redaction()
+    assert hidden_of(["env:EMPTY"], [], ENVIRONMENT).redaction == Redaction()
 
 
 @pytest.mark.parametrize("name", ["NONE", "SHORT"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,16 +14,24 @@ from typing import Any
 import pytest
 import urllib3  # noqa: F401 - what a session inside of a test imports is imported once
 
+from tests.builders.commands import SOPBENCH
+
 from .conftest import ReadSaved
 
 AGENTS = '''
+import itertools
 import os
 import subprocess
 import sys
 import threading
+import time
+from datetime import datetime
+from uuid import uuid4
 import urllib3
 from pytest_sopbench import Unavailable
 
+MORE = os.environ.get("MORE", "")
+NUMBERS = itertools.count(time.time_ns() % 10**6)
 POOL = urllib3.PoolManager(retries=False)
 PROMPT = os.environ.get("PROMPT", "Grade it.")
 
@@ -46,6 +55,22 @@ def stubborn(inputs, tools):
 
 def unseen(inputs, tools):
     return {"grade": "pass"}
+
+def dated(inputs, tools):
+    """Says with each request when and by which id it is sent, in fields and in its prompt."""
+    sample = inputs["sample_id"]
+    said = {
+        "sent_at": f"{datetime.now():%Y-%m-%dT%H:%M:%S.%f}",
+        "metadata": {"trace_id": uuid4().hex, "run": f"run-{uuid4()}", "request": next(NUMBERS)},
+        "prompt": f"Grade it. It is {datetime.now():%d %B %Y, %H:%M:%S}.{MORE}",
+    }
+    tools.call(ask(sample, 1, **said)["tool"], sample_id=sample)
+    return {"grade": ask(sample, 2, **said)["grade"]}
+
+def fetching(inputs, tools):
+    if "FETCH" in os.environ:
+        POOL.request("GET", os.environ["FETCH"])
+    return two_steps(inputs, tools)
 
 def in_a_thread(inputs, tools):
     found = []
@@ -227,6 +252,69 @@ def test_changed_prompt_makes_runs_unavailable_and_is_counted_once_for_all(
         ]
     )
     assert saved().header["options"]["replay_misses"] == {"prompt": 6}
+
+
+@pytest.mark.parametrize("kind", ["ini", "toml"])
+def test_what_changes_with_every_run_is_left_out_by_the_lines_that_are_printed(
+    pytester: pytest.Pytester, model: Model, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Nothing is recorded anew, and what is changed for good is a miss as before."""
+    ini = "[pytest]\nsop_replay_ignore = user\n"
+    toml = "[tool.pytest.ini_options]\nsop_replay_ignore = ['user']\n"
+    file = pytester.path / ("pytest.ini" if kind == "ini" else "pyproject.toml")
+    file.write_text(ini if kind == "ini" else toml)
+    run = (sys.executable, "-m", "pytest", "--sop-domain=lab", "--sop-agent=mine=asking:dated")
+    pytester.run(*run, "--sop-replay=record")
+    sent = len(model.asked)
+
+    missed = pytester.run(*run, ONLY)
+    lines = missed.outlines
+    begin = next(n for n, one in enumerate(lines) if one.startswith("sop_replay_ignore ="))
+    end = next(n for n, one in enumerate(lines) if n > begin and not _is_setting(one))
+    settings = "\n".join(lines[begin:end])
+    file.write_text(f"{file.read_text().splitlines()[0]}\n{settings}\n")
+    served = pytester.run(*run, ONLY)
+    check = pytester.run(*SOPBENCH, "cassettes", "check")
+    monkeypatch.setenv("MORE", " Be strict.")
+    changed = pytester.run(*run, ONLY)
+
+    missed.stdout.fnmatch_lines(["*it changes with every run: the summary has a line*"])
+    assert "record anew" not in told(missed)
+    for name in ("user", "sent_at", "metadata.trace_id", "metadata.run", "metadata.request"):
+        assert name in settings
+    assert "sop_replay_mask" in settings
+    served.stdout.fnmatch_lines(["TSR*100.0% correct, 6 of 6*", "replay 6 runs replayed*"])
+    assert "6 recordings were made" in told(check)
+    changed.stdout.fnmatch_lines(["*prompt differs*", "*record anew*"])
+    assert sent == len(model.asked)
+
+
+def _is_setting(line: str) -> bool:
+    return line.startswith(("    ", "sop_replay_")) and not line.startswith("       ")
+
+
+def test_a_request_to_no_model_is_named_with_its_host_and_what_to_do(
+    pytester: pytest.Pytester,
+    recorded: dict[str, str],
+    model: Model,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    del recorded
+    host = "raw.githubusercontent.com"
+    monkeypatch.setenv("FETCH", f"https://{host}/BerriAI/litellm/main/prices.json")
+
+    result = pytester.runpytest("--sop-domain=lab", "--sop-agent=mine=asking:fetching", ONLY)
+
+    result.stdout.fnmatch_lines(
+        [
+            f"*a request to {host}, which is no provider of a model*",
+            "replay 6 runs send what is not recorded, first at:",
+            f"       host:{host} 6",
+            "sop_replay_ignore =",
+            f"    host:{host}",
+            "       where litellm fetches its prices there: set LITELLM_LOCAL_MODEL_COST_MAP=True",
+        ]
+    )
 
 
 def test_agent_that_answers_in_spite_of_a_miss_is_unavailable_all_the_same(

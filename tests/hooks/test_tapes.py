@@ -44,7 +44,7 @@ def recording_of(response: Response) -> Recording:
 
 @pytest.fixture
 def tapes(tmp_path: Path) -> Tapes:
-    replay = SimpleNamespace(folder=tmp_path, ignored=())
+    replay = SimpleNamespace(folder=tmp_path, ignored=(), changing=())
     options = SimpleNamespace(retries=0, redaction=NOTHING_REDACTED, replay=replay)
     return Tapes(cast("Any", SimpleNamespace(options=options, shown=str)), "only")
 

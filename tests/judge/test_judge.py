@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from model_judge import Asked, Says, judge_of, judgement_text, question, replied, yes
@@ -16,6 +18,7 @@ from pytest_sopbench._judge.asking.reply import Judgement
 from pytest_sopbench._judge.calibrating.report import summary_lines
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
 from pytest_sopbench._judge.keeping.consumption import ConsumptionLog, read_log
+from pytest_sopbench._judge.keeping.judgements import CHANGED, MISQUOTED
 from pytest_sopbench._judge.setting import JudgeSetting
 from pytest_sopbench.agents import Reply
 from pytest_sopbench.errors import NotJudgedError
@@ -150,8 +153,16 @@ def torn(text: str) -> str:
     return text[: len(text) // 2]
 
 
-def of_another(text: str) -> str:
-    return json.dumps({**json.loads(text), "key": "0" * 64})
+def sealed(**changed: object) -> Callable[[str], str]:
+    """Return what changes a judgement as somebody would who computes its checksum anew."""
+
+    def change(text: str) -> str:
+        data = {**json.loads(text), **changed}
+        del data["crc"]
+        written = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        return json.dumps({**data, "crc": f"{crc32(written.encode()):08x}"})
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -162,7 +173,7 @@ def of_another(text: str) -> str:
         pytest.param(lambda text: "\0" * len(text), id="zeros"),
         pytest.param(lambda _: "[]", id="a-list"),
         pytest.param(lambda _: "[" * 100_000, id="bottomless"),
-        pytest.param(of_another, id="of-another-question"),
+        pytest.param(sealed(key="0" * 64), id="of-another-question"),
         pytest.param(lambda text: text.replace("true", '"true"'), id="held-as-text"),
         pytest.param(lambda text: text.replace('"schema": 1', '"schema": 9'), id="newer"),
     ],
@@ -179,6 +190,48 @@ def test_a_damaged_judgement_is_asked_for_again_and_mended(folder: Path, damage:
     assert judgement.held
     assert 1 == len(asked.questions)
     assert whole == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param(lambda text: text.replace("false", "true"), CHANGED, id="held"),
+        pytest.param(lambda text: text.replace("because", "of course"), CHANGED, id="reason"),
+        pytest.param(lambda text: text.replace("refuse", "refund"), CHANGED, id="quote"),
+        pytest.param(sealed(held=True, quote="We refund it."), MISQUOTED, id="sealed-quote"),
+        pytest.param(sealed(held=True, quote=""), MISQUOTED, id="sealed-without-a-quote"),
+    ],
+)
+def test_a_kept_judgement_that_was_changed_is_not_believed_and_said_to_be(
+    folder: Path, change: Callable[[str], str], told: str
+) -> None:
+    no = Asked(lambda asked: replied(judgement_text(held=False, quote=asked.actual)))
+    judge_of(folder, no).judge(question("We refuse it."))
+    (path,) = folder.glob("??/*.json")
+    path.write_text(change(path.read_text()))
+    judge = judge_of(folder, no)
+
+    judgement = judge.judge(question("We refuse it."))
+
+    assert not judgement.held
+    assert 2 == len(no.questions)
+    assert (told,) == read_log(judge.log.path).notes
+
+
+@pytest.mark.parametrize("answer", ["We refund it, hunter2.", "\ud800 we refund it"])
+def test_a_quote_that_is_written_otherwise_than_it_was_is_found_again(
+    folder: Path, answer: str
+) -> None:
+    def mask(text: str) -> str:
+        return text.replace("hunter2", "***")
+
+    asked = Asked()
+
+    judge_of(folder, asked, mask).judge(question(answer))
+    again = judge_of(folder, asked, mask).judge(question(answer))
+
+    assert again.held
+    assert 1 == len(asked.questions)
 
 
 def test_a_disk_that_takes_nothing_costs_money_and_no_judgement(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from pytest_sopbench._replay.tape.paths import read_path
 from pytest_sopbench._replay.tape.recording import Recording
 from pytest_sopbench._replay.tape.run_tape import RunTape
 from pytest_sopbench._replay.tape.shape import Shaping
-from pytest_sopbench.errors import CassetteError
+from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
 from .conftest import SOP, conversation, reply, request
 
@@ -369,6 +369,25 @@ def test_other_ignored_paths_make_the_keys_anew(tmp_path: Path) -> None:
     tape = RunTape("only", Store(tmp_path, shaping).load(PLACE).trials[1], shaping)
 
     assert all(tape.answer(sent) for sent, _ in conversation(2, user="doe"))
+
+
+def test_other_patterns_make_the_keys_anew_and_stand_in_the_recording(tmp_path: Path) -> None:
+    def of_a_day(day: str) -> list[tuple[Request, Response]]:
+        return conversation(2, task=f"P_1 of {day}", note=f"asked on {day}")
+
+    dates = Shaping(changing=(linear_pattern(r"\d{4}-\d{2}-\d{2}"),))
+    kept(Store(tmp_path / "before"), recording_of(of_a_day("2026-01-02")))
+    kept(Store(tmp_path / "with", dates), recording_of(of_a_day("2026-01-02"), dates))
+
+    for folder in ("before", "with"):
+        recording = Store(tmp_path / folder, dates).load(PLACE).trials[1]
+        tape = RunTape("only", recording, dates)
+        assert all(tape.answer(sent) for sent, _ in of_a_day("2026-02-03"))
+    text = "".join(path.read_text() for path in (tmp_path / "with").rglob("*.jsonl"))
+    assert "masked" in text
+    assert "2026-01-02" not in text.partition('"reply"')[0]
+    with pytest.raises(MissingRecordingError):
+        RunTape("only", recording, dates).answer(request({"note": "another one"}))
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,14 @@ def known_redaction(agent_args: Sequence[str] = ()) -> Redaction:
 
 def known_mask() -> Callable[[str], str]:
     """Return what takes secrets out of what is said of files of the project."""
+    from pytest_sopbench._core.records.redaction import Redaction
     from pytest_sopbench._core.values.patterns import PatternError
 
     try:
         return known_redaction().cut_text
     except (PatternError, SopbenchError):
         # The configuration cannot be read, which may be what is to be said.
-        return str
+        return Redaction().cut_text
 
 
 def path_of(session: str) -> Path:

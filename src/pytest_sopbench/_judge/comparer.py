@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from pytest_sopbench._core.fields.match import Match
+from pytest_sopbench._core.fields.match import Match, as_text
 from pytest_sopbench._core.judging.questions import Question as Comparison
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._running.comparing.comparer import Comparer
 
-from .asking.question import Question, as_text
+from .asking.question import Question
 from .judge import ModelJudge, fingerprint_of
 
 
@@ -31,4 +31,4 @@ def _match(judge: ModelJudge, comparison: Comparison) -> Match:
         )
     )
     quote = f' ("{" ".join(judgement.quote.split())}")' if judgement.quote else ""
-    return Match(judgement.held, f"{judgement.reason}{quote}")
+    return Match(judgement.held, f"{judgement.reason}{quote}", quote=judgement.quote)

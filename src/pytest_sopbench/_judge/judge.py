@@ -78,7 +78,7 @@ class ModelJudge:
     def _settle(self, key: str, question: Question, flying: Future[Judgement | None]) -> Judgement:
         """Find the judgement or ask for it, and let everybody have it who waits."""
         try:
-            kept = self.judgements.find(key)
+            kept = self._kept(key, question.actual)
             judgement = kept or self._judgement(question)
         except Exception as error:
             # Whoever asked the same at the same time gets the same: one question, one price.
@@ -96,6 +96,14 @@ class ModelJudge:
         else:
             self.log.add(KEPT)
         return judgement
+
+    def _kept(self, key: str, answer: str) -> Judgement | None:
+        """Return the judgement that is kept; what is doubtful is asked again, and said to be."""
+        try:
+            return self.judgements.find(key, answer)
+        except NotJudgedError as doubt:
+            self.log.note(doubt.message)
+            return None
 
     def _judgement(self, question: Question) -> Judgement:
         try:

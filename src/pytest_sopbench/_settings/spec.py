@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Again: TypeAlias = Literal["same", "own", "no"]
+"""What the line `again`, which makes one run of a session again, says of an option.
+
+`same` decides a run or its verdict, and is repeated as it was given. `own` does so as well, and
+the line says in words of its own what is asked for. `no` decides neither: it selects, saves, shows
+or gates a session.
+"""
+
+SAME: Final = "same"
+OWN: Final = "own"
+NO: Final = "no"
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -15,10 +27,11 @@ class OptionSpec(NamedTuple):
     likewise. An option with `metavar` takes a value, one without is a flag. `aliases` are other
     spellings of it, which are added elsewhere. `default` is the text of what holds where nothing
     is set, as a user would write it. `lines` holds where a value is a line, in which a backslash
-    stays, and not a word as of a shell.
+    stays, and not a word as of a shell. `again` has no default: who adds an option must say it.
     """
 
     name: str
+    again: Again
     help: str = ""
     metavar: str = ""
     aliases: Words = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .spec import OptionSpec
+from .spec import NO, OWN, SAME, OptionSpec
 
 AGENT_OPTION: Final = "--agent"
 """The short spelling of `--sop-agent`, which waits until no other plugin wants it."""
@@ -17,6 +17,7 @@ AGENT_OPTION: Final = "--agent"
 TABLE: Final = (
     OptionSpec(
         name="sop_domain",
+        again=OWN,
         metavar="NAME|PATH",
         repeatable=True,
         help="domains to run: a name, a folder (./lab), a glob, a comma list, all, bundled",
@@ -24,6 +25,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_agent",
+        again=OWN,
         metavar="[NAME=]SPEC",
         aliases=(AGENT_OPTION,),
         repeatable=True,
@@ -33,33 +35,44 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_agent_arg",
+        again=OWN,
         metavar="KEY=VALUE",
         repeatable=True,
         help="given to the agent's parameter of that name; env:NAME is read late, never recorded",
     ),
     OptionSpec(
         name="sop_approver",
+        again=SAME,
         metavar="auto|deny|scripted:PATH",
         help="who approves the steps that need it: nobody (auto), nobody ever (deny), or a file",
         ini="who approves steps, as --sop-approver",
         default=("auto",),
     ),
-    OptionSpec(name="sop_list", help="list the domains found and exit, as `sopbench list` does"),
-    OptionSpec(name="sop_tags", metavar="TAG,...", help="run only tasks that have one of these"),
+    OptionSpec(
+        name="sop_list", again=NO, help="list the domains found and exit, as `sopbench list` does"
+    ),
+    OptionSpec(
+        name="sop_tags", again=NO, metavar="TAG,...", help="run only tasks that have one of these"
+    ),
     OptionSpec(
         name="sop_shard",
+        again=NO,
         metavar="i/n",
         help="run the i-th of n parts of each domain; `sopbench merge` puts them together, and "
         "`sopbench gate` decides",
     ),
     OptionSpec(
         name="sop_sample",
+        again=NO,
         metavar="N[@SEED]",
         help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
     ),
-    OptionSpec(name="sop_limit", metavar="N", help="run only the first N tasks of each domain"),
+    OptionSpec(
+        name="sop_limit", again=NO, metavar="N", help="run only the first N tasks of each domain"
+    ),
     OptionSpec(
         name="sop_trials",
+        again=OWN,
         metavar="K",
         help="run each task K times, as K items",
         ini="how often each task is run, as --sop-trials",
@@ -67,18 +80,21 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_variants",
+        again=SAME,
         metavar="NAME,...",
         help="run variants beside the tasks, which count nowhere: nosop (without the SOP), noise "
         "(with irrelevant paragraphs), or variants/NAME.jsonl of the domain",
     ),
     OptionSpec(
         name="sop_budget",
+        again=NO,
         metavar="5usd|14m",
         repeatable=True,
         help="once so much is spent, start no more runs: money (5usd) or time (90s, 14m, 2h)",
     ),
     OptionSpec(
         name="sop_replay",
+        again=SAME,
         metavar="off|record|only|auto",
         help="model traffic: record it; only replay what is recorded, and send nothing; auto: "
         "replay what is recorded, and record the rest",
@@ -87,6 +103,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_prices",
+        again=SAME,
         metavar="PATH|none",
         help="reckon costs by this file of prices (TOML), or not at all (default: by genai-prices, "
         "where it is installed)",
@@ -94,6 +111,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_concurrency",
+        again=NO,
         metavar="N|auto",
         help="how many agent runs are in flight at the same time in the whole session; auto: as "
         "many as the provider bears (default: one per process)",
@@ -101,6 +119,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_timeout",
+        again=SAME,
         metavar="SECONDS",
         help="seconds that one run may take (default: 600; 0: no limit)",
         ini="seconds that one run may take, as --sop-timeout",
@@ -108,6 +127,7 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_retries",
+        again=SAME,
         metavar="N",
         help="make a run again, up to N times, that met a rate limit or a provider that was away",
         ini="how often a run that ended as unavailable is made again, as --sop-retries",
@@ -115,12 +135,14 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_fail_under",
+        again=NO,
         metavar="RATE",
         help="fail unless the share of correct runs is at least RATE (0.9 or 90%%); none: no gate",
         ini="gate on TSR, as --sop-fail-under",
     ),
     OptionSpec(
         name="sop_gate",
+        again=NO,
         metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
         help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
@@ -130,20 +152,24 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_save",
+        again=NO,
         metavar="NAME|PATH",
         help="keep the session under this name as well (a path has a / or ends in .jsonl)",
     ),
     OptionSpec(
         name="sop_compare",
+        again=NO,
         metavar="NAME|PATH",
         help="compare with this saved session; the gates lost, drop and p can then decide",
     ),
     OptionSpec(
         name="sop_compare_create",
+        again=NO,
         help="with --sop-compare: where that session does not exist, make this one the baseline",
     ),
     OptionSpec(
         name="sop_report",
+        again=NO,
         metavar="FORMAT=PATH|md=github|annotations=github",
         repeatable=True,
         help="write a report on the session: md, csv, json or html; github: the step summary"
@@ -151,112 +177,150 @@ TABLE: Final = (
     ),
     OptionSpec(
         name="sop_resume",
+        again=NO,
         metavar="NAME|PATH",
         help="take over the runs that this saved session has finished, and run the rest",
     ),
     OptionSpec(
         name="sop_resume_retry",
+        again=NO,
         metavar="OUTCOME,...",
         help="with --sop-resume: make finished runs of these outcomes again (error,timeout)",
     ),
     OptionSpec(
         name="sop_resume_anyway",
+        again=NO,
         help="resume although the commit, uncommitted changes or some rows differ",
     ),
     OptionSpec(
         name="sop_lookahead",
+        again=NO,
         ini="how many runs may begin before their tests come (default: 8 x concurrency)",
     ),
     OptionSpec(
         name="sop_paths",
+        again=SAME,
         ini="folders in which domain folders lie",
         default=("domains", "tests/domains"),
     ),
     OptionSpec(
-        name="sop_trust", ini="folders outside the project whose domains may run their own code"
+        name="sop_trust",
+        again=SAME,
+        ini="folders outside the project whose domains may run their own code",
     ),
-    OptionSpec(name="sop_max_calls", ini="tool calls that one run may make", default=("100",)),
+    OptionSpec(
+        name="sop_max_calls", again=SAME, ini="tool calls that one run may make", default=("100",)
+    ),
     OptionSpec(
         name="sop_scoring",
+        again=SAME,
         ini="exact, or published, which finds and compares as SOP-Bench does",
         default=("exact",),
     ),
     OptionSpec(
         name="sop_unavailable_exceptions",
+        again=SAME,
         ini="exceptions that mean that the provider was unavailable",
     ),
     OptionSpec(
         name="sop_comparer_timeout",
+        again=SAME,
         ini="seconds that one comparison by a function may take (0: no limit)",
         default=("60",),
     ),
     OptionSpec(
         name="sop_judge",
+        again=SAME,
         ini="the model that judges fields by a rubric (openai/MODEL), and its settings: KEY=VALUE",
     ),
     OptionSpec(
         name="sop_judge_uncalibrated",
+        again=NO,
         ini="what gates do that rest on a judge without a valid calibration: inconclusive or allow",
         default=("inconclusive",),
     ),
     OptionSpec(
         name="sop_judgements_dir",
+        again=SAME,
         ini="where judgements are kept, so that none is paid for twice",
         default=(".sop/judgements",),
     ),
     OptionSpec(
         name="sop_tasks_file",
+        again=SAME,
         ini="tasks that must pass or may fail",
         default=("sop_tasks.toml",),
     ),
     OptionSpec(
         name="sop_sessions_dir",
+        again=NO,
         ini="where saved sessions are kept",
         default=(".sop/sessions",),
     ),
     OptionSpec(
-        name="sop_keep_sessions", ini="how many saved sessions stay, or all", default=("20",)
+        name="sop_keep_sessions",
+        again=NO,
+        ini="how many saved sessions stay, or all",
+        default=("20",),
     ),
     OptionSpec(
         name="sop_junit_misses",
+        again=NO,
         ini="misses in JUnit XML where the gate holds: skipped or failure",
         default=("skipped",),
     ),
     OptionSpec(
         name="sop_contract",
+        again=SAME,
         ini="off, report (a broken must rule fails) or enforce (any does)",
         default=("report",),
     ),
     OptionSpec(
-        name="sop_traces", ini="event logs to keep: failed, all or none", default=("failed",)
+        name="sop_traces",
+        again=NO,
+        ini="event logs to keep: failed, all or none",
+        default=("failed",),
     ),
     OptionSpec(
         name="sop_redact",
+        again=SAME,
         lines=True,
         ini="what is written as *** everywhere: regular expressions, or env:NAME",
     ),
     OptionSpec(
         name="sop_cassettes",
+        again=SAME,
         ini="where recordings of model traffic are kept",
         default=("sop_cassettes",),
     ),
     OptionSpec(
         name="sop_replay_ignore",
+        again=SAME,
         lines=True,
         ini="what need not agree with a recording: paths of JSON (metadata.user, "
         "messages[*].name), or host:NAME[:PORT], whose traffic is left alone",
     ),
     OptionSpec(
+        name="sop_replay_mask",
+        again=SAME,
+        lines=True,
+        ini="what need not agree with a recording inside of texts, such as a date in a prompt: "
+        "regular expressions",
+    ),
+    OptionSpec(
         name="sop_replay_max_age",
+        again=SAME,
         ini="days after which a recording is too old to be replayed, such as 90",
     ),
     OptionSpec(
         name="sop_snapshots_dir",
+        again=SAME,
         ini="where approved trajectories are kept",
         default=("sop_snapshots",),
     ),
     OptionSpec(
         name="sop_snapshot_rules",
+        again=SAME,
         lines=True,
         ini="which arguments and values of a trajectory a snapshot compares",
     ),

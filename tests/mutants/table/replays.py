@@ -62,10 +62,26 @@ MUTANTS = (
     Mutant(
         "replay/ids-are-content",
         _SHAPE,
-        "            body = self.settled(numbered_ids(body))",
-        "            body = self.settled(body)",
+        '        body = self.settled(numbered_ids(body) if kind == "json" else body, kind)',
+        "        body = self.settled(body, kind)",
         _RUN_TAPE,
         "Ids that a client makes up make every replay a miss.",
+    ),
+    Mutant(
+        "replay/what-is-said-is-ignored",
+        "_replay/tape/changing.py",
+        "    can_go = _TALK.match(path) is None and not",
+        "    can_go = not",
+        ("replay/test_changing.py",),
+        "A message that the model was told is proposed to be left out of the comparison.",
+    ),
+    Mutant(
+        "replay/mask-is-no-key",
+        _SHAPE,
+        "**({MASKED: masked} if masked else {})",
+        "**{}",
+        ("replay/test_cassettes.py",),
+        "Recordings are keyed by the patterns of another day, and none is found again.",
     ),
     Mutant(
         "replay/key-in-a-query",
@@ -98,6 +114,14 @@ MUTANTS = (
         "        if found and not recording:\n            raise CassetteError(_told(found)",
         _CASSETTES,
         "A credential is committed with a recording.",
+    ),
+    Mutant(
+        "replay/echo-is-written",
+        "_replay/cassettes/store.py",
+        "redaction_of(sent).value if sent else None",
+        "redaction_of(sent).value if not sent else None",
+        ("replay/test_sent.py",),
+        "A key that a server repeats in its error is committed with a recording.",
     ),
     Mutant(
         "replay/credential-in-a-stream",

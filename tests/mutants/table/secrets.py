@@ -77,18 +77,33 @@ MUTANTS = (
         "A private value stands beside its field in the list of mismatches.",
     ),
     Mutant(
+        "redaction/known-forms",
+        _REDACTION,
+        "        return masked_forms(text, MASK) if self.forms else text",
+        "        return text",
+        ("hooks/test_leaks.py",),
+        "A key that nobody has named stands in what CI uploads.",
+    ),
+    Mutant(
+        "redaction/ids-are-keys",
+        "_core/hiding/known_forms.py",
+        "    if not form.is_sure(found[group]):",
+        "    if not found[group]:",
+        ("core/test_known_forms.py",),
+        "An order's number is masked as a key, and cannot be judged again.",
+    ),
+    Mutant(
         "redaction/private-columns",
         _REDACTION,
-        "            name: MASK if name in self.private else self.value(one) "
-        "for name, one in values.items()",
-        "            name: self.value(one) for name, one in values.items()",
+        "        if name in self.private:\n            return True\n        return self.forms",
+        "        return self.forms",
         _REDACTED,
         "Private columns stand in the saved session.",
     ),
     Mutant(
         "redaction/nested-private",
         _REDACTION,
-        "            masked[key] = MASK if name in self.private else self.value(one)",
+        "            masked[key] = MASK if self._hides(name, one) else self.value(one)",
         "            masked[key] = self.value(one)",
         _REDACTED,
         "A private column that a tool returned stands in the saved session.",
@@ -137,8 +152,7 @@ MUTANTS = (
     Mutant(
         "redaction/comparers",
         _REDACTION,
-        "            compared=tuple(replace(one, why=self.text(one.why)) "
-        "for one in record.compared),\n",
+        "            compared=tuple(map(self.compared, record.compared)),\n",
         "",
         ("core/test_compared_kept.py",),
         "A secret in the words of a comparer stands in the saved session.",

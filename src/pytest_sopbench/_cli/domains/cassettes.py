@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pytest_sopbench._cli.app import FAILS, echo_json, project, say
+from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say
 from pytest_sopbench._cli.found_domains import readable_domains
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def check(places: Sequence[str]) -> None:
             f"{found.unsealed} of {_count(len(found.surveys), 'recording')} {have} no checksum, so "
             f"a change by hand is not found; record {them} anew: --sop-replay=record"
         )
+    for line in _compared_by(found):
+        say(line)
     if not found.surveys and not faults:
         say(f"no recordings in {root}")
     elif not faults:
@@ -89,6 +91,31 @@ def prune(places: Sequence[str], *, dry_run: bool) -> None:
             path.unlink(missing_ok=True)
     if not paths:
         say("nothing is unused")
+
+
+def _compared_by(found: Inspection) -> Iterator[str]:
+    """Say what need not agree with recordings, and how many were made by other settings."""
+    from pytest_sopbench._replay.tape.paths import read_path, show_path
+    from pytest_sopbench._replay.tape.shape import IGNORED, MASKED
+    from pytest_sopbench._settings.readers import read_ignored
+
+    masked = [*project().words("sop_replay_mask")]
+    try:
+        paths = read_ignored(project().words("sop_replay_ignore")).paths
+        ignored = [show_path(read_path(one)) for one in paths]
+    except ValueError as fault:
+        refuse(f"sop_replay_ignore: {fault}")
+    settings = {IGNORED: ignored, MASKED: masked}
+    if masked and found.surveys:
+        yield f"sop_replay_mask: what matches is not compared: {', '.join(masked)}"
+    today = {name: entries for name, entries in settings.items() if entries}
+    trials = [trial for one in found.surveys for trial in one.trials.values()]
+    if others := sum(trial.keyed_by != today for trial in trials):
+        were = "was" if others == 1 else "were"
+        yield (
+            f"{_count(others, 'recording')} {were} made by other entries of sop_replay_ignore or "
+            "sop_replay_mask; they are compared by those of today"
+        )
 
 
 def _folder() -> Path:

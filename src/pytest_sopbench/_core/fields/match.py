@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import isfinite
 from numbers import Real
 from typing import Final, cast
@@ -9,13 +10,29 @@ from typing import Final, cast
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.foreign import type_name
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
 from pytest_sopbench._core.values.plain import escape_surrogates
 
 DIFFERENT: Final = "different"
 WHY_LIMIT: Final = 300
 """Characters that are kept of what a comparer says."""
+
+MISQUOTED: Final = "it quotes what the answer does not say"
+
+_RETYPED: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+    }
+)
+"""Quotation marks, which models write as the plain ones of a keyboard."""
+
+# Taken at import: an agent may put others into the places that JSON calls.
+_TEXT: Final = json.JSONEncoder(indent=1, sort_keys=True, ensure_ascii=False).encode
 
 _ASKED_FOR: Final = "a comparer returns a Match, a bool, or a float from 0 to 1"
 
@@ -29,14 +46,53 @@ class Match:
         why: what is wrong with it, in a few words; they stand in the report.
         score: how good it is, from 0 to 1. It is kept and compared with the baseline, and decides
             nothing.
+        quote: the passage of the value that decides. Where it stands nowhere in the value, the
+            comparison is not believed, and the run is not judged.
     """
 
     held: bool
     why: str = ""
     score: float | None = None
+    quote: str = ""
 
 
-def read_match(field: OutputField, place: int, said: object) -> Compared:
+def as_text(value: JsonValue) -> str:
+    """Write a value as it is quoted from: a text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else _TEXT(value)
+
+
+def stands_in(quote: str, answer: str) -> bool:
+    """Tell whether a quote is a passage of an answer, and says anything.
+
+    Models wrap lines anew, write plain quotation marks and dashes, and drop what nobody sees; that
+    changes no word, so it is folded away. Case stays: it may be what the rubric is about.
+    """
+    wanted, held = folded(quote), folded(answer)
+    has_words = any(sign.isalnum() for sign in wanted)
+    return wanted in held and (has_words or not any(sign.isalnum() for sign in held))
+
+
+def may_stand_in(quote: str, answer: str) -> bool:
+    """Tell whether a quote that was kept may be of an answer that was kept.
+
+    Of what is masked nobody can tell, and of a quote that is cut its beginning is looked for.
+    """
+    if MASK in answer:
+        return True
+    held = folded(answer)
+    return all(folded(part) in held for part in quote.split(MASK))
+
+
+def folded(text: str) -> str:
+    """Return a text as quotes are compared: its normal form, plain marks, one space between words.
+
+    The normal form is that of all comparisons: a superscript 2 stays another sign than a 2.
+    """
+    plain = plain_dashes(normal_form(INVISIBLE.sub("", text))).translate(_RETYPED)
+    return " ".join(plain.split())
+
+
+def read_match(field: OutputField, place: int, said: object, actual: JsonValue) -> Compared:
     """Read what a comparer returned; what says neither yes nor no is not judged.
 
     A number alone holds where it is at least the `at_least` of its field. A private field keeps
@@ -51,23 +107,35 @@ def read_match(field: OutputField, place: int, said: object) -> Compared:
     elif not issubclass(kind, Match):
         return not_judged(field, place, f"it returned {_named(said)}; {_ASKED_FOR}")
     match = cast("Match", said)
-    held, why, score = cast("tuple[object, object, object]", (match.held, match.why, match.score))
-    if held is not True and held is not False:
-        return not_judged(field, place, f"its Match has a 'held' of type {type_name(held)}")
-    if not issubclass(type(why), str):
-        return not_judged(field, place, f"its Match has a 'why' of type {type_name(why)}")
+    given = (match.held, match.why, match.score, match.quote)
+    held, why, score, quote = cast("tuple[object, object, object, object]", given)
+    if odd := _odd_part(held, why, quote):
+        return not_judged(field, place, odd)
     # A subclass may have methods of its own.
     why = str.__str__(cast("str", why))
+    quote = str.__str__(cast("str", quote))
+    if quote and not stands_in(quote, as_text(actual)):
+        return not_judged(field, place, MISQUOTED)
     number = None if score is None else _share(score)
     if score is not None and number is None:
         return not_judged(field, place, f"its Match has the score {_shown(score)}; 0 to 1 is asked")
     return Compared(
         field=field.name,
         place=place,
-        held=held,
+        held=cast("bool", held),
         why="" if held else _told(field, why) or DIFFERENT,
         score=number,
+        quote="" if field.private else folded(ready_to_cut(quote))[:WHY_LIMIT],
     )
+
+
+def _odd_part(held: object, why: object, quote: object) -> str:
+    """Say which part of a match is of another type than it should be, or nothing."""
+    if held is not True and held is not False:
+        return f"its Match has a 'held' of type {type_name(held)}"
+    texts = (("why", why), ("quote", quote))
+    odd = ((name, one) for name, one in texts if not issubclass(type(one), str))
+    return next((f"its Match has a {name!r} of type {type_name(one)}" for name, one in odd), "")
 
 
 def not_judged(field: OutputField, place: int, why: str, *, secret: str = "") -> Compared:

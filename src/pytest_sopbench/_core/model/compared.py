@@ -16,6 +16,8 @@ class Compared:
         held: whether it is right; `None` where that could not be found out.
         why: what is wrong with the value, or why it could not be found out.
         score: how good it is, from 0 to 1; `None` where nobody says.
+        quote: the passage of the answer that decides, as far as it is kept; empty where nobody
+            gives one. Whoever reads the comparison looks for it in the answer again.
     """
 
     field: str
@@ -23,3 +25,4 @@ class Compared:
     held: bool | None = None
     why: str = ""
     score: float | None = None
+    quote: str = ""

@@ -37,6 +37,12 @@ UNUSED: Final = "its recording was not used:"
 EMPTY: Final = "no request is in it"
 """How that note ends where the recording has nothing to serve."""
 
+CHANGES: Final = "changes with every run:"
+"""How the note of a run begins that sent what no replay can find again; what to do follows."""
+
+IGNORE: Final = "ignore"
+MASK_IT: Final = "mask"
+
 RECORDED: Final = "recorded:"
 """How the note of a run begins that was recorded; the number of its requests follows."""
 

@@ -31,3 +31,11 @@ def cut(value: JsonValue) -> JsonValue:
         "sha256": sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
         "characters": len(text),
     }
+
+
+def is_cut(value: JsonValue) -> bool:
+    """Tell whether a hash and a length stand for a value that was too long to be kept."""
+    if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
+        return False
+    size = value["characters"]
+    return isinstance(size, int) and size > RESULT_LIMIT

@@ -57,7 +57,7 @@ def _events(
     if trace.returned is not None:
         yield _returned(trace.returned, redaction, hidden=hidden)
     for one in trace.compared:
-        yield {"type": "compared", **asdict(one), "why": redaction.text(one.why)}
+        yield {"type": "compared", **asdict(redaction.compared(one))}
     problem = redaction.problem(trace.problem)
     if problem is not None:
         yield {

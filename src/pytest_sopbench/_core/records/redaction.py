@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from pytest_sopbench._core.dataclass import dataclass, replace
+from pytest_sopbench._core.hiding.known_forms import is_named_secret, masked_forms
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
+from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.trace import (
     Approval,
@@ -26,31 +27,36 @@ from pytest_sopbench._core.verdict import Verdict
 
 from .record import CallRecord, RunRecord
 
-if TYPE_CHECKING:
-    from pytest_sopbench._core.values.patterns import Pattern
+
+class Substitutes(Protocol):
+    """Puts something in the place of what it finds, as a regular expression does."""
+
+    def sub(self, replacement: str, text: str, /) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
     """Replaces every secret and every match of `patterns` by `***`, and values of private names.
 
-    Without any of them it changes nothing. The names of output fields stay as they are, and so
-    does what makes a run this run: its domain, task, trial and agent.
+    With `forms` known forms of credentials are masked as well, which nobody has to name. Without
+    any of them it changes nothing. The names of output fields stay as they are, and so does what
+    makes a run this run: its domain, task, trial and agent.
     """
 
-    patterns: tuple[re.Pattern[str] | Pattern, ...] = ()
+    patterns: tuple[Substitutes, ...] = ()
     private: frozenset[str] = frozenset()
     secrets: Secrets | None = None
+    forms: bool = True
 
     @property
     def masks_texts(self) -> bool:
         """Whether there is anything that is looked for in texts."""
-        return self.secrets is not None or bool(self.patterns)
+        return self.forms or self.secrets is not None or bool(self.patterns)
 
     @property
     def masks(self) -> bool:
         """Whether there is anything to be masked at all."""
-        return self.secrets is not None or bool(self.patterns) or bool(self.private)
+        return self.masks_texts or bool(self.private)
 
     def of(self, private: Collection[str]) -> Redaction:
         """Return the redaction of a domain with these private columns."""
@@ -62,7 +68,7 @@ class Redaction:
             text = self.secrets.masked(text, MASK)
         for pattern in self.patterns:
             text = pattern.sub(MASK, text)
-        return text
+        return masked_forms(text, MASK) if self.forms else text
 
     def cut_text(self, text: str) -> str:
         """Return a text that was cut by somebody who knows nothing of what is masked."""
@@ -84,7 +90,8 @@ class Redaction:
     def mapping(self, values: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
         """Return values by the names of fields or columns, which are the domain's own."""
         return {
-            name: MASK if name in self.private else self.value(one) for name, one in values.items()
+            name: MASK if self._hides(name, one) else self.value(one)
+            for name, one in values.items()
         }
 
     def record(self, record: RunRecord) -> RunRecord:
@@ -106,7 +113,7 @@ class Redaction:
             rules=tuple(replace(one, why=self.text(one.why)) for one in record.rules),
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
-            compared=tuple(replace(one, why=self.text(one.why)) for one in record.compared),
+            compared=tuple(map(self.compared, record.compared)),
         )
 
     def trace(self, trace: Trace) -> Trace:
@@ -123,7 +130,7 @@ class Redaction:
             messages=tuple(self.value(one) for one in trace.messages),
             output=self.text(trace.output),
             notes=tuple(self.text(note) for note in trace.notes),
-            compared=tuple(replace(one, why=self.text(one.why)) for one in trace.compared),
+            compared=tuple(map(self.compared, trace.compared)),
         )
 
     def verdict(self, verdict: Verdict) -> Verdict:
@@ -183,8 +190,13 @@ class Redaction:
             while key in masked:
                 # Two names that both have a secret in them are still two.
                 key = f"{shown} ({len(masked) + 1})"
-            masked[key] = MASK if name in self.private else self.value(one)
+            masked[key] = MASK if self._hides(name, one) else self.value(one)
         return masked
+
+    def _hides(self, name: str, value: JsonValue) -> bool:
+        if name in self.private:
+            return True
+        return self.forms and isinstance(value, str) and is_named_secret(name, value)
 
     def _number(self, value: float) -> JsonValue:
         spelled = json.dumps(value)
@@ -223,6 +235,10 @@ class Redaction:
         expected, actual = self.value(one.expected), self.value(one.actual)
         return replace(one, expected=expected, actual=actual, why=self.text(one.why))
 
+    def compared(self, one: Compared) -> Compared:
+        """Return what others found of a field as it may be shown."""
+        return replace(one, why=self.text(one.why), quote=self.text(one.quote))
+
     def _call(self, one: CallRecord) -> CallRecord:
         return replace(
             one,
@@ -234,5 +250,5 @@ class Redaction:
         )
 
 
-NOTHING_REDACTED = Redaction()
+NOTHING_REDACTED = Redaction(forms=False)
 """Changes nothing."""

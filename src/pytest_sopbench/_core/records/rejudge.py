@@ -16,10 +16,9 @@ from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
-from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
 
-from .cutting import RESULT_LIMIT
+from .cutting import is_cut
 from .document import DOCUMENT_LIMIT
 from .record import CallRecord, RunRecord, record_of
 
@@ -174,14 +173,6 @@ def _told_in(text: str) -> Trace | None:
     if not text or len(text) > DOCUMENT_LIMIT:
         return None
     return Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text=text))
-
-
-def is_cut(value: JsonValue) -> bool:
-    """Tell whether a hash and a length stand for a value that was too long to be kept."""
-    if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
-        return False
-    size = value["characters"]
-    return isinstance(size, int) and size > RESULT_LIMIT
 
 
 def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import LineStart, harmless, without_commands
-from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
 
 from .hook_object import HookObject
@@ -32,7 +32,7 @@ _WRITER: Final = pytest.StashKey[Callable[..., None]]()
 
 def masked_error(config: pytest.Config, error: pytest.UsageError) -> pytest.UsageError:
     """Return a usage error that may be printed."""
-    redaction = config.stash.get(REDACTION, NOTHING_REDACTED)
+    redaction = config.stash.get(REDACTION, Redaction())
     return pytest.UsageError(*(harmless(redaction.cut_text(str(one))) for one in error.args))
 
 

@@ -14,7 +14,10 @@ import pytest
 
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import (
+    CHANGES,
     EMPTY,
+    IGNORE,
+    MASK_IT,
     MISSING,
     NO_RECORDING,
     NOT_KEPT,
@@ -55,9 +58,13 @@ class Tapes(HookObject):
         options = sop.options
         # What was refused once is refused again: nothing else can be away.
         self.retries = 0 if mode == "only" else options.retries
-        mask = options.redaction.value if options.redaction.masks_texts else None
+        # What only looks like a credential is masked in no recording, as an agent is served it; it
+        # stops the recording, until somebody names it.
+        named = replace(options.redaction, forms=False)
+        mask = named.value if named.masks_texts else None
         self.store = Store(
-            options.replay.folder, Shaping(ignored=options.replay.ignored, mask=mask)
+            options.replay.folder,
+            Shaping(ignored=options.replay.ignored, changing=options.replay.changing, mask=mask),
         )
         self.outside = OutsideTape("refuse" if mode == "only" else "let through")
         self._beside = BesideTape(refuses=mode == "only")
@@ -209,6 +216,7 @@ class Tapes(HookObject):
             new,
             trials=self._trials(key),
             texts=(sop, sop.strip()),
+            sent=taken.sent,
         )
 
     def _trials(self, key: RunKey) -> int:
@@ -218,7 +226,9 @@ class Tapes(HookObject):
                 for one in self._sop.plan.planned:
                     task = one.domain, one.task
                     self._last_trials[task] = max(self._last_trials.get(task, 1), one.trial)
-            return max(self._last_trials.get((key.domain, key.task), 1), key.trial)
+            planned = self._last_trials.get((key.domain, key.task), 1)
+            # One trial may be selected of several that are asked for.
+            return max(planned, self._sop.options.trials, key.trial)
 
 
 def _unused(recording: Recording) -> Generator[str]:
@@ -228,8 +238,10 @@ def _unused(recording: Recording) -> Generator[str]:
 
 def missed(trace: Trace, miss: Miss) -> Trace:
     """Return the trace of a run that sent what is not recorded."""
-    notes = (*trace.notes, f"{NO_RECORDING} {miss.path}")
-    return replace(_unavailable(trace, str(miss)), notes=notes)
+    notes = [*trace.notes, f"{NO_RECORDING} {miss.path}"]
+    notes += [f"{CHANGES} {IGNORE} {entry}" for entry in miss.ignore]
+    notes += [f"{CHANGES} {MASK_IT} {pattern}" for pattern in miss.mask]
+    return replace(_unavailable(trace, str(miss)), notes=tuple(notes))
 
 
 def _unavailable(trace: Trace, why: str) -> Trace:

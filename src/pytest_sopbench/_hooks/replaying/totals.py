@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -10,7 +11,9 @@ import pytest
 
 from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.run_notes import (
+    CHANGES,
     EMPTY,
+    IGNORE,
     NO_RECORDING,
     NOT_KEPT,
     NOT_RECORDED,
@@ -23,8 +26,11 @@ from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._replay.tape.model_paths import host_lines
+from pytest_sopbench._replay.tape.paths import show_path
 from pytest_sopbench._reports.text.layout import one_line
 from pytest_sopbench._reports.text.numbers import counted, money
+from pytest_sopbench._settings.readers import HOST
 
 from .before import Stock, check_stock, stock_lines
 from .choice import TAPES
@@ -49,6 +55,9 @@ class ReplayTotals(HookObject):
         self._partial = 0
         self._refused: list[str] = []
         self._misses: Counter[str] = Counter()
+        self._advised = 0
+        self._ignore: dict[str, None] = {}
+        self._mask: dict[str, None] = {}
         self._outside = 0
         self._unseen: set[str] = set()
 
@@ -82,6 +91,7 @@ class ReplayTotals(HookObject):
             self._replayed += 1
             cost = run.usage.cost_usd
             self._cost = None if self._cost is None or cost is None else self._cost + cost
+        self._advised += any(note.startswith(CHANGES) for note in run.notes)
         for note in run.notes:
             for beginning, count in self._counts(run).items():
                 if note.startswith(beginning):
@@ -90,6 +100,7 @@ class ReplayTotals(HookObject):
     def _counts(self, run: RunRecord) -> dict[str, Callable[[str], None]]:
         return {
             NO_RECORDING: self._miss,
+            CHANGES: self._change,
             UNUSED: self._leave,
             RECORDED: self._record,
             NOT_KEPT: lambda _: self._kept.update([run.outcome.value]),
@@ -102,6 +113,10 @@ class ReplayTotals(HookObject):
         # So that `sopbench cassettes` can say it as well.
         misses = dict(self._misses.most_common())
         self._sop.recorded = replace(self._sop.recorded, replay_misses=misses)
+
+    def _change(self, what: str) -> None:
+        kind, _, entry = what.partition(" ")
+        (self._ignore if kind == IGNORE else self._mask)[entry] = None
 
     def _leave(self, why: str) -> None:
         self._unused += 1
@@ -165,7 +180,32 @@ class ReplayTotals(HookObject):
         others = f" and {more} more" if more > 0 else ""
         yield f"replay {counted(runs, 'run sends', 'runs send')} what is not recorded, first at:"
         yield f"       {paths}{others}"
-        yield "       where that should differ, record anew: --sop-replay=record"
+        if self._advised:
+            yield "       what changes with every run is left out by this in the configuration:"
+            yield from self._settings()
+            for host in self._ignore:
+                yield from (f"       {one}" for one in host_lines(host.removeprefix(HOST))[1:])
+        if self._advised < runs:
+            yield "       where that should differ, record anew: --sop-replay=record"
+
+    def _settings(self) -> Iterator[str]:
+        """Yield lines for the configuration, with what stands there already."""
+        replay = self._sop.options.replay
+        hosts = (f"{HOST}{host}" for host in replay.hosts)
+        ignored = dict.fromkeys((*map(show_path, replay.ignored), *hosts, *self._ignore))
+        masked = dict.fromkeys((*(one.source for one in replay.changing), *self._mask))
+        is_toml = self._sop.config.inipath is not None and (
+            self._sop.config.inipath.suffix == ".toml"
+        )
+        for name, entries, news in (
+            ("sop_replay_ignore", ignored, self._ignore),
+            ("sop_replay_mask", masked, self._mask),
+        ):
+            if news and is_toml:
+                yield f"{name} = [{', '.join(map(_toml, entries))}]"
+            elif news:
+                yield f"{name} ="
+                yield from (f"    {entry}" for entry in entries)
 
     def _record_lines(self) -> Iterator[str]:
         folder = self._sop.shown(self._sop.options.replay.folder)
@@ -186,3 +226,8 @@ class ReplayTotals(HookObject):
             yield f"record failed: {len(self._refused) - _NAMED} more"
         if self._refused:
             yield "       name it in sop_redact, so that it is masked, and record anew"
+
+
+def _toml(text: str) -> str:
+    """Write a text as TOML does, in which the backslashes of a pattern are easy to read."""
+    return f"'{text}'" if "'" not in text and text.isprintable() else json.dumps(text)

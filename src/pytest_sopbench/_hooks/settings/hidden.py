@@ -66,30 +66,31 @@ def hidden_of(
     given = dict(held_by_variables(agent_args, environment))
     secrets += [held for _, held in held_by_variables(judge, environment)]
     secrets += passwords_of([*agent_args, *judge], environment)
+    patterns = (one for one in redact if not one.startswith(ENV))
     return Hidden(
         redaction=Redaction(
-            patterns=tuple(compiled(one) for one in redact if not one.startswith(ENV)),
+            patterns=tuple(compiled("sop_redact", one) for one in patterns),
             secrets=secrets_of([*secrets, *given.values()]),
         ),
         open_arguments=tuple(name for name, held in given.items() if not is_long_enough(held)),
     )
 
 
-def compiled(pattern: str) -> Pattern:
-    """Compile one regular expression of `sop_redact`, which is matched in linear time."""
+def compiled(option: str, pattern: str) -> Pattern:
+    """Compile one regular expression of an ini value, which is matched in linear time."""
     from pytest_sopbench._core.values.patterns import PatternError, linear_pattern  # noqa: PLC0415 - only where there is a pattern
 
     try:
         found = linear_pattern(pattern)
     except PatternError as fault:
-        msg = f"sop_redact={pattern}: not a regular expression that can be used: {fault}"
+        msg = f"{option}={pattern}: not a regular expression that can be used: {fault}"
         raise pytest.UsageError(msg) from None
     if len(pattern) > 1 and pattern[0] == pattern[-1] and pattern[0] in "'\"":
-        # Quotes would be part of the pattern, and the secret would stay.
-        msg = f"sop_redact={pattern}: write the pattern without quotes, one on a line"
+        # Quotes would be part of the pattern, which would match nothing.
+        msg = f"{option}={pattern}: write the pattern without quotes, one on a line"
         raise pytest.UsageError(msg)
     if found.fullmatch(""):
-        msg = f"sop_redact={pattern}: it matches nothing at all, and so everywhere"
+        msg = f"{option}={pattern}: it matches nothing at all, and so everywhere"
         raise pytest.UsageError(msg)
     return found
 

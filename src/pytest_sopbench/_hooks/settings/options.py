@@ -232,6 +232,7 @@ def _replay(config: pytest.Config) -> Replay:
         _choice(config, "sop_replay", "off", "record", "only", "auto"),
         _folders(config, "sop_cassettes")[0],
         _words(config, "sop_replay_ignore"),
+        _words(config, "sop_replay_mask"),
         _read(config, "sop_replay_max_age", readers.read_days),
     )
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal, cast
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._settings import readers
 
+from .hidden import compiled
 from .refusing import refusing
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.values.patterns import Pattern
     from pytest_sopbench._replay.tape.paths import JsonPath
     from pytest_sopbench._replay.tape.run_tape import Mode
 
@@ -25,6 +27,7 @@ class Replay:
         folder: where the cassettes are.
         ignored: paths of requests that need not agree.
         hosts: hosts whose traffic is left alone.
+        changing: patterns of what changes with every run inside of texts.
         max_age: days after which a recording is too old; `None` where none is.
     """
 
@@ -32,6 +35,7 @@ class Replay:
     folder: Path
     ignored: tuple[JsonPath, ...] = ()
     hosts: tuple[str, ...] = ()
+    changing: tuple[Pattern, ...] = ()
     max_age: int | None = None
 
     @property
@@ -44,11 +48,17 @@ class Replay:
         return self.mode in {"only", "auto"}
 
 
-def replay_of(mode: str, folder: Path, ignored: tuple[str, ...], max_age: int | None) -> Replay:
+def replay_of(
+    mode: str,
+    folder: Path,
+    ignored: tuple[str, ...],
+    masked: tuple[str, ...],
+    max_age: int | None,
+) -> Replay:
     """Check what was set.
 
     Raises:
-        pytest.UsageError: a path of JSON, or a host, means nothing.
+        pytest.UsageError: a path of JSON, a host or a pattern means nothing.
     """
     with refusing("sop_replay_ignore", ": "):
         read = readers.read_ignored(ignored)
@@ -58,6 +68,7 @@ def replay_of(mode: str, folder: Path, ignored: tuple[str, ...], max_age: int | 
         folder=folder,
         ignored=paths,
         hosts=read.hosts,
+        changing=tuple(compiled("sop_replay_mask", one) for one in masked),
         max_age=max_age,
     )
 

@@ -9,11 +9,9 @@ from hashlib import sha256
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
-from pytest_sopbench._core.values.json import JsonValue
 
 # Made at import: an agent may put others into the places that JSON calls.
 _KEY: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
-_TEXT: Final = json.JSONEncoder(indent=1, sort_keys=True, ensure_ascii=False).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +42,6 @@ class Question:
         same question, and either one in half of all questions.
         """
         return int(digest(asdict(self)), 16) % 2 == 0
-
-
-def as_text(value: JsonValue) -> str:
-    """Write a value as the judge reads it: a text as it is, everything else as JSON."""
-    return value if isinstance(value, str) else _TEXT(value)
 
 
 def digest(value: object) -> str:

@@ -7,8 +7,8 @@ import re
 from typing import Final, NoReturn
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.fields.match import stands_in
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
 from pytest_sopbench.agents.conversation import Reply, StopReason, as_object
 from pytest_sopbench.errors import NotJudgedError
 
@@ -19,13 +19,6 @@ _STOPPED: Final = {
 }
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN: Final = 60
-_RETYPED: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-    }
-)
-"""Quotation marks, which models write as the plain ones of a keyboard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,26 +58,6 @@ def read_reply(reply: Reply, answer: str) -> Judgement:
     if not stands_in(judgement.quote, answer):
         _refuse(f"quotes what the answer does not say: {_short(judgement.quote)}")
     return judgement
-
-
-def stands_in(quote: str, answer: str) -> bool:
-    """Tell whether a quote is a passage of an answer, and says anything.
-
-    Models wrap lines anew, write plain quotation marks and dashes, and drop what nobody sees; that
-    changes no word, so it is folded away. Case stays: it may be what the rubric is about.
-    """
-    wanted, held = folded(quote), folded(answer)
-    has_words = any(sign.isalnum() for sign in wanted)
-    return wanted in held and (has_words or not any(sign.isalnum() for sign in held))
-
-
-def folded(text: str) -> str:
-    """Return a text as quotes are compared: its normal form, plain marks, one space between words.
-
-    The normal form is that of all comparisons: a superscript 2 stays another sign than a 2.
-    """
-    plain = plain_dashes(normal_form(INVISIBLE.sub("", text))).translate(_RETYPED)
-    return " ".join(plain.split())
 
 
 def _read(text: str) -> Judgement:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.fields.match import as_text
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.task import Compare, OutputField
+from pytest_sopbench._core.records.cutting import is_cut
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.rejudge import is_cut
-from pytest_sopbench._judge.asking.question import as_text
 
 from .labels import LabelledCase
 

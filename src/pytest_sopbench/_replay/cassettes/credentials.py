@@ -17,81 +17,19 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import unquote_plus
 
+from pytest_sopbench._core.hiding.known_forms import FORMS, Form, compiled, is_hinted, is_random
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._replay.tape.sent import is_secret
 
-
-class _Form(NamedTuple):
-    """A form of credentials; one of `hints` stands, in lower case, in each text with one."""
-
-    name: str
-    hints: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-
-def _form(name: str, pattern: str, *hints: str) -> _Form:
-    return _Form(name, hints, re.compile(pattern))
-
-
-_ALONE: Final = "(?<![A-Za-z0-9_-])"
-"""A token begins a word; in the middle of another one the same signs mean nothing."""
-
-_FORMS: Final = (
-    _form("key of OpenAI or alike", rf"{_ALONE}sk-(?!ant-)[A-Za-z0-9_-]{{16,}}", "sk-"),
-    _form("key of Anthropic", rf"{_ALONE}sk-ant-[A-Za-z0-9_-]{{10,}}", "sk-ant-"),
-    _form(
-        "access key of AWS",
-        rf"{_ALONE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}",
-        *("akia", "asia", "abia", "acca"),
-    ),
-    _form("bearer key of Bedrock", rf"{_ALONE}ABSK[A-Za-z0-9+/=]{{20,}}", "absk"),
-    _form("key of Google", rf"{_ALONE}AIza[A-Za-z0-9_-]{{30,}}", "aiza"),
-    _form("token of Google", rf"{_ALONE}ya29\.[A-Za-z0-9_-]{{16,}}", "ya29."),
-    _form("token of GitHub", rf"{_ALONE}gh[pousr]_[A-Za-z0-9]{{20,}}", "gh"),
-    _form("token of GitHub", rf"{_ALONE}github_pat_[A-Za-z0-9_]{{20,}}", "github_pat_"),
-    _form("token of GitLab", rf"{_ALONE}glpat-[A-Za-z0-9_-]{{16,}}", "glpat-"),
-    _form("token of Slack", rf"{_ALONE}xox[abeprs]-[A-Za-z0-9-]{{10,}}", "xox"),
-    _form("webhook of Slack", r"hooks\.slack\.com/services/[A-Za-z0-9/]{16,}", "hooks.slack"),
-    _form(
-        "key of Stripe",
-        rf"{_ALONE}(?:sk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{{16,}}",
-        *("sk_", "rk_", "whsec_"),
-    ),
-    _form("token of Hugging Face", rf"{_ALONE}hf_[A-Za-z0-9]{{20,}}", "hf_"),
-    _form("key of Groq", rf"{_ALONE}gsk_[A-Za-z0-9]{{20,}}", "gsk_"),
-    _form("key of xAI", rf"{_ALONE}xai-[A-Za-z0-9]{{20,}}", "xai-"),
-    _form("key of Replicate", rf"{_ALONE}r8_[A-Za-z0-9]{{20,}}", "r8_"),
-    _form("token of npm", rf"{_ALONE}npm_[A-Za-z0-9]{{20,}}", "npm_"),
-    _form("token of PyPI", rf"{_ALONE}pypi-[A-Za-z0-9_-]{{16,}}", "pypi-"),
-    _form("key of SendGrid", rf"{_ALONE}SG\.[\w-]{{16,}}\.[\w-]{{16,}}", "sg."),
-    _form("key of Twilio", rf"{_ALONE}SK[0-9a-f]{{32}}", "sk"),
-    _form("token of DigitalOcean", rf"{_ALONE}dop_v1_[0-9a-f]{{32,}}", "dop_v1_"),
-    _form("token of Databricks", rf"{_ALONE}dapi[0-9a-f]{{32}}", "dapi"),
-    _form(
-        "JSON web token",
-        rf"{_ALONE}eyJ[A-Za-z0-9_-]{{8,}}\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*",
-        "eyj",
-    ),
-    _form("private key", r"-----BEGIN [A-Z ]*PRIVATE KEY-----", "private key"),
-    _form("secret key of age", rf"{_ALONE}AGE-SECRET-KEY-1[A-Z0-9]{{20,}}", "age-secret"),
-    _form("key of an Azure account", r"AccountKey=[A-Za-z0-9+/=]{20,}", "accountkey="),
-    _form(
-        "authorization",
-        r"\b(?i:bearer|basic)\s+(?=[^\s\"']*\d)[A-Za-z0-9+/=._~-]{16,}",
-        *("bearer", "basic"),
-    ),
-    _form(
-        "password in a URL",
-        rf"{_ALONE}[a-z][a-z0-9+.-]*://[^\s/:@\"']+:(?!\*\*\*)[^\s/@\"']{{3,}}@",
-        "://",
-    ),
-    _form(
-        "value of a key or password",
-        r"(?i:api[_-]?key|secret(?:[_-]?access)?(?:[_-]?key)?|password|passwd|"
-        r"(?:access|auth|session|refresh)[_-]?token|cookie)[\"']?\s*[:=]\s*[\"']?"
-        r"(?=[^\s\"',;]*\d)(?=[^\s\"',;]*[A-Za-z])[^\s\"',;*<>{}()]{12,}",
-        *("key", "secret", "passw", "token", "cookie"),
-    ),
+_VALUE: Final = Form(
+    "value of a key or password",
+    ("key", "secret", "passw", "token", "cookie"),
+    r"(?i:api[_-]?key|secret(?:[_-]?access)?(?:[_-]?key)?|password|passwd|"
+    r"(?:access|auth|session|refresh)[_-]?token|cookie)[\"']?\s*[:=]\s*[\"']?"
+    r"(?=[^\s\"',;]*\d)(?=[^\s\"',;]*[A-Za-z])[^\s\"',;*<>{}()]{12,}",
+    bool,
 )
+"""What stands beside a name, and is a credential or might as well be none."""
 
 _SECRET_KEYS: Final = frozenset(
     (
@@ -145,8 +83,14 @@ def credentials_in_body(body: bytes, where: str) -> Iterator[Found]:
     """Yield the known forms in a response, also where a stream has cut them into pieces."""
     text = body.decode("utf-8", "replace")
     yield from _in_text(text, where)
-    for place, joined in joined_pieces(text).items():
-        yield from _in_text(joined, f"{where}{place}")
+    try:
+        # By the names in it as well, which say what a value is.
+        yield from credentials_in(json.loads(text), where)
+    except (ValueError, RecursionError):
+        for place, joined in joined_pieces(text).items():
+            yield from _in_text(joined, f"{where}{place}")
+            if _is_secret(place.rpartition(".")[2], joined):
+                yield Found(f"{where}{place}", _VALUE.name)
 
 
 def joined_pieces(text: str) -> Mapping[str, str]:
@@ -175,9 +119,12 @@ def _collect(value: JsonValue, place: str, pieces: dict[str, list[str]]) -> None
 
 
 def _is_secret(key: str, value: JsonValue) -> bool:
-    if re.sub(r"[^a-z]", "", key.lower()) not in _SECRET_KEYS or not isinstance(value, str):
+    if not isinstance(value, str) or len(value) < _SHORTEST or value == _MASKED or " " in value:
         return False
-    return len(value) >= _SHORTEST and value != _MASKED and " " not in value
+    # Under a name that says less, such as `token` of a list of words, the value must say it.
+    return re.sub(r"[^a-z]", "", key.lower()) in _SECRET_KEYS or (
+        is_secret(key) and is_random(value)
+    )
 
 
 def _in_text(text: str, where: str) -> Iterator[Found]:
@@ -191,8 +138,8 @@ def _forms_in(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for one in dict.fromkeys(_readings(text)):
         folded = one.lower()
-        for form in _FORMS:
-            if any(hint in folded for hint in form.hints) and form.pattern.search(one):
+        for form in (*FORMS, _VALUE):
+            if is_hinted(form, folded) and compiled(form).search(one):
                 found[form.name] = None
     return tuple(found)
 

@@ -32,7 +32,7 @@ def masked_reply(response: Response, mask: Mask) -> Response:
     text = b"".join(chunks).decode("utf-8", "replace")
     # A stream has a text in pieces, and each of them in an event of its own.
     if any(mask(one) != one for one in (text, *joined_pieces(text).values())):
-        msg = "not recorded: what sop_redact names stands across the pieces of a stream"
+        msg = "not recorded: what is masked stands across the pieces of a stream"
         raise CassetteError(msg, hint="have the agent not stream, or mask it before it is sent")
     return replace(response, headers=headers, chunks=chunks)
 

@@ -19,6 +19,7 @@ from pytest_sopbench._replay.cassettes.lines.file import Cassette, cassette_line
 from pytest_sopbench._replay.cassettes.lines.replies import kept_headers
 from pytest_sopbench._replay.cassettes.lines.seals import CHANGED, Seal
 from pytest_sopbench._replay.tape.recording import Recorded, Recording
+from pytest_sopbench._replay.tape.sent import redaction_of
 from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import CassetteError
 
@@ -97,15 +98,19 @@ class Store:
         *,
         trials: int,
         texts: Sequence[str] = (),
+        sent: frozenset[str] = frozenset(),
     ) -> None:
         """Replace the recording of one trial; those above `trials` go, as they are of before.
+
+        `sent` are the credentials that its requests had. What replies echo of them is masked.
 
         Raises:
             CassetteError: it holds a credential, or the disk did not take it; the old one stays.
         """
         path = self.path(place)
         recording = masked_recording(recording, self.shaping.mask)
-        found = [*dict.fromkeys(credentials_of(recording))]
+        recording = masked_recording(recording, redaction_of(sent).value if sent else None)
+        found = [*dict.fromkeys((*credentials_of(recording), *_echoes(recording, sent)))]
         if found:
             raise CassetteError(_told(found), hint=NAME_IT)
         try:
@@ -175,6 +180,19 @@ def masked_recording(
         for one in recording.exchanges
     )
     return Recording(exchanges=exchanges, recorded=recording.recorded, usage=recording.usage)
+
+
+def _echoes(recording: Recording, sent: frozenset[str]) -> Iterator[Found]:
+    """Yield the requests that say to the model what they send as a credential.
+
+    There it cannot be masked: a request counts as it was sent.
+    """
+    redaction = redaction_of(sent)
+    for number, one in enumerate(recording.exchanges if sent else (), start=1):
+        said: dict[str, JsonValue] = {"path": one.shape.path, "query": dict(one.shape.query)}
+        for part, value in {**said, "body": one.shape.body}.items():
+            if redaction.value(value) != value:
+                yield Found(f"request {number}: {part}", "key that a header or a query sends")
 
 
 def credentials_of(recording: Recording) -> Iterator[Found]:

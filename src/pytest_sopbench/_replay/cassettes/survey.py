@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._replay.cassettes.lines.file import VERSION
 from pytest_sopbench._replay.cassettes.lines.seals import Seal, seal_of
+from pytest_sopbench._replay.tape.shape import IGNORED, MASKED
 from pytest_sopbench.errors import CassetteError
 
 from .places import TaskPlace
@@ -20,7 +21,10 @@ from .store import DAMAGED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialSurvey:
-    """What is told of one recording; `tokens` is `None` where the run told none."""
+    """What is told of one recording; `tokens` is `None` where the run told none.
+
+    `keyed_by` is what its keys depend on beside its requests: see `Shaping.keyed_by`.
+    """
 
     recorded: datetime
     requests: int
@@ -28,6 +32,7 @@ class TrialSurvey:
     tokens: int | None = None
     cost_usd: float | None = None
     seal: Seal = Seal.NONE
+    keyed_by: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,4 +95,5 @@ def _trial(told: Mapping[str, Any], seal: Seal) -> TrialSurvey:
         tokens=sum(tokens) if tokens else None,
         cost_usd=usage.get("cost_usd"),
         seal=seal,
+        keyed_by={name: told[name] for name in (IGNORED, MASKED) if name in told},
     )

@@ -9,6 +9,7 @@ from typing import Final, TypeGuard, TypeVar
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue, same_json
 
+from .changing import Advice, advice_on
 from .paths import Step, show_path
 
 _Key = TypeVar("_Key", str, int)
@@ -25,12 +26,14 @@ class Difference:
     """One path at which two bodies differ; `None` of a side is where it has nothing there.
 
     `character` is the first that differs of two texts, from 1; 0 where both are shown whole.
+    `advice` says how to leave out what changes with every run.
     """
 
     path: str
     recorded: str | None
     sent: str | None
     character: int = 0
+    advice: Advice | None = None
 
     def lines(self) -> Iterator[str]:
         """Yield what differs, in three lines."""
@@ -94,7 +97,8 @@ def _innermost(value: JsonValue) -> tuple[tuple[Step, ...], JsonValue]:
 def _difference(one: JsonValue, other: JsonValue, path: tuple[Step, ...]) -> Difference:
     name = show_path(path) or "body"
     if not (isinstance(one, str) and isinstance(other, str)):
-        return Difference(path=name, recorded=shown(one), sent=shown(other))
+        advice = advice_on(name, one, other)
+        return Difference(path=name, recorded=shown(one), sent=shown(other), advice=advice)
     same = _same(one, other)
     # Of two short texts both are shown, and where they differ can be seen.
     is_cut = max(len(one), len(other)) > _BEFORE + _AFTER
@@ -104,6 +108,7 @@ def _difference(one: JsonValue, other: JsonValue, path: tuple[Step, ...]) -> Dif
         recorded=_around(one, start),
         sent=_around(other, start),
         character=same + 1 if is_cut else 0,
+        advice=advice_on(name, one, other),
     )
 
 

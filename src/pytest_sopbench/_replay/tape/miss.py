@@ -8,8 +8,9 @@ from itertools import takewhile
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue, same_json
 
+from .changing import advice_on
 from .difference import Difference, differences
-from .model_paths import model_in_path
+from .model_paths import asks_no_model, host_lines, model_in_path
 from .recording import Recorded, Recording
 from .shape import Shape
 
@@ -19,19 +20,32 @@ NOTHING = "nothing is recorded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """A request without a recording: the path that differs, and an explanation in few lines."""
+    """A request without a recording: the path that differs, and an explanation in few lines.
+
+    Attributes:
+        path: the first that differs.
+        lines: the explanation.
+        ignore: entries of `sop_replay_ignore` that would leave out all that differs.
+        mask: likewise, patterns of `sop_replay_mask`.
+    """
 
     path: str
     lines: tuple[str, ...]
+    ignore: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
-def explain_miss(recording: Recording, shape: Shape, number: int) -> Miss:
+def explain_miss(recording: Recording, shape: Shape, number: int, host: str = "") -> Miss:
     """Explain why a request, the `number`th of its run, has no recording, in at most six lines."""
     at = f"in request {number} of the run, {shape.method} {shape.path}"
     every = recording.exchanges
+    same = ((one.shape.method, one.shape.path) == (shape.method, shape.path) for one in every)
+    if asks_no_model(shape, host) and not any(same):
+        lines = (f"a request to {host}, which is no provider of a model", at, *host_lines(host))
+        return Miss(path=f"host:{host}", lines=lines, ignore=(f"host:{host}",))
     if not every:
         return Miss(path=NOTHING, lines=("nothing is recorded of this run", at, _REMEDY))
     if times := sum(one.key == shape.key for one in every):
@@ -42,14 +56,27 @@ def explain_miss(recording: Recording, shape: Shape, number: int) -> Miss:
         range(len(every)), key=lambda place: _nearness(every[place], place, shape, number)
     )
     found = _apart(every[nearest].shape, shape)
+    advice = [one.advice for one in found if one.advice is not None]
+    # What says something comes first; what changes with every run is not what went wrong then.
+    found = sorted(found, key=lambda one: one.advice is not None)
+    if len(advice) < len(found):
+        advice = []
     of = f"recorded request {nearest + 1} of {len(every)}{_date(recording)}"
     agree = _agreement(every[nearest].shape.body, shape.body)
     beside = f"; {len(found) - 1} more differ" if len(found) > 1 else ""
-    lines = (*found[0].lines(), at, f"nearest: {of}{agree}{beside}", _REMEDY)
-    return Miss(path=found[0].path, lines=lines)
+    remedy = _CHANGING if advice else _REMEDY
+    lines = (*found[0].lines(), at, f"nearest: {of}{agree}{beside}", remedy)
+    return Miss(
+        path=found[0].path,
+        lines=lines,
+        ignore=tuple(dict.fromkeys(one.ignore for one in advice if one.ignore)),
+        mask=tuple(dict.fromkeys(pattern for one in advice for pattern in one.mask)),
+    )
 
 
 _REMEDY = "if it should differ, record anew: --sop-replay=record; what is missing alone: auto"
+
+_CHANGING = "it changes with every run: the summary has a line for the configuration"
 
 
 def _date(recording: Recording) -> str:
@@ -62,12 +89,20 @@ def _apart(recorded: Shape, sent: Shape) -> Sequence[Difference]:
     sent_path, sent_model = model_in_path(sent.path)
     if (recorded.method, path) != (sent.method, sent_path):
         one, other = f"{recorded.method} {recorded.path}", f"{sent.method} {sent.path}"
-        return [Difference(path="path", recorded=one, sent=other)]
+        advice = advice_on("path", one, other)
+        return [Difference(path="path", recorded=one, sent=other, advice=advice)]
     # Under the name that it has where it stands in the body.
     named = differences({"model": model}, {"model": sent_model})
     query = list(differences(dict(recorded.query), dict(sent.query)))
     asked = [
-        Difference(path=f"query.{one.path}", recorded=one.recorded, sent=one.sent) for one in query
+        Difference(
+            path=f"query.{one.path}",
+            recorded=one.recorded,
+            sent=one.sent,
+            # A parameter of a query cannot be left out, and what stands in it can be masked.
+            advice=one.advice if one.advice and one.advice.mask else None,
+        )
+        for one in query
     ]
     found = [*named, *asked, *differences(recorded.body, sent.body)]
     # Neither is JSON, and what kind of bytes it is tells them apart.

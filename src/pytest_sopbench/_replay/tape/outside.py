@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pytest_sopbench.errors import MissingRecordingError
 
 from .exchange import Request, Response
+from .model_paths import asks_no_model, host_lines
+from .shape import Shaping
 
 Refusal = Literal["refuse", "let through"]
 
@@ -57,10 +59,14 @@ class OutsideTape:
 def lost_context(request: Request) -> str:
     """Say what is wrong with a request that belongs to no run, and what to do."""
     where = urlsplit(request.url)
+    host = where.hostname or ""
     thread = threading.current_thread().name
+    is_beside = asks_no_model(Shaping().shape(request), host)
+    more = "".join(f"{line}\n" for line in host_lines(host)) if is_beside else ""
+    to = f" to {host}" if host else ""
     return (
-        f"{request.method} {where.path or '/'}, sent in the thread {thread!r}, belongs to no run, "
-        "so no recording can be found.\n"
+        f"{request.method} {where.path or '/'}, sent in the thread {thread!r}{to}, belongs to no "
+        f"run, so no recording can be found.\n{more}"
         "Start the thread within the context of the run: asyncio.to_thread, or\n"
         "threading.Thread(target=contextvars.copy_context().run, args=(function, ...))."
     )

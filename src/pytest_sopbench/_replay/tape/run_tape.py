@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench.errors import MissingRecordingError
@@ -12,6 +13,7 @@ from pytest_sopbench.errors import MissingRecordingError
 from .exchange import Request, Response
 from .miss import Miss, explain_miss
 from .recording import Recorded, Recording
+from .sent import credentials_sent
 from .shape import Shape, Shaping
 
 Mode = Literal["record", "only", "auto"]
@@ -22,7 +24,10 @@ _PASSING: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a tape has seen: requests served from disk, sent live, lost on the way, and missed."""
+    """What a tape has seen: requests served from disk, sent live, lost on the way, and missed.
+
+    `sent` are the credentials of those that were sent.
+    """
 
     served: int
     live: int
@@ -30,6 +35,7 @@ class Taken:
     miss: Miss | None
     misses: int
     exchanges: tuple[Recorded, ...]
+    sent: frozenset[str]
 
 
 class RunTape:
@@ -55,6 +61,7 @@ class RunTape:
         self._lost = 0
         self._miss: Miss | None = None
         self._misses = 0
+        self._credentials: frozenset[str] = frozenset()
 
     @property
     def taken(self) -> Taken:
@@ -68,6 +75,7 @@ class RunTape:
                 miss=self._miss,
                 misses=self._misses,
                 exchanges=_settled([every[number] for number in sorted(every)]),
+                sent=self._credentials,
             )
 
     def answer(self, request: Request) -> Response | None:
@@ -88,12 +96,13 @@ class RunTape:
                 self._open[key].append(number)
                 return None
             self._misses += 1
-        raise MissingRecordingError(str(self._missed(shape, number)))
+        host = urlsplit(request.url).hostname or ""
+        raise MissingRecordingError(str(self._missed(shape, number, host)))
 
-    def _missed(self, shape: Shape, number: int) -> Miss:
+    def _missed(self, shape: Shape, number: int, host: str) -> Miss:
         # The first one tells what is wrong; what follows from it is told as little as it costs.
         if self._miss is None:
-            miss = explain_miss(self._recording, shape, number)
+            miss = explain_miss(self._recording, shape, number, host)
             with self._lock:
                 self._miss = self._miss or miss
         return self._miss
@@ -101,8 +110,9 @@ class RunTape:
     def keep(self, request: Request, response: Response) -> None:
         """Take the response of a request that was sent."""
         shape = self._shaping.shape(request)
-        key = shape.key
+        key, credentials = shape.key, credentials_sent(request)
         with self._lock:
+            self._credentials |= credentials
             number = self._sent_as(key)
             self._kept[number] = Recorded(key=key, shape=shape, response=response)
 

@@ -104,7 +104,7 @@ def _asked(
     # Here as well: what it returned, or put into its copies, runs code of its own when read.
     if before != _written(copied):
         return not_judged(field, place, "it changed what it was given to compare")
-    found = read_match(field, place, said)
+    found = read_match(field, place, said, question.actual)
     close_coroutine(said)
     return found
 

@@ -73,7 +73,8 @@ class Skimmer:
             not what it should be.
         """
         data = read_run(line)
-        if data is None:
+        if data is None or data.get("compared"):
+            # What others found is looked at beside the answer, which is not skimmed.
             return None
         if self._whole is not None and self._is_whole(
             data["domain"], data["task"], data["outcome"], data["rules"]
@@ -110,7 +111,7 @@ class Skimmer:
         run.grounded = data["grounded"]
         run.unneeded = data["unneeded"]
         run.document = data.get("document")
-        run.compared = data.get("compared", ())
+        run.compared = ()
         run.ignored = data.get("ignored", ())
         # Those of `_NOT_READ`, each by itself as well.
         run.answer = run.problem = run.trajectory = None

@@ -250,7 +250,7 @@ def _problem(form: Form) -> cs.CoreSchema:
 
 
 def _compared(form: Form) -> cs.CoreSchema:
-    texts = dict.fromkeys(("field", "why"), TEXT)
+    texts = dict.fromkeys(("field", "why", "quote"), TEXT)
     found = {"place": COUNT, "held": maybe(FLAG), "score": maybe(AMOUNT)}
     return form.part(Compared, {**texts, **found})
 

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.dataclass import members
+from pytest_sopbench._core.fields.match import as_text, may_stand_in
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import usage_to_json
+from pytest_sopbench._core.records.cutting import is_cut
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 
 from .rule_line import rule_to_json
@@ -62,7 +64,7 @@ def from_line(line: str) -> RunRecord:
             # JSON of Python may hold more, such as half of a surrogate pair.
             pass
         else:
-            return record
+            return _with_its_quotes(record)
     data: dict[str, Any] = _loads(line)
     if data.pop("type", None) != "run":
         msg = "not the line of a run"
@@ -79,4 +81,21 @@ def record_from_json(data: Mapping[str, Any]) -> RunRecord:
     from .line_schemas import RUN, value_of  # noqa: PLC0415 - only where a line is read
 
     record: RunRecord = value_of(RUN, data, "a run's line")
+    return _with_its_quotes(record)
+
+
+def _with_its_quotes(record: RunRecord) -> RunRecord:
+    """Return a record whose quotes stand in its answer.
+
+    Whoever reads a run relies on what a judge said of it: gates, pages, and who judges it again.
+
+    Raises:
+        ValueError: a quote stands nowhere in the answer that was judged by it.
+    """
+    for one in record.compared:
+        if one.quote and record.answer is not None:
+            actual = record.answer.get(one.field)
+            if not is_cut(actual) and not may_stand_in(one.quote, as_text(actual)):
+                msg = f"field {one.field!r}: what compared it quotes what the answer does not say"
+                raise ValueError(msg)
     return record

@@ -10,9 +10,8 @@ from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.cassettes.places import TaskPlace
-from pytest_sopbench._replay.tape.paths import show_path
 from pytest_sopbench._replay.tape.recording import Recorded, Recording
-from pytest_sopbench._replay.tape.shape import Shape, Shaping
+from pytest_sopbench._replay.tape.shape import IGNORED, MASKED, Shape, Shaping
 
 from .bodies import BodyWriter, Get, Put, read_body_line
 from .replies import read_reply, write_reply
@@ -45,7 +44,6 @@ def cassette_lines(
     yield _line(
         {"cassette": VERSION, "agent": place.agent, "domain": place.domain, "task": place.task}
     )
-    ignored = [show_path(path) for path in shaping.ignored]
     for trial, recording in sorted(cassette.trials.items()):
         told: dict[str, Any] = {
             "trial": trial,
@@ -54,7 +52,7 @@ def cassette_lines(
             "models": [*recording.models],
             "usage": _usage(recording.usage),
         }
-        told |= {"ignored": ignored} if ignored else {}
+        told |= shaping.keyed_by
         writer = BodyWriter(put, texts)
         lines = [_line(_exchange(one, writer)) for one in recording.exchanges]
         # What nobody could check so far is not vouched for because it is written again.
@@ -155,8 +153,8 @@ class _TrialReader:
         self._get = get
         self._shaping = shaping
         # A key holds of what was ignored then; where that is another thing, it is made anew.
-        ignored = [show_path(path) for path in shaping.ignored]
-        self._keeps_keys = told.get("ignored", []) == ignored
+        keyed_by = {name: told[name] for name in (IGNORED, MASKED) if name in told}
+        self._keeps_keys = keyed_by == shaping.keyed_by
         self._bodies: list[JsonValue] = []
         self._exchanges: list[Recorded] = []
 
@@ -164,13 +162,16 @@ class _TrialReader:
         request: Mapping[str, Any] = line["request"]
         body = read_body_line(request, self._bodies, self._get)
         self._bodies.append(body)
+        kind = request.get("kind") or _usual_kind(body)
         shape = Shape(
             method=request["method"],
             path=request["path"],
             query=tuple((name, value) for name, value in request.get("query", ())),
-            kind=request.get("kind") or _usual_kind(body),
-            body=body if self._keeps_keys else self._shaping.settled(body),
+            kind=kind,
+            body=body,
         )
+        if not self._keeps_keys:
+            shape = self._shaping.settled_shape(shape)
         key: str = line["key"] if self._keeps_keys else shape.key
         self._exchanges.append(Recorded(key=key, shape=shape, response=read_reply(line["reply"])))
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from pytest_sopbench._core.hiding.known_forms import masked_forms
+from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.tape.exchange import Headers, Response
-from pytest_sopbench._replay.tape.shape import is_secret
+from pytest_sopbench._replay.tape.sent import is_secret
 
 KEPT_HEADERS: Final = frozenset(
     (
@@ -85,7 +87,7 @@ def _place(location: str) -> str:
     except ValueError:
         return ""
     query = (one for one in parts.query.split("&") if not is_secret(unquote(one.partition("=")[0])))
-    path = parts.path or ("/" if parts.netloc else "")
+    path = masked_forms(parts.path or ("/" if parts.netloc else ""), MASK)
     return urlunsplit(("", "", path, "&".join(query), ""))
 
 
