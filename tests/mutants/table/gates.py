@@ -162,8 +162,8 @@ MUTANTS = (
     Mutant(
         "gates/contract-of-nobody",
         _DECIDE,
-        "*contract_verdicts(records, enforce=facts.enforces), ",
-        "",
+        "    return (*of_summary, *broken, *of_comparison)",
+        "    return (*of_summary, *of_comparison)",
         _DECIDE_TESTS,
         "A gate forgives a rule that must hold.",
     ),
@@ -233,11 +233,30 @@ MUTANTS = (
     ),
     Mutant(
         "gates/quarantined-rule-is-broken",
-        _DECIDE,
-        "if TaskName(one.domain, one.task) not in left_out)",
-        "if one.task)",
+        _QUARANTINE,
+        "        return tuple(one for one in broken if one.id not in may_break)",
+        "        return broken",
         _DECIDE_TESTS,
-        "A task that may fail fails the session by its contract.",
+        "A rule that a task may break fails the session.",
+    ),
+    Mutant(
+        "gates/quarantined-answer-breaks-rules",
+        _QUARANTINE,
+        "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n",
+        "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n"
+        "        broken = () if _task_of(run) in self.answers else broken\n",
+        _DECIDE_TESTS,
+        "A task whose answer may be wrong may break any rule.",
+    ),
+    Mutant(
+        "gates/quarantine-of-what-was-stopped",
+        _QUARANTINE,
+        "        return task in self.answers and outcome in ANSWERED",
+        "        return task in self.answers",
+        (
+            "hooks/test_quarantine.py::TestNothingElseIsForgiven::test_a_run_that_something_stopped_fails_as_that_of_any_other_task",
+        ),
+        "A crash or a timeout of a task that may fail looks like success.",
     ),
     Mutant(
         "comparison-gates/lost-one-more",

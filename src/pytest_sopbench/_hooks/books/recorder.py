@@ -7,16 +7,22 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName
+from pytest_sopbench._core.model.keys import GroupKey, RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
+from pytest_sopbench._hooks.items.payload import (
+    PAYLOAD,
+    FailedBy,
+    Payload,
+    detach,
+    mark_failed_by,
+)
 from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
@@ -177,7 +183,7 @@ class SessionRecorder(HookObject):
             record = unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED))
             self._enter(record)
             if builtin:
-                mark_miss(report)
+                mark_failed_by(report, FailedBy(Outcome.CRASH), builtin=True)
                 # xdist says which worker crashed, and nothing of the task.
                 report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
 
@@ -274,9 +280,9 @@ class SessionRecorder(HookObject):
             self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:
             self._miss(record)
-        if record.rules and TaskName(record.domain, record.task) not in self._sop.quarantined:
+        if record.rules:
             enforce = self._sop.options.contract == "enforce"
-            if breaches(record.rules, record.outcome, enforce=enforce):
+            if self._sop.forgiven.unforgiven(record, enforce=enforce):
                 self.breaking.append(record)
         try:
             self._sop.config.hook.pytest_sop_run_finished(run=record)
@@ -291,7 +297,7 @@ class SessionRecorder(HookObject):
         return self._tallies[group]
 
     def _miss(self, record: RunRecord) -> None:
-        may_fail = TaskName(record.domain, record.task) in self._sop.quarantined
+        may_fail = self._sop.forgiven.leaves_out(record, About.ANSWERS)
         # What never started is counted in the summary; a list would bury what went wrong.
         if may_fail or record.outcome is Outcome.NOT_RUN:
             return

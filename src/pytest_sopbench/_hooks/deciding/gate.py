@@ -10,8 +10,9 @@ import pytest
 
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskName, agents_of
+from pytest_sopbench._core.model.keys import agents_of
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.items.without_runs import (
     NOTHING_ASKED,
@@ -31,7 +32,7 @@ from pytest_sopbench._hooks.session.partial import (
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.reading.planned import asked_summaries, planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
@@ -54,7 +55,7 @@ class Gate(HookObject):
         self._ledger = ledger
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
-        self._failed = FailedTests(sop, self.entries)
+        self._failed = FailedTests(sop)
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
@@ -66,8 +67,8 @@ class Gate(HookObject):
         self._has_reports = False
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
-        # What gates are asked of where a task that may fail was run, else nothing.
-        self.without: Mapping[str, Summary] | None = None
+        # What gates are asked of, by what they ask, where something that is forgiven was run.
+        self.asked: Mapping[About, Mapping[str, Summary]] = {}
 
     def prepare(self) -> None:
         """Read what decides beside the runs, before the first of them.
@@ -229,11 +230,8 @@ class Gate(HookObject):
         if self.saved is None:
             return
         self.comparison = self.baseline.compare(self.saved)
-        records = planned_records(self.saved)
-        self.entries.hold_against(records)
-        apart = self.entries.quarantined & {TaskName(one.domain, one.task) for one in records}
-        if apart:
-            self.without = summaries_of(self.saved, without=apart)
+        self.entries.hold_against(planned_records(self.saved))
+        self.asked = asked_summaries(self.saved, self.entries.forgiven)
 
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
@@ -273,11 +271,11 @@ class Gate(HookObject):
         whole = self._ledger.close()
         facts = SessionFacts(
             gates=self._sop.options.gates,
-            summaries=whole if self.without is None else self.without,
-            whole=whole,
+            summaries=whole,
+            asked=self.asked,
             agents=agents_of(self._ledger.groups),
             records=in_order_of_plan(self._sop, self._ledger.breaking),
-            quarantined=self.entries.quarantined,
+            forgiven=self.entries.forgiven,
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
             entries=self.entries.report,

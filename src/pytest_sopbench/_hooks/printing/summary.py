@@ -147,7 +147,7 @@ class SummaryHooks(HookObject):
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, {group.domain for group in groups})
-        yield from without_lines(self._gate.without or {}, len(self._gate.entries.quarantined))
+        yield from without_lines(self._gate.asked)
         yield from entry_lines(self._gate.entries.report, file=self._gate.entries.shown)
         if self._gate.comparison is not None:
             yield from self._comparison(self._gate.comparison, verbosity)
@@ -173,7 +173,7 @@ class SummaryHooks(HookObject):
             RunRecord(domain=k.domain, task=k.task, trial=k.trial, agent=k.agent, outcome=outcome)
             for k, outcome in self._sop.plan.made.items()
         )
-        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.quarantined)
+        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.forgiven.answers)
 
     def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, the others in a line each."""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
-from pytest_sopbench._core.model.keys import RunKey, TaskName
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
@@ -48,7 +49,7 @@ class SopSession:
         self.plan = Plan()
         # What the saved session's header has beside what was asked.
         self.recorded = SessionOptions()
-        self.quarantined: frozenset[TaskName] = frozenset()
+        self.forgiven = NOTHING_FORGIVEN
         # Tests that failed and are no misses; unknown until the session comes to its end.
         self.failures: int | None = None
         # What code of the project broke in its process, each once.

@@ -12,6 +12,7 @@ from pytest_sopbench._core.gates.conditions.spec import read_gate
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
+    Forgiven,
     PolicyReport,
     TaskEntries,
     TaskPolicy,
@@ -19,6 +20,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
 from pytest_sopbench._sessions.reading.planned import (
+    asked_summaries,
     outcomes_of,
     planned_records,
     shard_of,
@@ -41,9 +43,11 @@ def recorded_gates(saved: SavedSession) -> tuple[GateSpec, ...]:
         raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
 
 
-def quarantined(saved: SavedSession) -> frozenset[TaskName]:
-    """Return the tasks that might fail when the session was run, which no gate is asked of."""
-    return frozenset(saved.header.options.quarantined)
+def forgiven_in(saved: SavedSession) -> Forgiven:
+    """Return what was forgiven when the session was run."""
+    asked = saved.header.options
+    rules = {name: frozenset(ids) for name, ids in asked.may_break.items()}
+    return Forgiven(answers=frozenset(asked.quarantined), rules=rules)
 
 
 def recorded_entries(saved: SavedSession) -> PolicyReport:
@@ -107,7 +111,7 @@ def ask_gates(
         gates=gates,
         records=planned_records(saved),
         agents=agents_of({GroupKey(one.domain, one.agent) for one in planned_records(saved)}),
-        quarantined=quarantined(saved),
+        forgiven=forgiven_in(saved),
         enforces=recorded.contract == "enforce",
         comparison=comparison,
         entries=recorded_entries(saved),
@@ -121,9 +125,8 @@ def ask_gates(
 
 
 def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:
-    if facts.quarantined:
-        asked = summaries_of(saved, without=facts.quarantined)
-        return replace(facts, summaries=asked, whole=outcomes_of(saved))
+    if asked := asked_summaries(saved, facts.forgiven):
+        return replace(facts, summaries=summaries_of(saved), asked=asked)
     # Gates on a comparison ask no more than how the runs ended either.
     known = {*COMPARISON_GATES, *outcome_gates()}
     of_outcomes = all(gate.name in known for gate in facts.gates)

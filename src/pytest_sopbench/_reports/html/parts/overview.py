@@ -108,7 +108,7 @@ def remark_lines(page: SessionPage) -> Iterator[str]:
     if page.apart:
         runs, correct = len(page.asked), sum(r.outcome is Outcome.CORRECT for r in page.asked)
         rate = percent(correct / runs if runs else None)
-        yield f"without tasks that may fail: TSR {rate}, {correct} of {runs}"
+        yield f"without answers that may be wrong: TSR {rate}, {correct} of {runs}"
     yield from page.remarks
 
 

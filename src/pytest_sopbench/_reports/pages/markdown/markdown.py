@@ -96,7 +96,7 @@ def _without(page: SessionPage) -> str:
         return ""
     runs, correct = len(page.asked), sum(one.outcome is Outcome.CORRECT for one in page.asked)
     share = percent(correct / runs if runs else None)
-    return f"; without tasks that may fail {share}, {correct} of {runs}"
+    return f"; without answers that may be wrong {share}, {correct} of {runs}"
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
