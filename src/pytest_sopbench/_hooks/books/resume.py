@@ -218,9 +218,11 @@ class Resumption(HookObject):
     def _compare_headers(self, then: SessionHeader) -> None:
         from pytest_sopbench._sessions.commands.resume import header_differences  # noqa: PLC0415 - only where a session is resumed
 
-        options, agent = self._sop.options, self._sop.agent_shown
+        options, agent = self._sop.options, self._sop.agents_run
         is_fixture = then.agent.startswith("fixture ") and not self._sop.plan.fixture
-        if is_fixture or then.agent == self._sop.agent_label:
+        # Marks of tests are read late, too.
+        is_marked = not (self._sop.plan.planned or then.options.agents) and then.tells_agents
+        if is_fixture or is_marked or then.agent == self._sop.agent_label:
             # Which fixture stands for the agent is known late, and to workers first.
             agent = then.agent
         agents = named_agents(self._sop)

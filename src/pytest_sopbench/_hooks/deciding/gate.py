@@ -27,7 +27,8 @@ from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.partial import (
     deselection_reason,
     in_order_of_plan,
-    missing_runs,
+    lacks_runs,
+    unused_agents,
 )
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
@@ -141,7 +142,7 @@ class Gate(HookObject):
         """What came of the baseline, beside the comparison, and of the saved session."""
         unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
         if not self.is_set and (away := deselection_reason(self._sop)):
-            fails = ", which fails the session" if missing_runs(self._sop) else ""
+            fails = ", which fails the session" if lacks_runs(self._sop) else ""
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
         unsaid += [NOT_MADE] if self.is_decided and self.is_mute else []
@@ -195,7 +196,8 @@ class Gate(HookObject):
         elif self._sop.makes_runs:
             check_asked(self._sop)
             self.not_evaluated = deselection_reason(self._sop) or NOTHING_ASKED
-            session.testsfailed += fails_without_runs(session, self._sop)
+            unused = session.testscollected > 0 and bool(unused_agents(self._sop))
+            session.testsfailed += unused or fails_without_runs(session, self._sop)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
 
@@ -236,7 +238,7 @@ class Gate(HookObject):
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
         # What nothing asked for has not passed, whatever gates and entries say.
-        lacks = bool(missing_runs(self._sop))
+        lacks = lacks_runs(self._sop)
         if self._sop.options.shard is not None:
             # A gate is asked of all tasks or of none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
@@ -262,7 +264,7 @@ class Gate(HookObject):
         self._create_baseline()
         if self._failed.missed:
             self.not_evaluated += f"; {self._failed.missed} missed, which fails the session"
-        elif self._is_relied_on:
+        elif self._is_relied_on or lacks_runs(self._sop):
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
 

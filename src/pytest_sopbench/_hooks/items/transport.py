@@ -22,6 +22,9 @@ from .payload import FailedBy, Payload, attach, mark_failed_by, sanitised
 PLAN = "sop_plan"
 """In the output of a worker that comes to its end without a report."""
 
+GIVEN = "sop_given"
+"""In the output of a worker: the agents of the options that its tests were given."""
+
 BY_RUN = pytest.StashKey[bool]()
 """Stands on an item whose body held, and which fails by its run."""
 
@@ -121,6 +124,7 @@ class ReportHooks(HookObject):
             known = self._sop.recorded
             learned = SessionOptions(setups=known.setups, prompts=known.prompts, stands={})
             output[LEARNED] = json.dumps(options_to_json(learned))
+            output[GIVEN] = [*self._sop.given]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -22,6 +22,7 @@ from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
+from pytest_sopbench._hooks.session.partial import unused_agents
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
@@ -70,8 +71,9 @@ class SummaryHooks(HookObject):
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
         from .forecast import forecast_of_plan  # noqa: PLC0415 - only where a forecast is shown
+        from .heading import agent_lines  # noqa: PLC0415 - only where pytest prints a header
 
-        return list(forecast_of_plan(self._sop))
+        return [*map(one_line, agent_lines(self._sop)), *forecast_of_plan(self._sop)]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._is_interrupted = issubclass(excinfo.type, KeyboardInterrupt)
@@ -84,13 +86,18 @@ class SummaryHooks(HookObject):
         yield
         if self._sop.makes_runs and self._ledger.has_runs:
             self._print(terminalreporter)
-        elif self._sop.makes_runs and self._gate.is_set:
+        elif self._sop.makes_runs:
             terminalreporter.ensure_newline()
             for line in self._lines_without_runs():
                 terminalreporter.write_line(line, yellow=True)
 
     def _lines_without_runs(self) -> Iterator[str]:
         """Yield why no gate was asked, in a session in which no test asks for a run."""
+        if unused := unused_agents(self._sop):
+            said = f"no test asked for a run of the typed agent {', '.join(unused)}"
+            yield f"sop: {said}, which fails the session"
+        if not self._gate.is_set:
+            return
         if self._sop.options.types_gate:
             yield from not_evaluated_lines(self._gate.not_evaluated)
         elif self._sop.options.shard is None:
