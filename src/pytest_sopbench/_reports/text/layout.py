@@ -46,6 +46,14 @@ def cut(text: str, width: int) -> str:
     return f"{text[: bisect_right(ends, width - len(ELLIPSIS))]}{ELLIPSIS}"
 
 
+def cut_from_start(text: str, width: int) -> str:
+    """Shorten a text to a width by what stands at its start."""
+    if columns(text) <= width:
+        return text
+    backwards = cut(ready_to_cut(text)[::-1], width)
+    return backwards[::-1]
+
+
 def padded(text: str, width: int) -> str:
     """Cut or fill a text to exactly a width."""
     text = cut(text, width)
