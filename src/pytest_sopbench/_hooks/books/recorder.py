@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
@@ -28,6 +29,7 @@ from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
     journal_folder,
+    unfinished_in_journals,
 )
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.runs.reportable import unreported_record
@@ -44,6 +46,8 @@ from .resume import Resumption
 from .saving import Saving
 from .worker_crashes import WorkerCrashes, give_back, leave_out
 
+INTERRUPTED: Final = "it had begun when the session was cut short"
+
 
 class SessionRecorder(HookObject):
     """Enters each run as its report arrives; what never arrives is entered at the end."""
@@ -57,6 +61,10 @@ class SessionRecorder(HookObject):
         self._tallies: dict[GroupKey, Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
+        # The runs whose tests have begun, where one process makes one run at a time.
+        self._started: dict[RunKey, None] = {}
+        # Runs that had begun when the session was cut short.
+        self.interrupted = 0
         self.resumption = Resumption(sop)
         self.saving = Saving(sop, self.resumption)
         self._closed: dict[str, Summary] | None = None
@@ -148,6 +156,7 @@ class SessionRecorder(HookObject):
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         key = self._sop.plan.key(nodeid)
         if key is not None and key not in self._outcomes and self._sop.makes_runs:
+            self._started[key] = None
             self.saving.start(key)
             self._first_runs.start(key)
 
@@ -202,9 +211,15 @@ class SessionRecorder(HookObject):
             planned = whole_plan(self._sop)
             self._enter_unasked(planned)
             unmade = self.crashes.unmade()
+            begun = unfinished_in_journals(self._sop)
+            begun = self._started if begun is None else begun
             for key in planned:
                 if key not in self._outcomes:
-                    self._enter(unreported_record(self._sop, key, unmade.get(key)))
+                    record = unreported_record(self._sop, key, unmade.get(key))
+                    if key in begun and record.outcome is Outcome.NOT_RUN:
+                        record = replace(record, reason=INTERRUPTED)
+                        self.interrupted += 1
+                    self._enter(record)
             # In the order of the plan: with workers, that of arrival is another one each time.
             order = dict.fromkeys(GroupKey(key.domain, key.agent) for key in planned)
             groups = sorted(self._tallies, key=[*order, *self._tallies].index)

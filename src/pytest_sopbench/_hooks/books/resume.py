@@ -195,9 +195,9 @@ class Resumption(HookObject):
         here = {key.agent for key in self._sop.plan.planned}
         others = [key.agent for key in left.finished if key.agent not in here]
         if others:
-            runs = counted(len(others), "run")
-            yield f"note   {runs} of {', '.join(dict.fromkeys(others))}, which did not run here: see"
-            yield f"       {left.saved.path.stem}"
+            runs = counted(len(others), "run stays", "runs stay")
+            yield f"note   {runs} in {left.saved.path.stem}:"
+            yield f"       no test asked for one of {', '.join(dict.fromkeys(others))} here"
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:

@@ -256,7 +256,7 @@ class SummaryHooks(HookObject):
         if kept is not None and not self._ledger.problems:
             yield saved_line(self._sop.shown(kept), self._ledger.close().values())
         if self._is_interrupted and not self._ledger.problems:
-            yield from resume_lines(self._ledger.close().values())
+            yield from resume_lines(self._ledger.close().values(), self._ledger.interrupted)
 
     def _write_pages(self, saved: SavedSession) -> None:
         from .report_files import write_reports  # noqa: PLC0415 - loaded before the runs, where pages are asked for
@@ -279,12 +279,22 @@ def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
     return f"saved  {shown}{f', with {runs} not correct' if wrong else ''}"
 
 
-def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
-    """Say, after Ctrl-C, how to run what is left; nothing where nothing is."""
-    left = sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries)
-    if left:
-        runs = counted(left, "run was", "runs were")
-        yield f"note   {runs} never started; the same command with --sop-resume=last makes them"
+def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str]:
+    """Say, after Ctrl-C, how to run what is left; nothing where nothing is.
+
+    Args:
+        summaries: of the session.
+        interrupted: how many of the runs without an outcome had begun.
+    """
+    never = sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries) - interrupted
+    told: list[str] = []
+    if interrupted:
+        told.append(f"{counted(interrupted, 'run was', 'runs were')} interrupted")
+    if never:
+        told.append(f"{counted(never, 'run was', 'runs were')} never started")
+    if told:
+        yield f"note   {', '.join(told)};"
+        yield "       the same command with --sop-resume=last makes them"
 
 
 def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
