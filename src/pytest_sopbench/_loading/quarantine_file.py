@@ -130,10 +130,10 @@ class _TasksFile:
         return value.strip()
 
     def _rules(self, name: str, said: Mapping[str, object]) -> tuple[str, ...]:
-        value = said.get("may_break")
         if "may_break" not in said:
             return ()
-        rules = cast("list[object]", value) if isinstance(value, list) else []
+        value = said["may_break"]
+        rules: list[object] = [*cast("list[object]", value)] if isinstance(value, list) else []
         ids = [one for one in rules if isinstance(one, str) and one.strip()]
         if not ids or len(ids) != len(rules):
             hint = 'write the ids of rules, such as may_break = ["confirm-first"]'

@@ -245,8 +245,34 @@ MUTANTS = (
         "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n",
         "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n"
         "        broken = () if _task_of(run) in self.answers else broken\n",
-        _DECIDE_TESTS,
+        ("hooks/test_law_of_gates.py",),
         "A task whose answer may be wrong may break any rule.",
+    ),
+    Mutant(
+        "gates/typed-agent-is-forgotten",
+        "_hooks/session/partial.py",
+        "    return [str(one) for one in sop.options.agents if not {one.name, one.spec} & asked]",
+        "    return []",
+        ("hooks/test_law_of_gates.py",),
+        "The agent of the command line never ran, and the session passes.",
+    ),
+    Mutant(
+        "gates/contract-without-what-may-fail",
+        "_core/metrics/metric.py",
+        "        about=About.RULES,\n",
+        "",
+        ("hooks/test_law_of_gates.py",),
+        "A gate on the contract leaves the rules of a task out whose answer may be wrong.",
+    ),
+    Mutant(
+        "gates/any-failure-of-a-quarantined-test",
+        "_hooks/runs/shown/run.py",
+        '        about = "run" if by_run else ""\n',
+        '        about = "run"\n',
+        (
+            "hooks/test_quarantine.py::TestNothingElseIsForgiven::test_of_a_test_of_the_user_the_answer_is_forgiven",
+        ),
+        "A snapshot or an assertion of a test is forgiven with the answer of its task.",
     ),
     Mutant(
         "gates/quarantine-of-what-was-stopped",

@@ -119,9 +119,9 @@ MUTANTS = (
         "workers/never-seen-leaves-no-trace",
         "_hooks/books/recorder.py",
         "            for key in planned:\n                if key not in self._outcomes:\n"
-        "                    self._enter(",
+        "                    record = ",
         "            for key in ():\n                if key not in self._outcomes:\n"
-        "                    self._enter(",
+        "                    record = ",
         ("hooks/test_budget.py::test_gates_say_nothing_of_what_was_not_run",),
         "Runs that were never started leave the denominator.",
     ),
@@ -248,7 +248,7 @@ MUTANTS = (
     Mutant(
         "exit/missing-runs-pass",
         _GATE,
-        "        lacks = bool(missing_runs(self._sop))\n",
+        "        lacks = lacks_runs(self._sop)\n",
         "        lacks = False\n",
         (f"{_MISSING}what_a_conftest_takes_away_in_silence_was_not_run[plain]",),
         "Tasks for which no test asked have passed.",
