@@ -199,7 +199,7 @@ def lawful(pytester: pytest.Pytester, lab: Path) -> Path:
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="mark"))
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="fixture"))
 @settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -210,7 +210,9 @@ def test_what_failed_and_was_not_forgiven_never_ends_with_0(
 
     well = is_well(session)
     event(f"{session.tests}, {session.gate or 'no gate'}, {'well' if well else 'not'}")
-    assert int(not well) == result.ret
+    # Two agents and a fixture in their place cannot be meant: wrong usage, and no failed session.
+    is_refused = session.tests == "fixture" and len(session.typed) > 1
+    assert (4 if is_refused else int(not well)) == result.ret
     if not session.gate or session.running != session.typed or session.tests == "fixture":
         return
     printed = [line for line in result.outlines if line.startswith("gate   ") and "(got" in line]

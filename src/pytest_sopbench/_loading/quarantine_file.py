@@ -137,7 +137,8 @@ class _TasksFile:
         ids = [one for one in rules if isinstance(one, str) and one.strip()]
         if not ids or len(ids) != len(rules):
             hint = 'write the ids of rules, such as may_break = ["confirm-first"]'
-            self.refuse(name, "may_break", f"a list of rules expected, got {shown(value)}", hint)
+            got = shown(said["may_break"])
+            self.refuse(name, "may_break", f"a list of rules expected, got {got}", hint)
         twice = next((one for one in ids if ids.count(one) > 1), None)
         if twice is not None:
             self.refuse(name, "may_break", f"it names {twice!r} twice", "name each rule once")
