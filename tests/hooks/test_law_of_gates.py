@@ -196,6 +196,24 @@ def lawful(pytester: pytest.Pytester, lab: Path) -> Path:
         bound=1.0,
     )
 )
+@example(
+    session=Invented(
+        fates={"first": LOOSE, "second": WELL}, may_fail=frozenset({"T_02"}), gate="tsr", bound=0.0
+    )
+)
+@example(
+    session=Invented(
+        fates={"first": LOOSE, "second": WELL},
+        may_fail=frozenset({"T_02"}),
+        gate="contract",
+        bound=1.0,
+    )
+)
+@example(
+    session=Invented(
+        fates={"first": {**WELL, "T_02": "wrong"}, "second": WELL}, tests="own", gate="tsr"
+    )
+)
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="mark"))
 @example(session=Invented(fates={"first": LOOSE, "second": WELL}, tests="fixture"))
 @settings(

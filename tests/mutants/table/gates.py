@@ -275,6 +275,14 @@ MUTANTS = (
         "A snapshot or an assertion of a test is forgiven with the answer of its task.",
     ),
     Mutant(
+        "gates/tests-of-the-user-are-misses",
+        "_hooks/deciding/failed_tests.py",
+        "        if not is_builtin(report):\n            return Failed.OTHER\n",
+        "",
+        ("hooks/test_law_of_gates.py",),
+        "A gate forgives a test of the user that asserts the answer.",
+    ),
+    Mutant(
         "gates/quarantine-of-what-was-stopped",
         _QUARANTINE,
         "        return task in self.answers and outcome in ANSWERED",

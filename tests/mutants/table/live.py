@@ -266,8 +266,8 @@ MUTANTS = (
     Mutant(
         "exit/misses-are-failures-beside",
         "_hooks/deciding/failed_tests.py",
-        "        if not is_builtin(report):\n            return Failed.OTHER\n",
-        "",
+        "        if found is None or key is None:\n            return Failed.OTHER\n",
+        "        if found is None or key is None:\n            return Failed.MISS\n",
         (f"{_STATUS}a unit test beside, failing]",),
         "A gate forgives every failed test.",
     ),
