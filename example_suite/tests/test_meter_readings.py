@@ -52,5 +52,6 @@ def test_agent_prints_nothing(sop_run: Any) -> None:
 
 
 def test_verdict_tells_why(sop_run: Any) -> None:
-    assert sop_run.verdict.correct, sop_run.verdict.reason
+    # Of a task that may fail this assertion is forgiven, and no other.
+    sop_run.assert_correct()
     assert sop_run.trace.problem is None

@@ -63,6 +63,18 @@ def test_what_the_tasks_file_has_is_not_proposed_again(
     assert "# 1 of them stands in the tasks file already" in result.stdout
 
 
+def test_what_no_entry_forgives_is_told_and_not_proposed(
+    sopbench: Sopbench, save: Save, run_of: Make
+) -> None:
+    save("one", [run_of("T1"), run_of("T2", Outcome.NO_ANSWER)])
+    save("two", [run_of("T1", Outcome.TIMEOUT), run_of("T2")])
+
+    result = sopbench("flaky", "one", "two")
+
+    assert ["refunds/T2"] == list(tomllib.loads(result.stdout))
+    assert '# "refunds/T1": 1 timeout, which no entry forgives' in result.stdout
+
+
 @pytest.mark.parametrize(
     "outcome", [Outcome.UNAVAILABLE, Outcome.NOT_RUN], ids=["unavailable", "not run"]
 )

@@ -16,7 +16,8 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide, refused_as_baseline
-from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
+from pytest_sopbench._core.gates.quarantine import Forgiven, PolicyReport, RunsOfEntry, TaskPolicy
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
@@ -46,6 +47,11 @@ def breaking(severity: Severity) -> RunRecord:
     return RunRecord(domain="lab", task="T1", outcome=Outcome.CORRECT, rules=(rule,))
 
 
+NEVER_STARTED: dict[str, Any] = {
+    "summaries": {"lab": runs(9, 1, 1)},
+    "asked": {About.ANSWERS: {"lab": runs(9, 1)}},
+}
+MAY_BREAK = Forgiven(rules={TASK: frozenset({"no-wire"})})
 RIGHT = SessionFacts(gates=[GateSpec(name="tsr", value=0.5)], summaries={"lab": runs(9, 1)})
 SAME = ComparedSession(
     name="main", records=[RunRecord(domain="lab", task="T1", outcome=Outcome.CORRECT)]
@@ -65,7 +71,11 @@ def test_a_gate_that_holds_and_nothing_else_passes() -> None:
     ("change", "expected"),
     [
         pytest.param({"summaries": {"lab": runs(1, 9)}}, FAILS, id="too few are right"),
-        pytest.param({"whole": {"lab": runs(9, 1, 1)}}, UNKNOWN, id="a run never started"),
+        pytest.param(
+            NEVER_STARTED,
+            UNKNOWN,
+            id="a run never started",
+        ),
         pytest.param({"summaries": {}}, UNKNOWN, id="no run at all"),
         pytest.param({"gates": []}, UNKNOWN, id="nothing was asked"),
         pytest.param({"records": [breaking(Severity.MUST)]}, FAILS, id="a must rule is broken"),
@@ -74,9 +84,22 @@ def test_a_gate_that_holds_and_nothing_else_passes() -> None:
             {"records": [breaking(Severity.SHOULD)], "enforces": True}, FAILS, id="all are enforced"
         ),
         pytest.param(
-            {"records": [breaking(Severity.MUST)], "quarantined": frozenset({TASK})},
-            HOLDS,
+            {"records": [breaking(Severity.MUST)], "forgiven": Forgiven(answers=frozenset({TASK}))},
+            FAILS,
             id="the task that broke it may fail",
+        ),
+        pytest.param(
+            {"records": [breaking(Severity.MUST)], "forgiven": MAY_BREAK},
+            HOLDS,
+            id="the task may break it",
+        ),
+        pytest.param(
+            {
+                "records": [breaking(Severity.MUST)],
+                "forgiven": Forgiven(rules={TASK: frozenset({"other"})}),
+            },
+            FAILS,
+            id="the task may break another one",
         ),
         pytest.param({"gates": NONE_LOST}, UNKNOWN, id="no baseline"),
         pytest.param({"gates": NONE_LOST, "is_baseline": True}, HOLDS, id="it is the baseline"),
@@ -138,7 +161,9 @@ def test_what_decides(change: dict[str, Any], expected: GateState) -> None:
             {"summaries": {"lab": runs(1, 9)}}, "a gate does not hold", id="too few are right"
         ),
         pytest.param(
-            {"whole": {"lab": runs(9, 1, 1)}}, "a gate does not hold", id="a run never started"
+            NEVER_STARTED,
+            "a gate does not hold",
+            id="a run never started",
         ),
         pytest.param(
             {"records": [breaking(Severity.MUST)]},
@@ -157,7 +182,7 @@ def test_which_session_may_become_the_baseline(change: dict[str, Any], refused: 
 
 
 BAD: list[dict[str, Any]] = [
-    {"whole": {"lab": runs(9, 1, 1)}},
+    NEVER_STARTED,
     {"records": [breaking(Severity.MUST)]},
     {"entries": PolicyReport(broken=(ENTRY,))},
     {"failures": 2},

@@ -26,6 +26,7 @@ REPORT = JudgeReport(
     asked=3,
     failed=1,
     kept=4,
+    repeated=2,
     usage=Usage(input_tokens=1000, output_tokens=20, cost_usd=0.5),
 )
 
@@ -40,7 +41,10 @@ def test_a_page_says_agreement_doubt_and_consumption() -> None:
     assert [
         "claims, reason: 98% of 100 labels, kappa 0.96",
         "claims, letter: no calibration",
-        "7 judgements: 3 asked, 4 kept from before, 1 gave none, 1,020 tokens, cost $0.50",
+        (
+            "9 judgements: 3 asked, 4 kept from before, 2 of questions asked already, "
+            "1 gave none, 1,020 tokens, cost $0.50"
+        ),
     ] == list(report_lines(REPORT))
 
 

@@ -29,15 +29,15 @@ ENTRIES = TaskEntries(entries={one.name: one for one in (MAY_FAIL, MUST_PASS)})
 
 
 def test_a_task_may_fail_up_to_its_last_day() -> None:
-    assert {MAY_FAIL.name} == ENTRIES.quarantined(LAST_DAY)
+    assert {MAY_FAIL.name} == ENTRIES.forgiven(LAST_DAY).answers
     assert () == ENTRIES.expired(LAST_DAY)
-    assert frozenset() == ENTRIES.quarantined(NEXT_DAY)
+    assert not ENTRIES.forgiven(NEXT_DAY)
     assert (MAY_FAIL,) == ENTRIES.expired(NEXT_DAY)
 
 
 def test_tasks_that_must_pass_never_may_fail() -> None:
     assert {MUST_PASS.name} == ENTRIES.must_pass
-    assert MUST_PASS.name not in ENTRIES.quarantined(LAST_DAY)
+    assert MUST_PASS.name not in ENTRIES.forgiven(LAST_DAY).answers
 
 
 def told(report: PolicyReport) -> dict[str, list[str]]:
@@ -56,7 +56,9 @@ def told(report: PolicyReport) -> dict[str, list[str]]:
     ("outcomes", "expected"),
     [
         pytest.param([Outcome.WRONG], "failed", id="wrong"),
-        pytest.param([Outcome.CRASH], "failed", id="crash"),
+        pytest.param([Outcome.NO_ANSWER], "failed", id="no answer"),
+        pytest.param([Outcome.CRASH], "", id="crash, which is not forgiven"),
+        pytest.param([Outcome.CRASH, Outcome.WRONG], "failed", id="wrong beside a crash"),
         pytest.param([Outcome.CORRECT], "passed", id="correct"),
         pytest.param([Outcome.CORRECT, Outcome.WRONG], "failed", id="one of two"),
         pytest.param([Outcome.CORRECT, Outcome.NOT_RUN], "", id="not all were run"),

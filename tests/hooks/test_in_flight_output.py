@@ -232,5 +232,7 @@ def test_ctrl_c_keeps_what_has_ended_before_its_test_came(
     assert {"correct": 18, "not_run": 22} == Counter(outcomes.values())
     assert {"correct"} == {outcomes[f"T_{n:02}"] for n in range(2, 20)}
     assert "note   18 runs ended before their tests came, which were not run" in output
-    left = "22 runs were never started; the same command with --sop-resume=last makes them"
-    assert f"note   {left}" in output
+    assert "note   16 runs were interrupted, 6 runs were never started;\n" in output
+    assert "       the same command with --sop-resume=last makes them\n" in output
+    reasons = Counter(run["reason"] for run in runs if run["outcome"] == "not_run")
+    assert {"it had begun when the session was cut short": 16, "it was never started": 6} == reasons

@@ -85,7 +85,7 @@ class TestAFile:
 
         assert (
             "**The gate holds**: TSR 83.3%, 5 of 6 runs correct; "
-            "without tasks that may fail 100.0%, 5 of 5"
+            "without answers that may be wrong 100.0%, 5 of 5"
         ) == page(pytester)[2]
         assert "## Not correct, and may fail: 1" in page(pytester)
 

@@ -550,3 +550,57 @@ def test_a_budget_counts_what_this_session_spends(
     assert 1 == first.ret
     second.stdout.fnmatch_lines(["resumed 3 of 6 runs from last"])
     assert {"correct"} == {*saved().outcomes.values()}
+
+
+TWO = ("--sop-domain=lab", "--agent=habits:right", "--agent=habits:counted")
+ONE = ("--sop-domain=lab", "--agent=habits:counted", "--sop-resume=last")
+
+
+@BOTH
+def test_one_of_two_agents_is_resumed_and_the_runs_of_the_other_are_named(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.runpytest(*TWO)
+    before = LAST.resolve().stem
+    cut(*["correct"] * 9)
+    Path("calls.txt").unlink()
+
+    result = pytester.runpytest(*ONE, "--sop-fail-under=1", *workers)
+
+    found = [json.loads(line) for line in LAST.read_text().splitlines()]
+    agents = [one["agent"] for one in found if one["type"] == "run"]
+    done = 6 - len(calls())
+    assert 0 == result.ret
+    assert ["habits:counted"] * 6 == agents
+    assert 4 == done
+    result.stdout.fnmatch_lines(
+        [
+            "resumed 4 of 6 runs from *",
+            f"note   5 runs stay in {before}:",
+            "       no test asked for one of habits:right here",
+        ]
+    )
+
+
+def test_both_of_two_agents_are_resumed_where_one_was_finished(pytester: pytest.Pytester) -> None:
+    pytester.runpytest(*TWO)
+    cut(*["correct"] * 9)
+    Path("calls.txt").unlink()
+
+    result = pytester.runpytest(*TWO, "--sop-resume=last")
+
+    assert 0 == result.ret
+    assert 2 == len(calls())
+    result.stdout.fnmatch_lines(["resumed 9 of 12 runs from *"])
+    result.stdout.no_fnmatch_line("*stay in*")
+
+
+def test_tasks_of_an_agent_that_runs_here_are_not_dropped_unsaid(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.runpytest(*TWO)
+
+    result = pytester.runpytest(*ONE, "--sop-limit=2")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: *4 finished runs that this session does not plan*"])

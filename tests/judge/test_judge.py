@@ -246,6 +246,22 @@ def test_a_disk_that_takes_nothing_costs_money_and_no_judgement(tmp_path: Path) 
     assert (f"judgements could not be kept in {taken}",) == read_log(judge.log.path).notes
 
 
+def test_only_what_was_there_before_is_kept_from_before(folder: Path) -> None:
+    """Also where another process of the session has asked it, so that it lies on disk."""
+    earlier, asking, finding = (judge_of(folder, Asked()) for _ in range(3))
+    earlier.judge(question())
+    earlier.log.path.unlink()
+
+    asking.judge(question())
+    asking.judge(question("We refund half."))
+    finding.judge(question("We refund half."))
+
+    found = read_log(asking.log.path)
+    assert (1, 1, 1) == (found.asked, found.kept, found.repeated)
+    assert 3 == found.questions
+    assert asking.log.path == finding.log.path
+
+
 def test_what_a_model_refused_to_take_is_said_once(folder: Path) -> None:
     asked = Asked()
     asked.left_out = frozenset({"temperature"})
@@ -288,7 +304,7 @@ def test_what_was_asked_is_counted_with_what_it_consumed(folder: Path) -> None:
 
     found = read_log(judge.log.path)
 
-    assert (2, 1, 1) == (found.asked, found.failed, found.kept)
+    assert (2, 1, 0, 1) == (found.asked, found.failed, found.kept, found.repeated)
     assert (200, 40, 2) == (
         found.usage.input_tokens,
         found.usage.output_tokens,

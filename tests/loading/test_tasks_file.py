@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench._core.contract.demands import Forbids
+from pytest_sopbench._core.contract.rules import Contract, Rule
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.quarantine import TaskPolicy
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
@@ -23,6 +26,22 @@ may_fail = "the tool is flaky"
 until = 2026-12-01
 issue = "#12"
 """
+
+
+def lab(*tasks: str, rules: tuple[str, ...] = ()) -> Domain:
+    found = tuple(Rule(id=one, demand=Forbids(tools=("wire",))) for one in rules)
+    return Domain(
+        name="lab",
+        folder=Path(),
+        data_file=Path("data.csv"),
+        sop="",
+        tool_specs=(),
+        fields=(),
+        tasks=(),
+        task_ids=tasks,
+        input_columns=(),
+        contract=Contract(rules=found) if found else None,
+    )
 
 
 def write(folder: Path, text: str) -> Path:
@@ -77,6 +96,18 @@ ENTRY = 'may_fail = "r"\nuntil = 2026-12-01\n'
             'may_fail = "r"\nuntil = 2026-12-01T00:00:00', 5, "a date expected", "", id="instant"
         ),
         pytest.param(f"{ENTRY}issue = 12", 6, "issue: a text expected, got 12", "", id="issue"),
+        pytest.param('may_break = ["a"]', 3, "may_break has no until", "until = Y", id="rule"),
+        pytest.param(
+            'may_break = ["a"]\nmust_pass = true',
+            4,
+            "may break no rule",
+            "keep one",
+            id="rule too",
+        ),
+        pytest.param(f'{ENTRY}may_break = "a"', 6, "a list of rules", '["confirm', id="text rule"),
+        pytest.param(f"{ENTRY}may_break = []", 6, "a list of rules", "ids of", id="no rules"),
+        pytest.param(f"{ENTRY}may_break = [1]", 6, "a list of rules", "ids of", id="rule 1"),
+        pytest.param(f'{ENTRY}may_break = ["a", "a"]', 6, "'a' twice", "once", id="rule twice"),
     ],
 )
 def test_an_entry_that_says_something_else_is_refused(
@@ -125,15 +156,37 @@ def test_a_task_that_its_domain_does_not_have_is_told_with_the_nearest(tmp_path:
     entries = read_tasks_file(path)
 
     with pytest.raises(LoadingError) as raised:
-        check_tasks(path, entries, {"lab": ["T_001", "T/02 ]"]})
+        check_tasks(path, entries, {"lab": lab("T_001", "T/02 ]")})
 
     assert 3 == raised.value.row
     assert "domain lab has no task 'T_01'" in raised.value.problem
     assert "did you mean 'T_001'?" == raised.value.hint
 
 
+@pytest.mark.parametrize(
+    ("rules", "problem", "hint"),
+    [
+        pytest.param(("nowrite",), "has no rule 'nowrit'", "did you mean 'nowrite'?", id="near"),
+        pytest.param(("zzzz", "yyyy"), "no rule 'nowrit'", "its rules are zzzz, yyyy", id="far"),
+        pytest.param((), "domain lab has no contract", "remove it", id="no contract"),
+    ],
+)
+def test_a_rule_that_the_contract_does_not_have_is_told_with_the_line(
+    tmp_path: Path, rules: tuple[str, ...], problem: str, hint: str
+) -> None:
+    path = write(tmp_path, '["lab/T_01"]\nuntil = 2026-12-01\nmay_break = ["nowrit"]\n')
+    entries = read_tasks_file(path)
+
+    with pytest.raises(LoadingError) as raised:
+        check_tasks(path, entries, {"lab": lab("T_01", rules=rules)})
+
+    assert 3 == raised.value.row
+    assert problem in raised.value.problem
+    assert hint == raised.value.hint
+
+
 def test_tasks_of_domains_that_are_not_loaded_are_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path, TEXT)
 
-    check_tasks(path, read_tasks_file(path), {"other": ["T_01"]})
-    check_tasks(path, read_tasks_file(path), {"lab": ["T_01", "T/02 ]"]})
+    check_tasks(path, read_tasks_file(path), {"other": lab("T_01")})
+    check_tasks(path, read_tasks_file(path), {"lab": lab("T_01", "T/02 ]")})

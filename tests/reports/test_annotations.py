@@ -16,6 +16,7 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import masking
@@ -141,7 +142,7 @@ def test_a_task_that_may_fail_has_none() -> None:
 
     assert () == told(
         *now,
-        may_fail={TaskName("lab", "T1")},
+        forgiven=Forgiven(answers=frozenset({TaskName("lab", "T1")})),
         comparison=since(before, now, may_fail={("lab", "T1")}),
     )
 

@@ -14,6 +14,7 @@ from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
 )
+from pytest_sopbench._core.comparing.setups import SetupChange
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import RunRecord
@@ -22,8 +23,10 @@ from pytest_sopbench._reports.terminal.comparison.comparison import (
     change_text,
     comparison_lines,
     p_value,
+    setup_lines,
     short_comparison,
 )
+from pytest_sopbench._reports.text.layout import WIDTH, columns
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
 
@@ -231,3 +234,17 @@ def test_names_cannot_write_lines_of_their_own() -> None:
     found = replace(of(0, 0, 9), name="main\ngate   TSR holds")
 
     assert block(found)[0].startswith("vs main gate   TSR holds  lost 0")
+
+
+@pytest.mark.parametrize("length", [10, 40, 90])
+def test_a_set_up_that_changed_shows_both_ends_whatever_their_names(length: int) -> None:
+    """What tells two prompts apart stands at the end of each."""
+    name = "p" * length
+    prompt = SetupChange(what="prompt", before=f"{name}.md 3f2a", now=f"{name}.txt 91bc")
+    model = SetupChange(what="model", before="small", now="large", agent="a" * length)
+
+    lines = list(setup_lines([model, prompt]))
+
+    text = " ".join(line.strip() for line in lines)
+    assert all(columns(line) <= WIDTH for line in lines)
+    assert all(end in text for end in ("small ->", "large", ".md 3f2a ->", ".txt 91bc"))

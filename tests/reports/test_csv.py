@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
+from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.keys import TaskName
@@ -56,7 +57,7 @@ def test_each_run_is_a_line_with_expected_beside_actual() -> None:
             reason="grade: other", usage=Usage(input_tokens=12, cost_usd=0.25, model="m-1"),
             mismatches=(Mismatch(field="grade", expected="A", actual="B", why="other"),),
         ),
-        may_fail={TaskName("lab", "T2")},
+        forgiven=Forgiven(answers=frozenset({TaskName("lab", "T2")})),
     )  # fmt: skip
 
     assert 3 == text.count("\n")
@@ -71,7 +72,8 @@ def test_each_run_is_a_line_with_expected_beside_actual() -> None:
         "domain": "lab", "task": "T2", "trial": "2", "agent": "m", "outcome": "wrong",
         "correct": "false", "may_fail": "true", "change": "", "reason": "grade: other",
         "wrong_fields": "grade", "expected.grade": "A", "actual.grade": "B, or C",
-        "rules_broken": "", "calls": "0", "duration_s": "1.5", "input_tokens": "12",
+        "rules_broken": "", "rules_forgiven": "", "calls": "0", "duration_s": "1.5",
+        "input_tokens": "12",
         "cached_tokens": "", "cache_write_tokens": "", "output_tokens": "",
         "reasoning_tokens": "", "model_calls": "", "cost_usd": "0.25", "model": "m-1",
     } == second  # fmt: skip

@@ -21,6 +21,7 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
 from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
+from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.answer import Mismatch
@@ -120,7 +121,7 @@ PAGES = {
         gates=[GateVerdict(asked="TSR >= 90%", got="50%", state=GateState.FAILS, value=0.5)],
         remarks=["it is the baseline now"],
         facts={"commit": "abc"},
-        may_fail={TaskName("lab", "T1")},
+        forgiven=Forgiven(answers=frozenset({TaskName("lab", "T1")})),
     ),
     "a baseline": page_of(
         rich("T1"), comparison=compared([run("T1"), run("T2")], [rich("T1"), run("T3")])

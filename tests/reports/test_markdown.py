@@ -12,6 +12,7 @@ from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.model.keys import TaskName
@@ -151,18 +152,18 @@ def test_facts_that_are_unknown_are_left_out() -> None:
 def test_tasks_that_may_fail_are_apart() -> None:
     records = [run("T1"), run("T2", Outcome.WRONG), run("T3", Outcome.WRONG)]
 
-    page = page_of(*records, may_fail={TaskName("lab", "T2")})
+    page = page_of(*records, forgiven=Forgiven(answers=frozenset({TaskName("lab", "T2")})))
 
     assert (
         "**1 of 2 runs is not correct, and no gate was asked**: TSR 33.3%, 1 of 3 runs correct; "
-        "without tasks that may fail 50.0%, 1 of 2"
+        "without answers that may be wrong 50.0%, 1 of 2"
     ) in page
     assert "| lab/T3 " in lines_under("Not correct: 1", page)[-1]
     assert "| lab/T2 " in lines_under("Not correct, and may fail: 1", page)[-1]
 
 
 def test_tasks_that_may_fail_and_were_not_run_say_nothing() -> None:
-    page = page_of(run("T1"), may_fail={TaskName("lab", "T2")})
+    page = page_of(run("T1"), forgiven=Forgiven(answers=frozenset({TaskName("lab", "T2")})))
 
     assert "may fail" not in page
 

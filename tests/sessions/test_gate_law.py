@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
+from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
+from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.model.shards import shard_number, share_of
 from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._core.records.record import RunRecord
@@ -38,6 +42,24 @@ from pytest_sopbench.errors import SessionFileError
 DOMAINS = ("claims", "refunds")
 TASKS = tuple(f"T{number}" for number in range(1, 8))
 AGENT = "mypkg:agent"
+AGENTS = (AGENT, "mypkg:other")
+RULE = RuleResult(
+    id="no-wire",
+    clause="",
+    severity=Severity.MUST,
+    kind=DemandKind.FORBIDS,
+    state=RuleState.BROKEN,
+    why="wire was called",
+)
+NAMES = [TaskName(domain, task) for domain in DOMAINS for task in TASKS]
+FORGIVEN = st.one_of(
+    st.just(NOTHING_FORGIVEN),
+    st.builds(
+        Forgiven,
+        answers=st.frozensets(st.sampled_from(NAMES), max_size=3),
+        rules=st.dictionaries(st.sampled_from(NAMES), st.just(frozenset({RULE.id})), max_size=3),
+    ),
+)
 
 Edit = Callable[[Sequence[str]], Sequence[str]]
 
@@ -51,13 +73,15 @@ class Fate:
     """What became of a selected run.
 
     A run that is `deselected` was taken away by an option of pytest, and the header says so.
-    Without a `line` the process died in it, or before it.
+    Without a `line` the process died in it, or before it. One that `breaks` breaks a rule that
+    must hold.
     """
 
     outcome: Outcome
     deselected: bool = False
     line: bool = True
     begun: bool = True
+    breaks: bool = False
 
 
 FATES = st.one_of(
@@ -71,6 +95,9 @@ FATES = st.one_of(
         line=st.booleans(),
         begun=st.booleans(),
     ),
+    st.builds(
+        Fate, outcome=st.sampled_from([Outcome.CORRECT, Outcome.WRONG]), breaks=st.booleans()
+    ),
 )
 
 
@@ -80,6 +107,7 @@ class Invented:
 
     `failures` are other tests that failed, by shard. `forgets` is a run whose task one shard has
     neither planned nor made, in any trial, as where its job named a path without SOP tests.
+    `forgiven` is what its tasks file forgave. `doubts` are judged fields on which no gate may rest.
     """
 
     fates: Mapping[RunKey, Fate]
@@ -87,6 +115,8 @@ class Invented:
     is_whole: bool
     failures: int
     forgets: RunKey | None
+    forgiven: Forgiven = NOTHING_FORGIVEN
+    doubts: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, "Mapping[str, str]"])
 
 
 @st.composite
@@ -94,9 +124,11 @@ def invented(draw: st.DrawFn) -> Invented:
     domains = draw(st.lists(st.sampled_from(DOMAINS), min_size=1, max_size=2, unique=True))
     trials = draw(st.integers(1, 2))
     count = draw(st.integers(1, len(TASKS)))
+    agents = draw(st.sampled_from([AGENTS[:1], AGENTS[:1], AGENTS]))
     keys = [
-        RunKey(domain, task, trial, AGENT)
+        RunKey(domain, task, trial, agent)
         for domain in domains
+        for agent in agents
         for trial in range(1, trials + 1)
         for task in TASKS[:count]
     ]
@@ -111,6 +143,8 @@ def invented(draw: st.DrawFn) -> Invented:
         is_whole=is_well or draw(st.booleans()),
         failures=0 if is_well else draw(st.sampled_from([0, 0, 1])),
         forgets=forgets,
+        forgiven=draw(FORGIVEN),
+        doubts=draw(st.sampled_from([{}, {}, {"refunds": {"reason": "no calibration"}}])),
     )
 
 
@@ -189,7 +223,13 @@ EDITS: st.SearchStrategy[Edit] = st.one_of(
 
 def record_of(key: RunKey, fate: Fate) -> RunRecord:
     return RunRecord(
-        domain=key.domain, task=key.task, trial=key.trial, agent=key.agent, outcome=fate.outcome
+        domain=key.domain,
+        task=key.task,
+        trial=key.trial,
+        agent=key.agent,
+        outcome=fate.outcome,
+        rules=(RULE,) if fate.breaks else (),
+        contract=RuleState.BROKEN if fate.breaks else None,
     )
 
 
@@ -204,26 +244,48 @@ def header_of(session: Invented, keys: Sequence[RunKey], number: int) -> Session
                 tasks.setdefault(key.task, []).append(key.trial)
         every = planned_tasks(tasks)
         pool = {key.task for key in session.fates if key.domain == name}
+        of_agents = {
+            agent: planned_tasks(_trials(session, keys, name, agent))
+            for agent in agents_in(session)
+        }
         domains[name] = DomainHeader(
             planned=every.planned,
             trials=every.trials,
             some_trials=every.some_trials,
+            agents=of_agents if len(of_agents) > 1 else {},
             share=share_of(pool, number, session.shards) if session.shards else None,
         )
     shard = [f"--sop-shard={number}/{session.shards}"] if session.shards else []
     return SessionHeader(
         plugin="1.0",
-        agent=AGENT,
+        agent=", ".join(agents_in(session)),
         started="2026-01-01T00:00:00+00:00",
         judging="j",
         options=SessionOptions(
             selection=tuple(shard),
             failures=session.failures if session.is_whole else None,
             records_failures=True,
+            quarantined=tuple(sorted(session.forgiven.answers)),
+            may_break={name: tuple(ids) for name, ids in session.forgiven.rules.items()},
+            doubtful=session.doubts,
             not_evaluated=f"-k took {len(away)} tasks away" if away else "",
         ),
         domains=domains,
     )
+
+
+def agents_in(session: Invented) -> Sequence[str]:
+    return [*dict.fromkeys(key.agent for key in session.fates)]
+
+
+def _trials(
+    session: Invented, keys: Sequence[RunKey], domain: str, agent: str
+) -> Mapping[str, list[int]]:
+    tasks: dict[str, list[int]] = {}
+    for key in keys:
+        if (key.domain, key.agent) == (domain, agent) and not session.fates[key].deselected:
+            tasks.setdefault(key.task, []).append(key.trial)
+    return tasks
 
 
 def lines_of(session: Invented, keys: Sequence[RunKey], number: int) -> list[str]:
@@ -309,14 +371,43 @@ def test_a_gate_that_holds_has_a_line_of_every_selected_run_and_enough_of_them(
         found = intact_lines(saved)
 
     assert {*session.fates} == {*found}
-    for groups in (dict.fromkeys(key.domain for key in found), [""]):
-        for domain in groups:
-            own = {key: one for key, one in found.items() if domain in {"", key.domain}}
+    asked = {key: one for key, one in found.items() if not is_excused(session, key)}
+    assert asked
+    several = len(agents_in(session)) > 1
+    groups = {(key.domain, key.agent) for key in asked}
+    for agent in agents_in(session):
+        for domain in (*dict.fromkeys(key.domain for key in asked), ""):
+            mine = [key for key in asked if key.agent == agent and domain in {"", key.domain}]
             # What stands in the file is what really became of the run.
-            right = [key for key in own if session.fates[key].outcome is Outcome.CORRECT]
-            assert len(right) >= bound * len(own)
+            right = [key for key in mine if session.fates[key].outcome is Outcome.CORRECT]
+            assert len(right) >= bound * len(mine)
+            where = title(domain, agent, several=several) if len(groups) > 1 else ""
+            told = [one.value for one in gated.gates if one.where == where]
+            assert told or not (mine and domain)
+            assert not mine or not told or told == [len(right) / len(mine)]
     assert Outcome.NOT_RUN.value not in found.values()
     assert not session.failures
+    assert not [key for key in found if fails_by_rule(session, key)]
+    assert not [key.domain for key in asked if key.domain in session.doubts]
+
+
+def is_excused(session: Invented, key: RunKey) -> bool:
+    """Tell whether the answer of a run is forgiven: an agent gave it, and its task may fail."""
+    answered = {Outcome.CORRECT, Outcome.WRONG, Outcome.NO_ANSWER}
+    may_fail = TaskName(key.domain, key.task) in session.forgiven.answers
+    return may_fail and session.fates[key].outcome in answered
+
+
+def fails_by_rule(session: Invented, key: RunKey) -> bool:
+    may_break = TaskName(key.domain, key.task) in session.forgiven.rules
+    return session.fates[key].breaks and not may_break
+
+
+def title(domain: str, agent: str, *, several: bool) -> str:
+    """Return what the gate calls the runs of an agent, in a domain or in all of them."""
+    if not several:
+        return domain or "all"
+    return f"{domain or 'all'} ({agent})"
 
 
 def test_a_session_in_which_all_is_well_holds(tmp_path: Path) -> None:

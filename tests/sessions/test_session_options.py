@@ -43,6 +43,9 @@ TYPED: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
     **dict.fromkeys(("quarantined", "must_pass", "expired"), NAMES),
     **dict.fromkeys(("prompts", "setups", "replay_misses", "variants"), OBJECTS),
+    "may_break": NAMES.flatmap(
+        lambda names: st.fixed_dictionaries({one: st.lists(TEXT).map(tuple) for one in names})
+    ),
     "agents": st.dictionaries(TEXT, TEXT, max_size=2),
     "concurrency": COUNTS | st.just("auto"),
     "timeout": st.none() | st.floats(0, 1e9) | st.integers(0, 10**9),

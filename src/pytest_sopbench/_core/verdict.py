@@ -35,6 +35,9 @@ class Outcome(StrEnum):
 COMPLETED = frozenset({Outcome.CORRECT, Outcome.WRONG})
 """The outcomes in which the agent gave an answer for every field."""
 
+ANSWERED = frozenset({*COMPLETED, Outcome.NO_ANSWER})
+"""The outcomes in which the agent returned, with an answer or without one: nothing stopped it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

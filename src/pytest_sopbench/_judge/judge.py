@@ -63,7 +63,7 @@ class ModelJudge:
                 return self._settle(key, question, flying)
             found = flying.result()
             if found is not None:
-                self.log.add(KEPT)
+                self.log.add(KEPT, key=key)
                 return found
 
     def _board(self, key: str) -> tuple[bool, Future[Judgement | None]]:
@@ -94,7 +94,7 @@ class ModelJudge:
         if kept is None:
             self._keep(key, question, judgement)
         else:
-            self.log.add(KEPT)
+            self.log.add(KEPT, key=key)
         return judgement
 
     def _kept(self, key: str, answer: str) -> Judgement | None:
@@ -118,7 +118,7 @@ class ModelJudge:
         except NotJudgedError:
             self.log.add(FAILED, reply.usage)
             raise
-        self.log.add(ASKED, reply.usage)
+        self.log.add(ASKED, reply.usage, key=question.key(self.setting.settings))
         return judgement
 
     def _forget(self, key: str) -> None:

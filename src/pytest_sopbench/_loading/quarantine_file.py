@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
 
+from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._loading.files.document import read_text, read_toml
@@ -16,7 +17,7 @@ from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench.errors import LoadingError
 
-KEYS: Final = ("must_pass", "may_fail", "until", "issue")
+KEYS: Final = ("must_pass", "may_fail", "may_break", "until", "issue")
 """What an entry may say."""
 
 _EXAMPLE = (
@@ -32,33 +33,46 @@ def read_tasks_file(path: Path) -> TaskEntries:
     Raises:
         LoadingError: it cannot be read or is no TOML; an entry is not named DOMAIN/TASK, has a key
             that is not known or of a wrong type, says nothing, or says that a task must pass and
-            may fail; `may_fail` stands without `until`. Carries the line.
+            may fail; `may_fail` or `may_break` stands without `until`. Carries the line.
     """
     file = _TasksFile(path, read_text(path))
     return TaskEntries(entries=dict(file.entry(*one) for one in file.tables().items()))
 
 
-def check_tasks(path: Path, entries: TaskEntries, tasks: Mapping[str, Collection[str]]) -> None:
-    """Stop at an entry of a task that its domain does not have.
+def check_tasks(path: Path, entries: TaskEntries, domains: Mapping[str, Domain]) -> None:
+    """Stop at an entry of a task, or of a rule, that its domain does not have.
 
     Args:
         path: the tasks file, which names the place.
         entries: as read from it.
-        tasks: the ids of all tasks of each domain that is loaded, selected or not; an entry of
+        domains: those that are loaded, by their names, whatever is selected of them; an entry of
             another domain is passed over.
 
     Raises:
-        LoadingError: with the line, and the nearest task.
+        LoadingError: with the line, and the nearest task or rule.
     """
-    for name in entries.entries:
-        known = tasks.get(name.domain)
-        if known is None or name.task in known:
+    for name, entry in entries.entries.items():
+        domain = domains.get(name.domain)
+        if domain is None:
             continue
-        near = did_you_mean(name.task, known)
-        hint = near or f"sopbench list {name.domain} counts its tasks"
-        _TasksFile(path, read_text(path)).refuse(
-            str(name), "", f"domain {name.domain} has no task {name.task!r}", hint
-        )
+        if name.task not in domain.task_ids:
+            near = did_you_mean(name.task, domain.task_ids)
+            hint = near or f"sopbench list {name.domain} counts its tasks"
+            _TasksFile(path, read_text(path)).refuse(
+                str(name), "", f"domain {name.domain} has no task {name.task!r}", hint
+            )
+        rules = [rule.id for rule in domain.contract.rules] if domain.contract else []
+        for rule in entry.may_break:
+            if rule not in rules:
+                _refuse_rule(path, name, rule, rules)
+
+
+def _refuse_rule(path: Path, name: TaskName, rule: str, rules: Sequence[str]) -> NoReturn:
+    problem = f"the contract of domain {name.domain} has no rule {rule!r}"
+    hint = did_you_mean(rule, rules) or f"its rules are {', '.join(rules)}"
+    if not rules:
+        problem, hint = f"domain {name.domain} has no contract, so no rule {rule!r}", "remove it"
+    _TasksFile(path, read_text(path)).refuse(str(name), "may_break", problem, hint)
 
 
 class _TasksFile:
@@ -91,6 +105,7 @@ class _TasksFile:
             name=task_name,
             must_pass=self._must_pass(name, said),
             may_fail=self._text_of(name, said, "may_fail"),
+            may_break=self._rules(name, said),
             until=self._until(name, said),
             issue=self._text_of(name, said, "issue"),
         )
@@ -114,6 +129,21 @@ class _TasksFile:
             self.refuse(name, key, f"a text expected, got {shown(value)}")
         return value.strip()
 
+    def _rules(self, name: str, said: Mapping[str, object]) -> tuple[str, ...]:
+        if "may_break" not in said:
+            return ()
+        value = said["may_break"]
+        rules: list[object] = [*cast("list[object]", value)] if isinstance(value, list) else []
+        ids = [one for one in rules if isinstance(one, str) and one.strip()]
+        if not ids or len(ids) != len(rules):
+            hint = 'write the ids of rules, such as may_break = ["confirm-first"]'
+            got = shown(said["may_break"])
+            self.refuse(name, "may_break", f"a list of rules expected, got {got}", hint)
+        twice = next((one for one in ids if ids.count(one) > 1), None)
+        if twice is not None:
+            self.refuse(name, "may_break", f"it names {twice!r} twice", "name each rule once")
+        return tuple(ids)
+
     def _until(self, name: str, said: Mapping[str, object]) -> date | None:
         value = said.get("until")
         # An instant is a date to Python, and would mean another day in another zone.
@@ -123,18 +153,23 @@ class _TasksFile:
         return value
 
     def _check(self, name: str, entry: TaskPolicy) -> None:
+        if entry.must_pass and entry.may_break:
+            self.refuse(
+                name, "may_break", "a task that must pass may break no rule", "keep one of the two"
+            )
         if entry.must_pass and (entry.may_fail or entry.until):
             key = "may_fail" if entry.may_fail else "until"
             self.refuse(name, key, "a task that must pass may not fail", "keep one of the two")
         if entry.must_pass:
             return
-        if not entry.may_fail:
-            self.refuse(
-                name, "", "it says neither must_pass nor may_fail", 'add may_fail = "reason"'
-            )
+        if not (entry.may_fail or entry.may_break):
+            what = "it says neither must_pass nor may_fail nor may_break"
+            self.refuse(name, "", what, 'add may_fail = "reason"')
         if entry.until is None:
-            hint = "add until = YYYY-MM-DD: the last day on which it may fail"
-            self.refuse(name, "", "may_fail has no until", hint)
+            key = "may_fail" if entry.may_fail else "may_break"
+            verb = "fail" if entry.may_fail else "break these rules"
+            hint = f"add until = YYYY-MM-DD: the last day on which it may {verb}"
+            self.refuse(name, "", f"{key} has no until", hint)
 
     def _line(self, name: str, key: str) -> int | None:
         """Return the line of an entry, or of a key in it; `None` where nothing is found."""

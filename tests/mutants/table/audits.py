@@ -244,8 +244,8 @@ MUTANTS = (
     Mutant(
         "loading/entry-of-no-task",
         "_loading/quarantine_file.py",
-        "        if known is None or name.task in known:",
-        "        if known is None or name.task:",
+        "        if name.task not in domain.task_ids:",
+        "        if not name.task:",
         ("loading/test_tasks_file.py",),
         "A misspelled task in the tasks file must not pass, and nobody says so.",
     ),

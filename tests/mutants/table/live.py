@@ -127,9 +127,9 @@ MUTANTS = (
         "workers/never-seen-leaves-no-trace",
         "_hooks/books/recorder.py",
         "            for key in planned:\n                if key not in self._outcomes:\n"
-        "                    self._enter(",
+        "                    record = ",
         "            for key in ():\n                if key not in self._outcomes:\n"
-        "                    self._enter(",
+        "                    record = ",
         ("hooks/test_budget.py::test_gates_say_nothing_of_what_was_not_run",),
         "Runs that were never started leave the denominator.",
     ),
@@ -256,7 +256,7 @@ MUTANTS = (
     Mutant(
         "exit/missing-runs-pass",
         _GATE,
-        "        lacks = bool(missing_runs(self._sop))\n",
+        "        lacks = lacks_runs(self._sop)\n",
         "        lacks = False\n",
         (f"{_MISSING}what_a_conftest_takes_away_in_silence_was_not_run[plain]",),
         "Tasks for which no test asked have passed.",
@@ -287,9 +287,9 @@ MUTANTS = (
     ),
     Mutant(
         "exit/misses-are-failures-beside",
-        "_hooks/items/payload.py",
-        "    return report.failed and getattr(report, _MISS, False)",
-        "    return report.failed",
+        "_hooks/deciding/failed_tests.py",
+        "        if found is None or key is None:\n            return Failed.OTHER\n",
+        "        if found is None or key is None:\n            return Failed.MISS\n",
         (f"{_STATUS}a unit test beside, failing]",),
         "A gate forgives every failed test.",
     ),

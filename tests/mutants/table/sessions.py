@@ -368,8 +368,8 @@ MUTANTS = (
     Mutant(
         "gate-command/quarantine-is-forgotten",
         _GATE,
-        "    return frozenset(saved.header.options.quarantined)",
-        "    return frozenset()",
+        "    return Forgiven(answers=frozenset(asked.quarantined), rules=rules)",
+        "    return Forgiven(rules=rules)",
         ("cli/test_gating.py",),
         "A task that may fail fails the gate of the file.",
     ),

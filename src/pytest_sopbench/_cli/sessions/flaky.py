@@ -40,9 +40,9 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     if not found.repeated:
         refuse("no task was run twice", "name sessions with trials, or several of them")
     entries = _entries()
-    proposed = [one for one in found.flaky if one.name not in entries.entries]
+    fresh = [one for one in found.flaky if one.name not in entries.entries]
     until = today() + timedelta(days=days)
-    for line in proposal_lines(found, proposed, until):
+    for line in proposal_lines(found, fresh, until):
         say(line)
 
 

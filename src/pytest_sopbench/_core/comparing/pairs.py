@@ -13,7 +13,7 @@ from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.verdict import ANSWERED, Outcome
 
 
 class NotCompared(StrEnum):
@@ -137,19 +137,25 @@ def pair_runs(
         baseline: the runs of the session that was accepted.
         current: the runs of the session in question.
         left_out: (domain, task) of what options left out of the current session.
-        may_fail: (domain, task) of what may fail, and so proves nothing.
+        may_fail: (domain, task) of what may fail, and so proves nothing, unless something stopped
+            one of its runs.
     """
     old, new = list(baseline), list(current)
     several = max(len({run.agent for run in runs}) for runs in (old, new)) > 1
     before = _by_task(old, several=several)
     after = _by_task(new, before, several=several)
-    skipped, excused = set(left_out), set(may_fail)
+    skipped, names = set(left_out), set(may_fail)
+    excused = {
+        key
+        for key in chain(before, after)
+        if key[:2] in names and all(run.outcome in ANSWERED for run in after.get(key, ()))
+    }
     pairs: list[Pair] = []
     aside: dict[TaskKey, NotCompared] = {}
     unasked: list[TaskKey] = []
     for key in chain(after, (key for key in before if key not in after)):
         was, now = before.get(key, ()), after.get(key, ())
-        if key[:2] in excused:
+        if key in excused:
             continue
         if not now and key[:2] in skipped:
             unasked.append(key)
@@ -165,11 +171,11 @@ def pair_runs(
         pairs=tuple(pairs),
         aside=aside,
         left_out=tuple(unasked),
-        may_fail=tuple(key for key in after if key[:2] in excused),
+        may_fail=tuple(key for key in after if key in excused),
         outcomes={
             key: _ONCE[runs[0].outcome] if len(runs) == 1 else tuple(run.outcome for run in runs)
             for key, runs in after.items()
-            if key[:2] not in excused
+            if key not in excused
         },
     )
 

@@ -12,18 +12,19 @@ from pytest_sopbench._core.gates.conditions.summary_gates import (
     GateSpec,
     GateState,
     GateVerdict,
+    about_of,
     blockers_of,
     evaluate,
     has_gate,
 )
 from pytest_sopbench._core.gates.conditions.unasked import unasked_agents, unasked_verdicts
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 
 from .calibration import Doubtful, uncalibrated
 from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
-from .quarantine import PolicyReport
+from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 class SessionFacts:
     """What decides on a session, whoever has found it out.
 
-    `summaries` are of the runs that gates are asked of, by domain; `whole` are of all planned runs,
-    and `None` where these are the same. `agents` are those of the groups. `records` are the runs,
-    or those of them that broke a rule; of the tasks in `quarantined` no gate is asked. `enforces`
+    `summaries` are of all planned runs, by domain; `asked` are of those that gates are asked of,
+    by what these ask of, where what is `forgiven` leaves some out. `agents` are those of the
+    groups. `records` are the runs, or those of them that broke a rule. `enforces`
     holds where every rule must hold. `is_baseline` holds where this session is the baseline from
     now on, so that there is nothing to compare it with. `failures` counts the tests that failed and
     that no gate forgives; `None` is unknown. `not_evaluated` says what took selected tasks away.
@@ -45,10 +46,12 @@ class SessionFacts:
 
     gates: Sequence[GateSpec]
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
-    whole: Mapping[str, Summary] | None = None
+    asked: Mapping[About, Mapping[str, Summary]] = field(
+        default_factory=dict[About, "Mapping[str, Summary]"]
+    )
     records: Iterable[RunRecord] = ()
     agents: Agents = field(default_factory=dict[str, str])
-    quarantined: frozenset[TaskName] = frozenset()
+    forgiven: Forgiven = NOTHING_FORGIVEN
     enforces: bool = False
     comparison: SessionComparison | None = None
     is_baseline: bool = False
@@ -58,6 +61,10 @@ class SessionFacts:
     doubt: str = ""
     is_ended: bool = True
     doubtful: Doubtful = field(default_factory=dict[str, "Mapping[str, str]"])
+
+    def asked_of(self, about: About) -> Mapping[str, Summary]:
+        """Return what the runs came to that a gate is asked of."""
+        return self.asked.get(about, self.summaries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +111,7 @@ def decide(facts: SessionFacts) -> Decision:
         not_evaluated=facts.not_evaluated,
         unasked=()
         if facts.not_evaluated
-        else (*unasked_agents(facts.gates, facts.summaries, facts.agents),),
+        else (*unasked_agents(facts.gates, facts.asked_of(About.ANSWERS), facts.agents),),
     )
 
 
@@ -125,7 +132,7 @@ def _gate_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
         return _asked_verdicts(facts)
     return (
         *_asked_verdicts(facts),
-        *unasked_verdicts(_asked(facts), facts.summaries, facts.agents),
+        *unasked_verdicts(_asked(facts), facts.asked_of(About.ANSWERS), facts.agents),
     )
 
 
@@ -140,23 +147,28 @@ def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
         return ()
     from .conditions.comparison_gates import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
 
-    doubts = blockers_of(facts.gates, facts.summaries, facts.whole, facts.agents)
-    left_out = facts.quarantined
-    records = (one for one in facts.records if TaskName(one.domain, one.task) not in left_out)
+    doubts = {
+        about: blockers_of(facts.gates, facts.asked_of(about), facts.summaries, facts.agents)
+        for about in About
+    }
     of_summary = [
         _doubted(facts, gate, one)
         for gate in facts.gates
         if gate.name not in COMPARISON_GATES
-        for one in evaluate([gate], facts.summaries, doubts, facts.agents)
+        for about in (about_of(gate),)
+        for one in evaluate([gate], facts.asked_of(about), doubts[about], facts.agents)
     ]
     of_comparison = [
         _doubted(facts, gate, one)
         for gate in _asked(facts)
         if gate.name in COMPARISON_GATES
-        for one in evaluate_comparison([gate], facts.comparison, doubts, facts.agents)
+        for one in evaluate_comparison(
+            [gate], facts.comparison, doubts[About.ANSWERS], facts.agents
+        )
     ]
     # A rule that a run broke stays broken, whatever else of the file is in doubt.
-    return (*of_summary, *contract_verdicts(records, enforce=facts.enforces), *of_comparison)
+    broken = contract_verdicts(facts.records, facts.forgiven, enforce=facts.enforces)
+    return (*of_summary, *broken, *of_comparison)
 
 
 def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateVerdict:

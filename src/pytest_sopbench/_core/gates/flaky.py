@@ -9,7 +9,7 @@ from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.verdict import ANSWERED, Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +20,11 @@ class FlakyTask:
     runs: int
     correct: int
     others: Mapping[Outcome, int] = field(default_factory=dict[Outcome, int])
+
+    @property
+    def may_be_forgiven(self) -> bool:
+        """Whether some run came to an answer: nothing forgives what was stopped."""
+        return not ANSWERED.isdisjoint(self.others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ class JudgeReport:
     asked: int = 0
     failed: int = 0
     kept: int = 0
+    repeated: int = 0
     usage: Usage = UNKNOWN_USAGE
 
 
@@ -69,6 +70,7 @@ def judge_report_to_json(report: JudgeReport) -> dict[str, JsonValue]:
         "asked": report.asked,
         "failed": report.failed,
         "kept": report.kept,
+        "repeated": report.repeated,
         "usage": usage_to_json(report.usage),
         FIELDS: judged_fields_to_json(report.fields),
     }
@@ -92,6 +94,7 @@ def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None
         asked=_count(kept.get("asked")),
         failed=_count(kept.get("failed")),
         kept=_count(kept.get("kept")),
+        repeated=_count(kept.get("repeated")),
         usage=read_usage(kept.get("usage")),
     )
 

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
-from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.records.record import RunRecord
 
-from .quarantine import PolicyReport, RunsOfEntry
+from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport, RunsOfEntry
 
 _SHOWN = 3
 
 
 def contract_verdicts(
-    records: Iterable[RunRecord], *, enforce: bool = False
+    records: Iterable[RunRecord], forgiven: Forgiven = NOTHING_FORGIVEN, *, enforce: bool = False
 ) -> tuple[GateVerdict, ...]:
     """Return a verdict that does not hold where a run broke a rule; no gate forgives that.
 
     Args:
-        records: the runs that gates are asked of.
+        records: the runs.
+        forgiven: which rules which tasks may break.
         enforce: whether every rule must hold, and not only those of severity `must`.
     """
     broken = [
         (record, found)
         for record in records
-        if (found := breaches(record.rules, record.outcome, enforce=enforce))
+        if (found := forgiven.unforgiven(record, enforce=enforce))
     ]
     if not broken:
         return ()

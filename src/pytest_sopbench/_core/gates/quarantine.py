@@ -1,7 +1,9 @@
 """What a project says of single tasks: which must pass, and which may fail until a day.
 
-A task that may fail is *quarantined*: it runs, is shown apart, and stays outside gates and
-outside what was lost and gained. A quarantine ends by itself, so that nobody forgets it.
+A task that may fail is *quarantined*: it runs, is shown apart, and its answer stays outside gates
+and outside what was lost and gained. A rule that it may break is quarantined by its own name.
+Nothing else is forgiven: a run that something stopped counts like that of any other task. A
+quarantine ends by itself, so that nobody forgets it.
 """
 
 from __future__ import annotations
@@ -10,11 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import Final
 
+from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.dataclass import dataclass, field, replace
+from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.verdict import ANSWERED, Outcome
 
 from .calibration import NO_DOUBT, Doubtful, in_doubt
 
@@ -23,23 +28,96 @@ from .calibration import NO_DOUBT, Doubtful, in_doubt
 class TaskPolicy:
     """What is said of one task: that it must pass, or why it may fail, and until when.
 
-    `may_fail` is the reason, empty for a task that must pass; with it there is an `until`, the
-    last day on which the task may fail. `issue` says where that is being worked on, or is empty.
+    `may_fail` is the reason, empty where the answer must not be wrong. `may_break` are the ids of
+    rules that its runs may break. With either there is an `until`, the last day on which that is
+    forgiven. `issue` says where that is being worked on, or is empty.
     """
 
     name: TaskName
     must_pass: bool = False
     may_fail: str = ""
+    may_break: tuple[str, ...] = ()
     until: date | None = None
     issue: str = ""
 
     def holds(self, today: date) -> bool:
-        """Tell whether the task may fail on a day."""
+        """Tell whether something is forgiven on a day."""
         return self.until is not None and today <= self.until
 
     def is_expired(self, today: date) -> bool:
-        """Tell whether the task might fail once, and may no longer."""
+        """Tell whether something was forgiven once, and is no longer."""
         return self.until is not None and today > self.until
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgiven:
+    """What is forgiven: the answers of some tasks, and rules of some by their ids; nothing else."""
+
+    answers: frozenset[TaskName] = frozenset()
+    rules: Mapping[TaskName, frozenset[str]] = field(default_factory=dict[TaskName, frozenset[str]])
+
+    def __bool__(self) -> bool:
+        return bool(self.answers or self.rules)
+
+    def excuses(self, task: TaskName, outcome: Outcome) -> bool:
+        """Tell whether gates on answers leave a run out, right or wrong."""
+        return task in self.answers and outcome in ANSWERED
+
+    def forgives(self, task: TaskName, outcome: Outcome, broken: Iterable[str]) -> bool:
+        """Tell whether all that is wrong with a run is forgiven.
+
+        Args:
+            task: that of the run.
+            outcome: how it ended.
+            broken: the ids of the rules that it broke.
+        """
+        if outcome is not Outcome.CORRECT and not self.excuses(task, outcome):
+            return False
+        return self.forgives_rules(task, broken)
+
+    def forgives_rules(self, task: TaskName, broken: Iterable[str]) -> bool:
+        """Tell whether the runs of a task may break all of some rules."""
+        return self.rules.get(task, frozenset()).issuperset(broken)
+
+    def unforgiven(self, run: RunRecord, *, enforce: bool = False) -> tuple[RuleResult, ...]:
+        """Return the broken rules that fail a run and that nothing forgives."""
+        broken = breaches(run.rules, run.outcome, enforce=enforce)
+        if not broken:
+            return ()
+        may_break = self.rules.get(_task_of(run), frozenset[str]())
+        return tuple(one for one in broken if one.id not in may_break)
+
+    def broken_rules(self, run: RunRecord) -> tuple[str, ...]:
+        """Return the ids of the rules that a run broke and may break."""
+        may_break = self.rules.get(_task_of(run), frozenset[str]())
+        return tuple(one.id for one in run.rules if one.broken and one.id in may_break)
+
+    def leaves_out(self, run: RunRecord, about: About) -> bool:
+        """Tell whether a gate leaves a run out, by what it asks of."""
+        task = _task_of(run)
+        if about is About.ANSWERS:
+            return self.excuses(task, run.outcome)
+        if about is About.RULES:
+            return self._leaves_out_rules(task, [one for one in run.rules if one.broken])
+        if about is About.BOTH:
+            from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
+
+            lacks = [one for one in run.rules if one.broken and one.kind == DemandKind.REQUIRES]
+            if run.grounded is not False:
+                return self.excuses(task, run.outcome)
+            may_lack = self._leaves_out_rules(task, lacks)
+            return may_lack and self.forgives(task, run.outcome, ())
+        return False
+
+    def _leaves_out_rules(self, task: TaskName, broken: Sequence[RuleResult]) -> bool:
+        return bool(broken) and self.forgives_rules(task, (one.id for one in broken))
+
+
+NOTHING_FORGIVEN: Final = Forgiven()
+
+
+def _task_of(run: RunRecord) -> TaskName:
+    return TaskName(run.domain, run.task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +126,13 @@ class TaskEntries:
 
     entries: Mapping[TaskName, TaskPolicy] = field(default_factory=dict[TaskName, TaskPolicy])
 
-    def quarantined(self, today: date) -> frozenset[TaskName]:
-        """Return the tasks that may fail on a day."""
-        return frozenset(name for name, one in self.entries.items() if one.holds(today))
+    def forgiven(self, today: date) -> Forgiven:
+        """Return what is forgiven on a day."""
+        held = [(name, one) for name, one in self.entries.items() if one.holds(today)]
+        return Forgiven(
+            answers=frozenset(name for name, one in held if one.may_fail),
+            rules={name: frozenset(one.may_break) for name, one in held if one.may_break},
+        )
 
     def expired(self, today: date) -> tuple[TaskPolicy, ...]:
         """Return the entries whose last day is over, in the order of the file."""
@@ -77,6 +159,8 @@ class RunsOfEntry:
     """The first run that is not correct, where there is one."""
     doubt: str = ""
     """Why a model judge that decided on it must not, or nothing."""
+    broken: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many runs broke each of the rules that they may break, of those that any broke."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +168,16 @@ class PolicyReport:
     """What a session shows of its entries, in the order of the file.
 
     `failed` may fail and did; `passed` may fail, and all of their runs are correct, so that the
-    entry can go. `expired` are entries whose last day is over and whose task was run; they fail a
-    session. `broken` must pass and did not; `unsure` must pass, and some run was unavailable or
-    never started, or rests on a model judge that must not decide, while the others are correct,
-    which fails it too.
+    entry can go. `broke` may break rules and did; `kept` may, and held all of them. `expired` are
+    entries whose last day is over and whose task was run; they fail a session. `broken` must pass
+    and did not; `unsure` must pass, and some run was unavailable or never started, or rests on a
+    model judge that must not decide, while the others are correct, which fails it too.
     """
 
     failed: tuple[RunsOfEntry, ...] = ()
     passed: tuple[RunsOfEntry, ...] = ()
+    broke: tuple[RunsOfEntry, ...] = ()
+    kept: tuple[RunsOfEntry, ...] = ()
     expired: tuple[TaskPolicy, ...] = ()
     broken: tuple[RunsOfEntry, ...] = ()
     unsure: tuple[RunsOfEntry, ...] = ()
@@ -125,12 +211,18 @@ def report_entries(
         if (name := TaskName(record.domain, record.task)) in runs:
             runs[name].append(record)
     seen = [(one, runs[name]) for name, one in entries.entries.items() if runs[name]]
-    may_fail = [(one, made) for one, made in seen if one.holds(today)]
+    held_today = [(one, made) for one, made in seen if one.holds(today)]
+    may_fail = [(one, made) for one, made in held_today if one.may_fail]
+    may_break = [_with_broken(one, made) for one, made in held_today if one.may_break]
     must_pass = [(one, made) for one, made in seen if one.must_pass]
     held = _of_mandatory(must_pass, doubtful)
     return PolicyReport(
-        failed=_of(may_fail, failed=True),
-        passed=tuple(one for one in _of(may_fail, failed=False) if one.correct == one.runs),
+        failed=tuple(_runs_of(one, made) for one, made in may_fail if _has_forgiven(made)),
+        passed=tuple(
+            one for one in (_runs_of(*each) for each in may_fail) if one.correct == one.runs
+        ),
+        broke=tuple(one for one in may_break if one.broken),
+        kept=tuple(one for one in may_break if not one.broken),
         expired=tuple(one for one, _ in seen if one.is_expired(today)),
         broken=tuple(one for one, is_broken in held if is_broken),
         unsure=tuple(
@@ -168,11 +260,20 @@ def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
     return in_doubt(run.domain, field, doubts[field])
 
 
-def _of(
-    seen: Sequence[tuple[TaskPolicy, Sequence[RunRecord]]], *, failed: bool
-) -> tuple[RunsOfEntry, ...]:
-    """Return the entries of which some run failed, or those of which none did."""
-    return tuple(_runs_of(entry, runs) for entry, runs in seen if failed is _has_failed(runs))
+def _has_forgiven(runs: Sequence[RunRecord]) -> bool:
+    """Tell whether some run came to an answer that had to be forgiven."""
+    return any(one.outcome in ANSWERED and one.outcome is not Outcome.CORRECT for one in runs)
+
+
+def _with_broken(entry: TaskPolicy, runs: Sequence[RunRecord]) -> RunsOfEntry:
+    """Return an entry with how many of its runs broke each rule that they may break."""
+    broken = {
+        rule: sum(any(one.id == rule and one.broken for one in run.rules) for run in runs)
+        for rule in entry.may_break
+    }
+    return replace(
+        _runs_of(entry, runs), broken={rule: count for rule, count in broken.items() if count}
+    )
 
 
 def _has_failed(runs: Sequence[RunRecord]) -> bool:

@@ -8,6 +8,7 @@ DataFrame and comparisons follow the table. A metric that counts something new n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass
@@ -40,6 +41,15 @@ class PerRun:
     applies: Callable[[RunRecord], bool] = _always
 
 
+class About(StrEnum):
+    """What a metric tells of a run: what may be forgiven of that, gates on it leave out."""
+
+    ANSWERS = "answers"
+    RULES = "rules"
+    BOTH = "answers and rules"
+    CALLS = "calls"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetricSpec:
     """A metric.
@@ -57,6 +67,7 @@ class MetricSpec:
         parts: into how many parts a run is counted, where it may be worth a part of one.
         column: the column of a DataFrame that tells it of each run; empty where there is none.
         nothing: why there is nothing to divide, where there is nothing.
+        about: what it tells of a run.
     """
 
     name: str
@@ -71,6 +82,7 @@ class MetricSpec:
     column: str = ""
     parts: int = 1
     nothing: str = "nothing to divide"
+    about: About = About.ANSWERS
 
     def rate(self, summary: Summary) -> float | None:
         """Return the rate; `None` where there is nothing to divide, or nobody can tell."""
@@ -137,6 +149,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         optional=True,
         gate="grounded_tsr",
         nothing="no rule requires a tool",
+        about=About.BOTH,
     ),
     MetricSpec(
         name="tool_accuracy",
@@ -145,6 +158,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         heading="tool accuracy",
         gate="tool_accuracy",
         nothing="no tool was called",
+        about=About.CALLS,
     ),
     MetricSpec(
         name="contract_rate",
@@ -155,6 +169,7 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         optional=True,
         gate="contract",
         nothing="no run was held against a contract",
+        about=About.RULES,
     ),
     MetricSpec(
         name="tier_score",

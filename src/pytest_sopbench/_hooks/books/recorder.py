@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.summary_gates import bounded
-from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName, agents_of
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, agents_of
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
+from pytest_sopbench._hooks.items.payload import (
+    PAYLOAD,
+    FailedBy,
+    Payload,
+    detach,
+    mark_failed_by,
+)
 from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
     journal_folder,
+    unfinished_in_journals,
 )
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.runs.reportable import unreported_record
@@ -39,6 +47,8 @@ from .resume import Resumption
 from .saving import Saving
 from .worker_crashes import WorkerCrashes, give_back, leave_out
 
+INTERRUPTED: Final = "it had begun when the session was cut short"
+
 
 class SessionRecorder(HookObject):
     """Enters each run as its report arrives; what never arrives is entered at the end."""
@@ -52,6 +62,10 @@ class SessionRecorder(HookObject):
         self._tallies: dict[GroupKey, Tally] = {}
         self._interrupts = Deferral()
         self._crashed: list[str] = []
+        # The runs whose tests have begun, where one process makes one run at a time.
+        self._started: dict[RunKey, None] = {}
+        # Runs that had begun when the session was cut short.
+        self.interrupted = 0
         self.resumption = Resumption(sop)
         self.saving = Saving(sop, self.resumption)
         self._closed: Mapping[str, Summary] | None = None
@@ -150,6 +164,7 @@ class SessionRecorder(HookObject):
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         key = self._sop.plan.key(nodeid)
         if key is not None and key not in self._outcomes and self._sop.makes_runs:
+            self._started[key] = None
             self.saving.start(key)
             self._first_runs.start(key)
 
@@ -185,7 +200,7 @@ class SessionRecorder(HookObject):
             record = unreported_record(self._sop, key, Trace(ending=Ending.PROCESS_DIED))
             self._enter(record)
             if builtin:
-                mark_miss(report)
+                mark_failed_by(report, FailedBy(Outcome.CRASH), builtin=True)
                 # xdist says which worker crashed, and nothing of the task.
                 report.longrepr = f"{explain_record(self._sop, record)}\n\n{report.longrepr}"
 
@@ -204,9 +219,15 @@ class SessionRecorder(HookObject):
             planned = whole_plan(self._sop)
             self._enter_unasked(planned)
             unmade = self.crashes.unmade()
+            begun = unfinished_in_journals(self._sop)
+            begun = self._started if begun is None else begun
             for key in planned:
                 if key not in self._outcomes:
-                    self._enter(unreported_record(self._sop, key, unmade.get(key)))
+                    record = unreported_record(self._sop, key, unmade.get(key))
+                    if key in begun and record.outcome is Outcome.NOT_RUN:
+                        record = replace(record, reason=INTERRUPTED)
+                        self.interrupted += 1
+                    self._enter(record)
             # In the order of the plan: with workers, that of arrival is another one each time.
             order = dict.fromkeys(GroupKey(key.domain, key.agent) for key in planned)
             groups = sorted(self._tallies, key=[*order, *self._tallies].index)
@@ -284,9 +305,9 @@ class SessionRecorder(HookObject):
             self.special.watch(record)
         if record.outcome is not Outcome.CORRECT:
             self._miss(record)
-        if record.rules and TaskName(record.domain, record.task) not in self._sop.quarantined:
+        if record.rules:
             enforce = self._sop.options.contract == "enforce"
-            if breaches(record.rules, record.outcome, enforce=enforce):
+            if self._sop.forgiven.unforgiven(record, enforce=enforce):
                 self.breaking.append(record)
         try:
             self._sop.config.hook.pytest_sop_run_finished(run=record)
@@ -301,7 +322,7 @@ class SessionRecorder(HookObject):
         return self._tallies[group]
 
     def _miss(self, record: RunRecord) -> None:
-        may_fail = TaskName(record.domain, record.task) in self._sop.quarantined
+        may_fail = self._sop.forgiven.leaves_out(record, About.ANSWERS)
         # What never started is counted in the summary; a list would bury what went wrong.
         if may_fail or record.outcome is Outcome.NOT_RUN:
             return

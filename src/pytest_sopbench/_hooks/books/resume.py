@@ -110,7 +110,9 @@ class Resumption(HookObject):
         self._compare_headers(self._left.saved.header)
         for name in dict.fromkeys(key.domain for key in planned):
             self._check_domain(self._sop.find_active(name))
-        unplanned = [key for key in self._left.finished if key not in planned]
+        # Those of an agent that does not run here stay in their session, and are named.
+        here = {key.agent for key in planned}
+        unplanned = [key for key in self._left.finished if key not in planned and key.agent in here]
         if unplanned and self._is_last:
             from pytest_sopbench._sessions.commands.resume import some_names  # noqa: PLC0415 - only where a session is resumed
 
@@ -180,12 +182,22 @@ class Resumption(HookObject):
         retried = f" ({self.retried} retried)" if self.retried else ""
         runs = counted(len(self._sop.plan.planned), "run")
         yield f"resumed {len(self._took)} of {runs} from {self._name}{retried}"
+        yield from self._stayed_lines(self._left)
         if self.without_log:
             again = counted(self.without_log, "run was", "runs were")
             yield f"note   {again} made again: no event log was kept, or not whole;"
             yield "       sop_traces = all keeps them"
         for difference in self._anyway:
             yield f"note   taken over in spite of: {difference}"
+
+    def _stayed_lines(self, left: Resumable) -> Iterator[str]:
+        """Say which runs the resumed session has of agents that this one has not run."""
+        here = {key.agent for key in self._sop.plan.planned}
+        others = [key.agent for key in left.finished if key.agent not in here]
+        if others:
+            runs = counted(len(others), "run stays", "runs stay")
+            yield f"note   {runs} in {left.saved.path.stem}:"
+            yield f"       no test asked for one of {', '.join(dict.fromkeys(others))} here"
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
@@ -213,14 +225,19 @@ class Resumption(HookObject):
         """
         lines, planned = self._taken.lines, self._sop.plan.planned
         keys = [key for key in planned if key in lines]
-        return [*keys, *(key for key in lines if key not in planned)] if self._is_last else keys
+        if not self._is_last:
+            return keys
+        here = {key.agent for key in planned} or {key.agent for key in lines}
+        return [*keys, *(key for key in lines if key not in planned and key.agent in here)]
 
     def _compare_headers(self, then: SessionHeader) -> None:
         from pytest_sopbench._sessions.commands.resume import header_differences  # noqa: PLC0415 - only where a session is resumed
 
-        options, agent = self._sop.options, self._sop.agent_shown
+        options, agent = self._sop.options, self._sop.agents_run
         is_fixture = then.agent.startswith("fixture ") and not self._sop.plan.fixture
-        if is_fixture or then.agent == self._sop.agent_label:
+        # Marks of tests are read late, too.
+        is_marked = not (self._sop.plan.planned or then.options.agents) and then.tells_agents
+        if is_fixture or is_marked or then.agent == self._sop.agent_label:
             # Which fixture stands for the agent is known late, and to workers first.
             agent = then.agent
         agents = named_agents(self._sop)

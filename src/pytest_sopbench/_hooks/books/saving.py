@@ -191,7 +191,7 @@ def session_header(sop: SopSession, before: SessionHeader | None = None) -> Sess
     actives = {name: sop.find_active(name) for name in names}
     return SessionHeader(
         plugin=own_version(),
-        agent=sop.agent_shown,
+        agent=sop.agents_run,
         agent_args={
             name: sop.options.redaction.text(value) for name, value in sop.options.agent_args
         },

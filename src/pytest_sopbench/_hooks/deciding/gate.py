@@ -10,8 +10,9 @@ import pytest
 
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskName, agents_of
+from pytest_sopbench._core.model.keys import agents_of
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.items.without_runs import (
     NOTHING_ASKED,
@@ -26,14 +27,15 @@ from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.partial import (
     deselection_reason,
     in_order_of_plan,
-    missing_runs,
+    lacks_runs,
     silenced_lines,
     silenced_tests,
+    unused_agents,
 )
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
-from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
+from pytest_sopbench._sessions.reading.planned import asked_summaries, planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
@@ -55,7 +57,7 @@ class Gate(HookObject):
         self._ledger = ledger
         self.baseline = Baseline(sop)
         self.entries = Quarantine(sop)
-        self._failed = FailedTests(sop, self.entries)
+        self._failed = FailedTests(sop)
         # What stands when the loop never comes to its end, by -x or Ctrl-C.
         self._decided = Decision()
         self.not_evaluated = CUT_SHORT
@@ -70,8 +72,8 @@ class Gate(HookObject):
         self.silenced: tuple[str, ...] = ()
         self.saved: SavedSession | None = None
         self.comparison: SessionComparison | None = None
-        # What gates are asked of where a task that may fail was run, else nothing.
-        self.without: Mapping[str, Summary] | None = None
+        # What gates are asked of, by what they ask, where something that is forgiven was run.
+        self.asked: Mapping[About, Mapping[str, Summary]] = {}
 
     def prepare(self) -> None:
         """Read what decides beside the runs, before the first of them.
@@ -144,7 +146,7 @@ class Gate(HookObject):
         """What came of the baseline, beside the comparison, and of the saved session."""
         unsaid = [NOT_SAVED] if self.not_evaluated == NOT_SAVED and not self.is_set else []
         if not self.is_set and (away := deselection_reason(self._sop)):
-            fails = ", which fails the session" if missing_runs(self._sop) else ""
+            fails = ", which fails the session" if lacks_runs(self._sop) else ""
             # Without a gate, what options of pytest take away is nobody's loss.
             unsaid += [f"{away}{fails}"] if fails or self._sop.options.shard is not None else []
         return (
@@ -195,7 +197,8 @@ class Gate(HookObject):
         elif self._sop.makes_runs:
             check_asked(self._sop)
             self.not_evaluated = deselection_reason(self._sop) or NOTHING_ASKED
-            session.testsfailed += fails_without_runs(session, self._sop)
+            unused = session.testscollected > 0 and bool(unused_agents(self._sop))
+            session.testsfailed += unused or fails_without_runs(session, self._sop)
         self.fails = bool(session.testsfailed) and (self.forgives or self.entries.is_set)
         return result
 
@@ -238,16 +241,13 @@ class Gate(HookObject):
         if self.saved is None:
             return
         self.comparison = self.baseline.compare(self.saved)
-        records = planned_records(self.saved)
-        self.entries.hold_against(records)
-        apart = self.entries.quarantined & {TaskName(one.domain, one.task) for one in records}
-        if apart:
-            self.without = summaries_of(self.saved, without=apart)
+        self.entries.hold_against(planned_records(self.saved))
+        self.asked = asked_summaries(self.saved, self.entries.forgiven)
 
     def _decide(self, failed: int) -> int:
         """Return what to add to the number of failed tests."""
         # What nothing asked for has not passed, whatever gates and entries say.
-        lacks = bool(missing_runs(self._sop))
+        lacks = lacks_runs(self._sop)
         if self._sop.options.shard is not None:
             # A gate is asked of all tasks or of none; until then a miss is no failure.
             self.not_evaluated = "a shard is a part of the tasks"
@@ -273,7 +273,7 @@ class Gate(HookObject):
         self._create_baseline()
         if self._failed.missed:
             self.not_evaluated += f"; {self._failed.missed} missed, which fails the session"
-        elif self._is_relied_on:
+        elif self._is_relied_on or lacks_runs(self._sop):
             self.not_evaluated += ", which fails the session"
         return self._is_relied_on
 
@@ -282,11 +282,11 @@ class Gate(HookObject):
         whole = self._ledger.close()
         facts = SessionFacts(
             gates=self._sop.options.gates,
-            summaries=whole if self.without is None else self.without,
-            whole=whole,
+            summaries=whole,
+            asked=self.asked,
             agents=agents_of(self._ledger.groups),
             records=in_order_of_plan(self._sop, self._ledger.breaking),
-            quarantined=self.entries.quarantined,
+            forgiven=self.entries.forgiven,
             enforces=self._sop.options.contract == "enforce",
             comparison=self.comparison,
             entries=self.entries.report,

@@ -11,11 +11,11 @@ import pytest
 from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
+    Forgiven,
     PolicyReport,
     TaskEntries,
     report_entries,
 )
-from pytest_sopbench._core.model.keys import RunKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.session import SopSession
@@ -43,9 +43,9 @@ class Quarantine:
         return self._sop.shown(self.path)
 
     @property
-    def quarantined(self) -> frozenset[TaskName]:
-        """The tasks that may fail today."""
-        return self._sop.quarantined
+    def forgiven(self) -> Forgiven:
+        """What is forgiven today."""
+        return self._sop.forgiven
 
     @property
     def is_set(self) -> bool:
@@ -65,10 +65,10 @@ class Quarantine:
             self._entries = read_tasks_file(self.path)
         except SopbenchError as error:
             raise pytest.UsageError(str(error)) from None
-        self._sop.quarantined = self._entries.quarantined(self._today)
+        self._sop.forgiven = self._entries.forgiven(self._today)
 
     def check(self) -> None:
-        """Stop at an entry of a task that a domain in use does not have.
+        """Stop at an entry of a task, or of a rule, that a domain in use does not have.
 
         Raises:
             pytest.UsageError: there is one.
@@ -82,7 +82,7 @@ class Quarantine:
             return
         fresh = [one for one in actives if one.domain.name not in self._checked]
         self._checked.update(one.domain.name for one in fresh)
-        known = {one.domain.name: frozenset(one.domain.task_ids) for one in fresh}
+        known = {one.domain.name: one.domain for one in fresh}
         try:
             from pytest_sopbench._loading.quarantine_file import check_tasks  # noqa: PLC0415 - only where tasks are quarantined
 
@@ -106,10 +106,6 @@ class Quarantine:
             if not is_known:
                 yield f"{self.shown}: no domain is called {name}, so its entries are not asked"
 
-    def may_fail(self, key: RunKey | None) -> bool:
-        """Tell whether the runs of a task may fail today."""
-        return key is not None and TaskName(key.domain, key.task) in self.quarantined
-
     def hold_against(self, records: Sequence[RunRecord]) -> None:
         """Find out what the runs of a session show of the entries."""
         doubtful = doubtful_in(self._sop.config)
@@ -120,7 +116,11 @@ class Quarantine:
         expired = [one.name for one in self._entries.expired(self._today)]
         self._sop.recorded = replace(
             self._sop.recorded,
-            quarantined=tuple(sorted(self.quarantined, key=str)),
+            quarantined=tuple(sorted(self.forgiven.answers, key=str)),
+            may_break={
+                name: tuple(sorted(self.forgiven.rules[name]))
+                for name in sorted(self.forgiven.rules, key=str)
+            },
             must_pass=tuple(sorted(self._entries.must_pass, key=str)),
             expired=tuple(sorted(expired, key=str)),
         )

@@ -233,6 +233,8 @@ class Collection(HookObject):
         others: list[pytest.Item] = []
         for item in items:
             ref = item.stash.get(REF, None)
+            if ref is not None and asks_for_run(item):
+                self._sop.plan.agents[ref.key.agent] = None
             (kept if ref is None or ref.selected else others).append(item)
         if others:
             config.hook.pytest_deselected(items=others)

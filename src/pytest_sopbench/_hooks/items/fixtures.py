@@ -43,6 +43,7 @@ def agent(request: pytest.FixtureRequest) -> object:
         raise pytest.UsageError(NO_AGENT)
     if sop.has_agents and not hasattr(request, "param"):
         raise pytest.UsageError(WHICH)
+    sop.given[getattr(request, "param", None) or sop.agents[0]] = None
     return runs.agents.resolve(spec)
 
 

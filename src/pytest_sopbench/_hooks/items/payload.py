@@ -6,16 +6,18 @@ them, so no code here does either; nothing but text and flags crosses to another
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, cast
 
 import pytest
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.verdict import Outcome
 
 PAYLOAD: Final = "sop_payload"
-_MISS: Final = "sop_miss"
-_BREACH: Final = "sop_breach"
+_BUILTIN: Final = "sop_builtin"
+_FAILED_BY: Final = "sop_failed_by"
 # execnet cannot carry a lower number, and writes a higher one digit by digit.
 SMALLEST = -(2**31)
 LARGEST = 2**63
@@ -52,24 +54,33 @@ def detach(report: pytest.TestReport) -> Payload:
     return found if isinstance(found, Payload) else Payload(**cast("dict[str, Any]", found))
 
 
-def mark_miss(report: pytest.TestReport) -> None:
-    """Tell that a built-in test failed by its verdict."""
-    setattr(report, _MISS, True)
+class FailedBy(NamedTuple):
+    """What of its run a test failed by, and by nothing else.
+
+    `outcome` is that of the run, `wrong` where the test found its answer wrong by itself, and
+    `correct` where the test ignores the answer. `rules` are the ids of the rules that it broke.
+    """
+
+    outcome: Outcome
+    rules: tuple[str, ...] = ()
 
 
-def is_miss(report: pytest.TestReport) -> bool:
-    """Tell whether a built-in test failed by its verdict, and by nothing else."""
+def mark_failed_by(report: pytest.TestReport, found: FailedBy, *, builtin: bool) -> None:
+    """Tell what of its run a test failed by; gates bound what comes of a `builtin` one."""
+    setattr(report, _FAILED_BY, [found.outcome.value, *found.rules])
+    setattr(report, _BUILTIN, builtin)
+
+
+def failed_by(report: pytest.TestReport) -> FailedBy | None:
+    """Return what of its run a test failed by; `None` where it failed by anything else."""
     # A plugin that runs a failed item again has given the first report another outcome.
-    return report.failed and getattr(report, _MISS, False)
+    found: Sequence[str] = report.__dict__.get(_FAILED_BY, ())
+    return FailedBy(Outcome(found[0]), tuple(found[1:])) if found and report.failed else None
 
 
-def mark_breach(report: pytest.TestReport) -> None:
-    """Tell that a built-in test failed by a broken rule, which the record of its run tells."""
-    setattr(report, _BREACH, True)
-
-
-def is_breach(report: pytest.TestReport) -> bool:
-    return getattr(report, _BREACH, False)
+def is_builtin(report: pytest.TestReport) -> bool:
+    """Tell whether a test that `failed_by` something is a built-in one."""
+    return getattr(report, _BUILTIN, False)
 
 
 def _plain(payload: Payload) -> dict[str, object]:

@@ -17,10 +17,16 @@ from pytest_sopbench._hooks.settings.marks import answer_ignored
 from pytest_sopbench._sessions.header.options import SessionOptions, options_to_json
 
 from .failures import ContractBroken, TaskFailed
-from .payload import Payload, attach, mark_breach, mark_miss, sanitised
+from .payload import FailedBy, Payload, attach, mark_failed_by, sanitised
 
 PLAN = "sop_plan"
 """In the output of a worker that comes to its end without a report."""
+
+GIVEN = "sop_given"
+"""In the output of a worker: the agents of the options that its tests were given."""
+
+BY_RUN = pytest.StashKey[bool]()
+"""Stands on an item whose body held, and which fails by its run."""
 
 LEARNED = "sop_learned"
 """In the output of a worker: what it knows of its agents, which a fixture may have made there."""
@@ -47,6 +53,7 @@ class ReportHooks(HookObject):
             raise
         run = None if BUILTIN in pyfuncitem.stash else pyfuncitem.stash.get(RUN, None)
         if run is not None and run.fails_test(answer_ignored=answer_ignored(pyfuncitem)):
+            pyfuncitem.stash[BY_RUN] = True
             pytest.fail(run.explain_failed_test(), pytrace=False)
         return result
 
@@ -79,8 +86,11 @@ class ReportHooks(HookObject):
             self._hand_over(left.done if left else None, report, first=is_first, rerun=is_rerun)
         if is_rerun:
             del stash[RERUN]
-        if call.excinfo is not None and BUILTIN in stash:
-            _tell_kind(call, report)
+        if call.excinfo is not None and call.when == "call":
+            found = _found(item, call.excinfo)
+            if found is not None:
+                mark_failed_by(report, found, builtin=BUILTIN in stash)
+            stash[BY_RUN] = False
         return report
 
     def _hand_over(
@@ -114,6 +124,7 @@ class ReportHooks(HookObject):
             known = self._sop.recorded
             learned = SessionOptions(setups=known.setups, prompts=known.prompts, stands={})
             output[LEARNED] = json.dumps(options_to_json(learned))
+            output[GIVEN] = [*self._sop.given]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -128,12 +139,18 @@ def _take_own_time(left: PendingReport, report: pytest.TestReport) -> None:
     report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
 
 
-def _tell_kind(call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
-    """A built-in test fails by its verdict, or a rule; whatever else fails in it, none forgives."""
-    if call.when == "call" and call.excinfo is not None:
-        for mark, kind in ((mark_miss, TaskFailed), (mark_breach, ContractBroken)):
-            if call.excinfo.errisinstance(kind):
-                mark(report)
+def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> FailedBy | None:
+    """Return what of its run a test failed by; whatever else failed in it, nothing forgives."""
+    run = item.stash.get(RUN, None)
+    if run is None:
+        return None
+    if BUILTIN in item.stash:
+        if not excinfo.errisinstance((TaskFailed, ContractBroken)):
+            return None
+        return FailedBy(run.outcome, tuple(one.id for one in run.breaches))
+    by_run, ignored = item.stash.get(BY_RUN, False), answer_ignored(item)
+    found = run.failed_by(excinfo.value, by_run=by_run, answer_ignored=ignored)
+    return None if found is None else FailedBy(*found)
 
 
 class ReportSanitizer(HookObject):

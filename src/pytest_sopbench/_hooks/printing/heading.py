@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from pytest_sopbench._core.agent_source import names_model_agent
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.session import SopSession
@@ -20,9 +22,9 @@ def header_lines(sop: SopSession) -> Iterator[str]:
 
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
-        # A fixture may stand for the agent, or nothing: that is known after collection.
+        # Marks of the user's tests, and fixtures, may name others: that is known after collection.
         agents = "agents" if sop.has_agents else "agent"
-        agent = f", {agents} {sop.agent_label}" if sop.options.agents else ""
+        agent = f", {agents} {sop.agent_label}" if names_agents(sop) else ""
         yield f"sop: {active.domain.name}, {part}{agent}"
         for notice in active.domain.notices:
             yield f"sop: {active.domain.name}: {notice}"
@@ -41,6 +43,19 @@ def header_lines(sop: SopSession) -> Iterator[str]:
         from .forecast import forecast_of_options  # noqa: PLC0415 - only where a forecast is shown
 
         yield from forecast_of_options(sop)
+
+
+def agent_lines(sop: SopSession) -> Iterator[str]:
+    """Say after collection who runs, where the line above could not, or has named another one."""
+    if sop.plan.planned and (sop.agents_run != sop.agent_label or not names_agents(sop)):
+        agents = "agents" if len({one.agent for one in sop.plan.planned}) > 1 else "agent"
+        yield f"sop: {agents} {sop.agents_run}"
+
+
+def names_agents(sop: SopSession) -> bool:
+    """Tell whether the header names the agents: no test but the built-in ones is asked for."""
+    paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
+    return bool(sop.options.agents) and (bool(sop.options.named) or not paths)
 
 
 def _asks_a_model(sop: SopSession) -> bool:

@@ -22,6 +22,7 @@ from pytest_sopbench._hooks.process.hook_object import HookObject, exited
 from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
+from pytest_sopbench._hooks.session.partial import unused_agents
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
@@ -75,8 +76,9 @@ class SummaryHooks(HookObject):
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
         from .forecast import forecast_of_plan  # noqa: PLC0415 - only where a forecast is shown
+        from .heading import agent_lines  # noqa: PLC0415 - only where pytest prints a header
 
-        return list(forecast_of_plan(self._sop))
+        return [*map(one_line, agent_lines(self._sop)), *forecast_of_plan(self._sop)]
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         self._is_interrupted = issubclass(excinfo.type, KeyboardInterrupt)
@@ -89,13 +91,18 @@ class SummaryHooks(HookObject):
         yield
         if self._sop.makes_runs and self._ledger.has_runs:
             self._print(terminalreporter)
-        elif self._sop.makes_runs and self._gate.is_set:
+        elif self._sop.makes_runs:
             terminalreporter.ensure_newline()
             for line in self._lines_without_runs():
                 terminalreporter.write_line(line, yellow=True)
 
     def _lines_without_runs(self) -> Iterator[str]:
         """Yield why no gate was asked, in a session in which no test asks for a run."""
+        if unused := unused_agents(self._sop):
+            said = f"no test asked for a run of the typed agent {', '.join(unused)}"
+            yield f"sop: {said}, which fails the session"
+        if not self._gate.is_set:
+            return
         if self._sop.options.types_gate:
             yield from not_evaluated_lines(self._gate.not_evaluated)
         elif self._sop.options.shard is None:
@@ -152,7 +159,7 @@ class SummaryHooks(HookObject):
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
             yield from selection_lines(self._sop, {group.domain for group in groups})
-        yield from without_lines(self._gate.without or {}, len(self._gate.entries.quarantined))
+        yield from without_lines(self._gate.asked)
         yield from entry_lines(self._gate.entries.report, file=self._gate.entries.shown)
         if self._gate.comparison is not None:
             yield from self._comparison(self._gate.comparison, verbosity)
@@ -174,7 +181,7 @@ class SummaryHooks(HookObject):
         from pytest_sopbench._core.comparing.leaderboard import leaderboard_of  # noqa: PLC0415 - only where sessions are compared
 
         records = map(self._made, self._sop.plan.made)
-        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.quarantined)
+        return leaderboard_of(self._ledger.groups, records, may_fail=self._sop.forgiven.answers)
 
     def _misses(self, verbosity: int) -> Iterator[str]:
         """Yield what pytest prints nothing of: lost tasks in full, and other misses by kind."""
@@ -260,7 +267,7 @@ class SummaryHooks(HookObject):
         if kept is not None and not self._ledger.problems:
             yield saved_line(self._sop.shown(kept), self._ledger.close().values())
         if self._is_interrupted and not self._ledger.problems:
-            yield from resume_lines(self._ledger.close().values())
+            yield from resume_lines(self._ledger.close().values(), self._ledger.interrupted)
 
     def _write_pages(self, saved: SavedSession) -> None:
         from .report_files import write_reports  # noqa: PLC0415 - loaded before the runs, where pages are asked for
@@ -283,12 +290,22 @@ def saved_line(shown: str, summaries: Iterable[Summary]) -> str:
     return f"saved  {shown}{f', with {runs} not correct' if wrong else ''}"
 
 
-def resume_lines(summaries: Iterable[Summary]) -> Iterator[str]:
-    """Say, after Ctrl-C, how to run what is left; nothing where nothing is."""
-    left = sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries)
-    if left:
-        runs = counted(left, "run was", "runs were")
-        yield f"note   {runs} never started; the same command with --sop-resume=last makes them"
+def resume_lines(summaries: Iterable[Summary], interrupted: int) -> Iterator[str]:
+    """Say, after Ctrl-C, how to run what is left; nothing where nothing is.
+
+    Args:
+        summaries: of the session.
+        interrupted: how many of the runs without an outcome had begun.
+    """
+    never = sum(one.outcomes.get(Outcome.NOT_RUN, 0) for one in summaries) - interrupted
+    told: list[str] = []
+    if interrupted:
+        told.append(f"{counted(interrupted, 'run was', 'runs were')} interrupted")
+    if never:
+        told.append(f"{counted(never, 'run was', 'runs were')} never started")
+    if told:
+        yield f"note   {', '.join(told)};"
+        yield "       the same command with --sop-resume=last makes them"
 
 
 def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,6 +78,18 @@ def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey
         return {}
     problems += found.problems
     return found.finished
+
+
+def unfinished_in_journals(sop: SopSession) -> Collection[RunKey] | None:
+    """Return the runs that began and did not end; `None` where no process keeps a journal."""
+    journals = journal_folder(sop)
+    if not journals.begun:
+        return None
+    try:
+        return read_journals(journals.folder).unfinished
+    except SessionFileError:
+        # What is wrong with them is told with those that ended.
+        return None
 
 
 def begun_in_journals(sop: SopSession) -> int:

@@ -34,6 +34,9 @@ def deselection_reason(sop: SopSession) -> str:
     missing = missing_runs(sop)
     if missing:
         return f"no test asked for {_missing_text(sop, missing)}"
+    unused = unused_agents(sop)
+    if unused:
+        return f"no test asked for a run of the typed agent {', '.join(unused)}"
     count, of = sop.plan.taken_away, len(sop.plan.selected)
     if not of and is_narrowed(sop.config):
         # Where all of them go, the controller of xdist may be told of none.
@@ -43,6 +46,32 @@ def deselection_reason(sop: SopSession) -> str:
     reasons = [name for name, given in _SELECTORS.items() if _option(sop.config, given)]
     blame = ", ".join(reasons) or "node ids or another plugin"
     return f"{blame} took {count} of {of} selected {_noun(sop)} away"
+
+
+def lacks_runs(sop: SopSession) -> bool:
+    """Tell whether something was asked for that no test made, which fails the session."""
+    return bool(missing_runs(sop) or unused_agents(sop))
+
+
+def unused_agents(sop: SopSession) -> Sequence[str]:
+    """Return the agents that were typed with the command, and that no test has had run.
+
+    Marks of the tests may name other agents, and a fixture of the project may stand for them: what
+    came of those says nothing of the agent that somebody wanted to know about.
+    """
+    plan = sop.plan
+    if not (sop.options.types_agents and sop.makes_runs):
+        return ()
+    every: Sequence[Collection[RunKey]] = (plan.selected, plan.planned, plan.deselected, plan.made)
+    asked = {key.agent for part in every for key in part} | {*sop.given}
+    if sop.options.shard is not None:
+        # The hash may leave a shard without a task of theirs.
+        asked |= {*plan.agents}
+    is_over = any(outcome is not Outcome.NOT_RUN for outcome in plan.made.values())
+    if plan.fixture and is_over and not sop.has_agents:
+        # Runs are filed under the agent, whoever makes them.
+        asked = {*sop.given}
+    return [str(one) for one in sop.options.agents if not {one.name, one.spec} & asked]
 
 
 def missing_runs(sop: SopSession) -> Mapping[RunKey, None]:

@@ -40,7 +40,8 @@ class Plan:
     `specs` tells for each domain the value of `--sop-domain` that finds it again, `contents` by
     hashes what this process read of it. `fixture` is the project's fixture that stands for
     `sop_agent`, or empty. `deselected` are selected runs whose items some plugin deselected, and
-    said so. `has_tasks` tells whether an item of any task was collected. `made` tells how the runs
+    said so. `agents` are those of which some collected test asks for a run, whether it is selected
+    or not. `has_tasks` tells whether an item of any task was collected. `made` tells how the runs
     ended that were entered; `missing` is what `missing_runs` found when the session ended, `None`
     before.
     """
@@ -51,6 +52,7 @@ class Plan:
     contents: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     fixture: str = ""
     deselected: dict[RunKey, None] = field(default_factory=dict[RunKey, None])
+    agents: dict[str, None] = field(default_factory=dict[str, None])
     has_tasks: bool = False
     made: Mapping[RunKey, Outcome] = field(default_factory=dict[RunKey, Outcome], compare=False)
     missing: dict[RunKey, None] | None = field(default=None, compare=False)
@@ -87,6 +89,7 @@ class Plan:
                 "keys": {nodeid: places[key] for nodeid, key in part.keys.items()},
                 "selected": [places[key] for key in part.selected],
                 "deselected": [places[key] for key in self.deselected],
+                "agents": list(self.agents),
                 "has_tasks": self.has_tasks,
                 "specs": self.specs,
                 "contents": self.contents,
@@ -104,6 +107,7 @@ class Plan:
         self.tests.keys.update({nodeid: runs[place] for nodeid, place in keys.items()})
         self.tests.selected.update(dict.fromkeys(runs[place] for place in selected))
         self.deselected.update(dict.fromkeys(runs[place] for place in deselected))
+        self.agents.update(dict.fromkeys(data["agents"]))
         self.has_tasks |= data["has_tasks"]
         self.specs.update(data["specs"])
         self.fixture = data["fixture"]

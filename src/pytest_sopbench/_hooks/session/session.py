@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
-from pytest_sopbench._core.model.keys import RunKey, TaskName
+from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.prices import Prices
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
@@ -48,7 +49,9 @@ class SopSession:
         self.plan = Plan()
         # What the saved session's header has beside what was asked.
         self.recorded = SessionOptions()
-        self.quarantined: frozenset[TaskName] = frozenset()
+        self.forgiven = NOTHING_FORGIVEN
+        # The agents of the options that the plugin's own fixture has given to a test or a fixture.
+        self.given: dict[str, None] = {}
         # Tests that failed and are no misses; unknown until the session comes to its end.
         self.failures: int | None = None
         # What code of the project broke in its process, each once.
@@ -128,6 +131,17 @@ class SopSession:
     def agent_shown(self) -> str:
         """What the session's agent is called: a fixture of the project's may stand for it."""
         return self.plan.fixture or self.agent_label
+
+    @property
+    def agents_run(self) -> str:
+        """What the agents are called together by which tests ask for runs; else `agent_shown`."""
+        planned = {one.agent: None for one in self.plan.planned}
+        # What the hash leaves to a shard says nothing of the whole.
+        asked = self.plan.agents if self.options.shard is not None else planned
+        if not asked or self.plan.fixture:
+            return self.agent_shown
+        mine = [one for one in self.agents if one in asked]
+        return ", ".join((*mine, *(one for one in asked if one not in mine)))
 
     @property
     def makes_runs(self) -> bool:

@@ -14,7 +14,7 @@ from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
-from pytest_sopbench._hooks.settings.asked.agents import given_agents
+from pytest_sopbench._hooks.settings.asked.agents import given_agents, types_agents
 from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domains
 from pytest_sopbench._hooks.settings.asked.folders import domain_paths
 from pytest_sopbench._reports.pages.formats import FORMATS
@@ -41,7 +41,8 @@ class Options:
 
     `typed_domains` tells that `--sop-domain` was typed on the command line, and not set in
     `addopts` or as an ini value. `named` are the domains of task ids among pytest's arguments; they
-    are among `domains`. `agents` are those of the command line, else of the configuration.
+    are among `domains`. `agents` are those of the command line, else of the configuration;
+    `types_agents` tells that they were typed with this command, and not set in `addopts`.
     `types_gate` tells that a gate came with this session, and not with the configuration.
     `judge` are the words of `sop_judge`, which mean something where a field has a judge;
     `judge_uncalibrated` is `inconclusive` or `allow`. `junit_misses` is `failure` or `skipped`,
@@ -57,6 +58,7 @@ class Options:
     typed_domains: bool
     named: tuple[str, ...]
     agents: tuple[GivenAgent, ...]
+    types_agents: bool
     approver: str
     agent_args: tuple[tuple[str, str], ...]
     trials: int
@@ -139,6 +141,7 @@ def read_options(config: pytest.Config) -> Options:
         typed_domains=asked.typed,
         named=asked.named,
         agents=given_agents(config),
+        types_agents=types_agents(config),
         approver=_required(config, "sop_approver", readers.read_approver),
         agent_args=agent_args,
         trials=_required(config, "sop_trials", readers.read_trials),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.dataclass import replace
-from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
+from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
@@ -85,6 +85,7 @@ class ControllerHooks(HookObject):
         if output.get(PLAN):
             self._learn(output[PLAN], node)
         self._learn_agents(read_session_options(json.loads(output.get(LEARNED, "{}"))))
+        self._sop.given.update(dict.fromkeys(output.get(GIVEN, ())))
         if node.gateway.id not in self._came_up:
             check_worker_started(node, error)
             self._lost += 1

@@ -83,4 +83,10 @@ def consumption_text(one: Consumption) -> str:
 
 
 def _consumed(one: Consumption) -> Iterator[str]:
-    return consumed_words(asked=one.asked, failed=one.failed, kept=one.kept, usage=one.usage)
+    return consumed_words(
+        asked=one.asked,
+        failed=one.failed,
+        kept=one.kept,
+        repeated=one.repeated,
+        usage=one.usage,
+    )

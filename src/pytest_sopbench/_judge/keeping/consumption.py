@@ -25,6 +25,7 @@ from pytest_sopbench.agents.conversation import ModelUsage
 KEPT: Final = "kept"
 ASKED: Final = "asked"
 FAILED: Final = "failed"
+REPEATED: Final = "repeated"
 NOTE: Final = "note"
 
 
@@ -35,7 +36,8 @@ class Consumption:
     Attributes:
         asked: questions that the model was asked.
         failed: those of them that gave no judgement.
-        kept: questions whose judgement was there already.
+        kept: questions whose judgement was there before the first of them was asked.
+        repeated: questions that were asked already, by the same log.
         usage: tokens and cost; the cost is unknown as soon as that of one reply is.
         notes: what readers should know of how it was asked, each once.
     """
@@ -43,12 +45,13 @@ class Consumption:
     asked: int = 0
     failed: int = 0
     kept: int = 0
+    repeated: int = 0
     usage: Usage = UNKNOWN_USAGE
     notes: tuple[str, ...] = ()
 
     @property
     def questions(self) -> int:
-        return self.asked + self.kept
+        return self.asked + self.kept + self.repeated
 
 
 class ConsumptionLog:
@@ -58,9 +61,16 @@ class ConsumptionLog:
         self.path = path
         self._lock = Lock()
 
-    def add(self, what: str, usage: ModelUsage | None = None) -> None:
-        """Append a line; a disk that does not take it costs a number, and no judgement."""
-        self._write({"what": what, **({"usage": asdict(usage)} if usage is not None else {})})
+    def add(self, what: str, usage: ModelUsage | None = None, *, key: str = "") -> None:
+        """Append a line; a disk that does not take it costs a number, and no judgement.
+
+        Args:
+            what: how the judgement was found.
+            usage: what the model consumed.
+            key: the name of the judgement, by which a question is known that is put again.
+        """
+        told = {"usage": asdict(usage)} if usage is not None else {}
+        self._write({"what": what, "key": key, **told})
 
     def note(self, text: str) -> None:
         """Append what readers should know of how the judge was asked."""
@@ -84,6 +94,9 @@ class ConsumptionLog:
 def read_log(path: Path, prices: Prices | None = None) -> Consumption:
     """Add up what a log holds; a line that is torn is passed over."""
     counts = {KEPT: 0, ASKED: 0, FAILED: 0}
+    # Another process may have asked what this one found on disk.
+    asked: set[str] = set()
+    found: list[str] = []
     usage, reckoning = UNKNOWN_USAGE, Reckoning(prices)
     notes: dict[str, None] = {}
     try:
@@ -97,15 +110,21 @@ def read_log(path: Path, prices: Prices | None = None) -> Consumption:
                 notes[data["text"]] = None
                 continue
             counts[data["what"]] += 1
+            if data["what"] == ASKED:
+                asked.add(data["key"])
+            elif data["what"] == KEPT:
+                found.append(data["key"])
             if "usage" in data:
                 told = ModelUsage(**data["usage"])
                 read = read_usage(told.as_report())
                 reckoning.add(read, told.server)
                 usage = add_usage(usage, read)
+    repeated = sum(key in asked for key in found)
     return Consumption(
         asked=counts[ASKED] + counts[FAILED],
         failed=counts[FAILED],
-        kept=counts[KEPT],
+        kept=counts[KEPT] - repeated,
+        repeated=repeated,
         usage=reckoning.priced(usage),
         notes=tuple(notes),
     )
@@ -117,6 +136,7 @@ def consumption_to_json(one: Consumption) -> dict[str, JsonValue]:
         ASKED: one.asked,
         FAILED: one.failed,
         KEPT: one.kept,
+        REPEATED: one.repeated,
         "usage": usage_to_json(one.usage),
     }
 

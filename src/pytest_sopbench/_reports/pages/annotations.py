@@ -16,7 +16,6 @@ from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.harmless import without_commands
 from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.model.keys import TaskKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -69,7 +68,7 @@ def _annotations(page: SessionPage) -> Iterator[Annotation]:
     """Yield one for each task that matters, the most urgent first."""
     pooled = _comparable(page)
     lost = lost_records(page.asked, frozenset(pooled.lost)) if pooled is not None else ()
-    broken = [one for one in page.asked if breaches(one.rules, one.outcome)]
+    broken = [one for one in page.records if page.forgiven.unforgiven(one)]
     level = "error" if _fails(page) else "warning"
     seen: set[tuple[TaskName, str]] = set()
     for kind, records in (("lost", lost), ("rule", broken), ("miss", _misses(page, pooled))):
@@ -108,8 +107,7 @@ def _annotation(page: SessionPage, record: RunRecord, *, level: str, since: str)
     by = f" by {record.agent}" if page.leaderboard is not None else ""
     trial = f" (trial {record.trial})" if record.trial > 1 else ""
     rules = [
-        f"breaks rule {one.id}{_clause(one.clause)}"
-        for one in breaches(record.rules, record.outcome)
+        f"breaks rule {one.id}{_clause(one.clause)}" for one in page.forgiven.unforgiven(record)
     ]
     told = [] if record.outcome is Outcome.CORRECT else [value_line(record)]
     what = since or (record.outcome.value if told else rules[0])

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.metrics.metric import METRICS
-from pytest_sopbench._core.model.keys import TaskKey, TaskName
+from pytest_sopbench._core.metrics.metric import METRICS, About
+from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
@@ -47,12 +47,13 @@ def _columns(page: SessionPage) -> Mapping[str, Column]:
         "agent": attrgetter("agent"),
         "outcome": lambda one: one.outcome.value,
         **metrics,
-        "may_fail": lambda one: TaskName(one.domain, one.task) in page.may_fail,
+        "may_fail": lambda one: page.forgiven.leaves_out(one, About.ANSWERS),
         "change": _changes(page.comparison),
         "reason": attrgetter("reason"),
         "wrong_fields": lambda one: _listed(found.field for found in one.mismatches),
         **_field_columns(page.records),
         "rules_broken": lambda one: _listed(found.id for found in one.rules if found.broken),
+        "rules_forgiven": lambda one: _listed(page.forgiven.broken_rules(one)),
         "calls": lambda one: len(one.calls),
         "duration_s": attrgetter("duration_s"),
         **{name: attrgetter(f"usage.{name}") for name in COUNTS},

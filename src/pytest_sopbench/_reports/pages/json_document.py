@@ -13,10 +13,11 @@ from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.conditions.verdict_json import verdict_to_json
 from pytest_sopbench._core.gates.judge_report import judge_report_to_json
+from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.hiding.masking import Mask, current_mask
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
-from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.text.json_text import json_text
@@ -73,10 +74,10 @@ def _comparison(found: dict[str, Any]) -> dict[str, Any]:
 def _not_correct(page: SessionPage) -> Iterator[Mapping[str, Any]]:
     for one in page.records:
         if one.outcome is not Outcome.CORRECT:
-            yield _run(one, may_fail=TaskName(one.domain, one.task) in page.may_fail)
+            yield _run(one, page.forgiven)
 
 
-def _run(record: RunRecord, *, may_fail: bool) -> Mapping[str, Any]:
+def _run(record: RunRecord, forgiven: Forgiven) -> Mapping[str, Any]:
     return {
         "domain": record.domain,
         "task": record.task,
@@ -84,12 +85,13 @@ def _run(record: RunRecord, *, may_fail: bool) -> Mapping[str, Any]:
         "agent": record.agent,
         "outcome": record.outcome.value,
         "reason": record.reason,
-        "may_fail": may_fail,
+        "may_fail": forgiven.leaves_out(record, About.ANSWERS),
         "mismatches": [
             {"field": one.field, "expected": one.expected, "actual": one.actual, "why": one.why}
             for one in record.mismatches
         ],
         "rules_broken": [one.id for one in record.rules if one.broken],
+        "rules_forgiven": [*forgiven.broken_rules(record)],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.verdict import Outcome
@@ -30,7 +29,7 @@ def page_verdict(page: SessionPage) -> str:
 def ungated_failures(page: SessionPage) -> str:
     """Say why a session is no success that was asked no gate; nothing where it is one.
 
-    Of a task that may fail a wrong answer is none, and a broken rule is.
+    What is forgiven by name is none: an answer that may be wrong, a rule that may be broken.
     """
     runs = [one for one in page.asked if one.outcome is not Outcome.CORRECT]
     never = sum(one.outcome is Outcome.NOT_RUN for one in runs)
@@ -41,8 +40,5 @@ def ungated_failures(page: SessionPage) -> str:
             return f"{counted(len(runs), 'run is', 'runs are')} not correct{rest}"
         is_are = "is" if len(runs) == 1 else "are"
         return f"{len(runs)} of {counted(len(page.asked), 'run')} {is_are} not correct{rest}"
-    must = sum(
-        any(rule.broken and rule.severity is Severity.MUST for rule in one.rules)
-        for one in page.records
-    )
+    must = sum(bool(page.forgiven.unforgiven(one)) for one in page.records)
     return f"{counted(must, 'run')} broke a rule of severity must" if must else ""

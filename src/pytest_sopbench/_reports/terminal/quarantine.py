@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
+from pytest_sopbench._core.metrics.metric import METRICS, About
 from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._reports.failure.task import headline
 from pytest_sopbench._reports.text.layout import WIDTH, cut, one_line
 from pytest_sopbench._reports.text.numbers import counted, interval, of_runs, rate_of_runs
@@ -37,24 +39,40 @@ def entry_lines(report: PolicyReport, *, file: str) -> Iterator[str]:
     yield from _block("must pass, and nobody knows", unsure)
     failed = [_failed_line(one) for one in report.failed]
     yield from _block("may fail and did, outside gates", failed)
+    broke = [_broke_line(one) for one in report.broke]
+    yield from _block("may break a rule and did, outside gates", broke)
     done = [one for one in report.passed if one.runs >= ENOUGH]
     yield from _block(f"may fail and did not: take it out of {file}", _counted_lines(done))
     few = [one for one in report.passed if one.runs < ENOUGH]
     too_few = f"may fail and did not, in too few runs to tell (--sop-trials={ENOUGH})"
     yield from _block(too_few, _counted_lines(few))
+    kept = [one for one in report.kept if one.runs >= ENOUGH]
+    yield from _block(f"may break a rule and did not: take it out of {file}", _kept_lines(kept))
+    few = [one for one in report.kept if one.runs < ENOUGH]
+    too_few = f"may break a rule and did not, in too few runs to tell (--sop-trials={ENOUGH})"
+    yield from _block(too_few, _kept_lines(few))
 
 
-def without_lines(summaries: Mapping[str, Summary], tasks: int) -> Iterator[str]:
-    """Yield what TSR is without the tasks that may fail; nothing where there are none."""
-    if not tasks:
-        return
-    for name, one in summaries.items():
-        where = f" of {one_line(name)}" if len(summaries) > 1 else ""
-        bounds = interval(one.tsr_bounds)
-        rate = f"{rate_of_runs(one.tsr, one)} {bounds}".rstrip()
-        yield cut(
-            f"TSR{where} without tasks that may fail: {rate}  {of_runs(one.correct, one)}", WIDTH
-        )
+def without_lines(asked: Mapping[About, Mapping[str, Summary]]) -> Iterator[str]:
+    """Yield the rates that gates are asked of, where what is forgiven is left out of them."""
+    for about, metric, words in (
+        (About.ANSWERS, METRICS["tsr"], "answers that may be wrong"),
+        (About.RULES, METRICS["contract_rate"], "rules that may be broken"),
+        (About.BOTH, METRICS["grounded_tsr"], "what is forgiven"),
+    ):
+        summaries = asked.get(about, {})
+        label = metric.heading or metric.label
+        for name, one in summaries.items():
+            share, whole = metric.counts(one)
+            if not whole and about is not About.ANSWERS:
+                continue
+            where = f" of {one_line(name)}" if len(summaries) > 1 else ""
+            value = metric.rate(one)
+            bounds = wilson(share, whole) if value is not None else None
+            bounds = one.tsr_bounds if about is About.ANSWERS else bounds
+            rate = f"{rate_of_runs(value, one)} {interval(bounds)}".rstrip()
+            counts = of_runs(share, one) if about is About.ANSWERS else f"{share} of {whole}"
+            yield cut(f"{label}{where} without {words}: {rate}  {counts}", WIDTH)
 
 
 def _block(what: str, lines: Sequence[str]) -> Iterator[str]:
@@ -82,13 +100,32 @@ def _failed_line(one: RunsOfEntry) -> str:
     return f"{one_line(str(entry.name))}{_of_runs(one)} until {entry.until}: {_reason(entry)}"
 
 
+def _broke_line(one: RunsOfEntry) -> str:
+    entry = one.entry
+    rules = ", ".join(
+        f"{rule}{f' ({count} of {one.runs})' if one.runs > 1 else ''}"
+        for rule, count in one.broken.items()
+    )
+    why = f": {_reason(entry)}" if _reason(entry) else ""
+    return f"{one_line(f'{entry.name} {rules}')} until {entry.until}{why}"
+
+
+def _kept_lines(kept: Sequence[RunsOfEntry]) -> Sequence[str]:
+    return [
+        one_line(f"{one.entry.name} {', '.join(one.entry.may_break)} ({one.runs} runs)")
+        for one in kept
+    ]
+
+
 def _expired_line(entry: TaskPolicy) -> str:
-    return f"{one_line(str(entry.name))} until {entry.until}: {_reason(entry)}"
+    rules = f" {', '.join(entry.may_break)}" if entry.may_break else ""
+    why = f": {_reason(entry)}" if _reason(entry) else ""
+    return f"{one_line(f'{entry.name}{rules}')} until {entry.until}{why}"
 
 
 def _reason(entry: TaskPolicy) -> str:
     issue = f" ({entry.issue})" if entry.issue else ""
-    return one_line(f"{entry.may_fail}{issue}")
+    return one_line(f"{entry.may_fail}{issue}".strip())
 
 
 def _of_runs(one: RunsOfEntry) -> str:

@@ -26,10 +26,14 @@ def standing_words(one: JudgedField) -> str:
     return "; ".join(filter(None, (said, one.doubt)))
 
 
-def consumed_words(*, asked: int, failed: int, kept: int, usage: Usage) -> Iterator[str]:
+def consumed_words(
+    *, asked: int, failed: int, kept: int, repeated: int, usage: Usage
+) -> Iterator[str]:
     """Say piece by piece what was asked, and what that consumed apart from the agents."""
-    yield f"{asked + kept} judgements: {asked} asked"
+    yield f"{asked + kept + repeated} judgements: {asked} asked"
     yield f"{kept} kept from before"
+    if repeated:
+        yield f"{repeated} of questions asked already"
     if failed:
         yield f"{failed} gave none"
     tokens = [usage.input_tokens, usage.output_tokens]
@@ -45,9 +49,13 @@ def report_lines(report: JudgeReport | None) -> Iterator[str]:
         return
     for one in report.fields:
         yield f"{one.domain}, {one.field}: {standing_words(one) or 'no labels'}"
-    if report.asked + report.kept:
+    if report.asked + report.kept + report.repeated:
         yield ", ".join(
             consumed_words(
-                asked=report.asked, failed=report.failed, kept=report.kept, usage=report.usage
+                asked=report.asked,
+                failed=report.failed,
+                kept=report.kept,
+                repeated=report.repeated,
+                usage=report.usage,
             )
         )

@@ -67,6 +67,14 @@ def told_apart(one: str, other: str, room: int) -> tuple[str, str]:
     return first, cut(other, room - columns(first))
 
 
+def cut_from_start(text: str, width: int) -> str:
+    """Shorten a text to a width by what stands at its start."""
+    if columns(text) <= width:
+        return text
+    backwards = cut(ready_to_cut(text)[::-1], width)
+    return backwards[::-1]
+
+
 def padded(text: str, width: int) -> str:
     """Cut or fill a text to exactly a width."""
     text = cut(text, width)

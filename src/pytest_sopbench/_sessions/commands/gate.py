@@ -11,6 +11,7 @@ from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_G
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
+    Forgiven,
     PolicyReport,
     TaskEntries,
     TaskPolicy,
@@ -18,6 +19,7 @@ from pytest_sopbench._core.gates.quarantine import (
 )
 from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
 from pytest_sopbench._sessions.reading.planned import (
+    asked_summaries,
     outcomes_of,
     planned_records,
     shard_of,
@@ -27,9 +29,11 @@ from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError
 
 
-def quarantined(saved: SavedSession) -> frozenset[TaskName]:
-    """Return the tasks that might fail when the session was run, which no gate is asked of."""
-    return frozenset(saved.header.options.quarantined)
+def forgiven_in(saved: SavedSession) -> Forgiven:
+    """Return what was forgiven when the session was run."""
+    asked = saved.header.options
+    rules = {name: frozenset(ids) for name, ids in asked.may_break.items()}
+    return Forgiven(answers=frozenset(asked.quarantined), rules=rules)
 
 
 def recorded_entries(saved: SavedSession) -> PolicyReport:
@@ -93,7 +97,7 @@ def ask_gates(
         gates=gates,
         records=planned_records(saved),
         agents=agents_of({GroupKey(one.domain, one.agent) for one in planned_records(saved)}),
-        quarantined=quarantined(saved),
+        forgiven=forgiven_in(saved),
         enforces=recorded.contract == "enforce",
         comparison=comparison,
         entries=recorded_entries(saved),
@@ -107,9 +111,8 @@ def ask_gates(
 
 
 def _with_summaries(facts: SessionFacts, saved: SavedSession) -> SessionFacts:
-    if facts.quarantined:
-        asked = summaries_of(saved, without=facts.quarantined)
-        return replace(facts, summaries=asked, whole=outcomes_of(saved))
+    if asked := asked_summaries(saved, facts.forgiven):
+        return replace(facts, summaries=summaries_of(saved), asked=asked)
     # Gates on a comparison ask no more than how the runs ended either.
     known = {*COMPARISON_GATES, *outcome_gates()}
     of_outcomes = all(gate.name in known for gate in facts.gates)

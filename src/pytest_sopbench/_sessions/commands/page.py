@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
@@ -11,7 +12,7 @@ from pytest_sopbench._core.gates.decide import Decision
 from pytest_sopbench._core.gates.judge_report import read_judge_report
 from pytest_sopbench._core.gates.page_sources import PageSources
 from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.model.keys import GroupKey, agents_of
+from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
 from pytest_sopbench._core.records.replayed import is_replayed
 from pytest_sopbench._core.variants.findings import findings
 from pytest_sopbench._sessions.reading.planned import (
@@ -21,7 +22,7 @@ from pytest_sopbench._sessions.reading.planned import (
 )
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
-from .gate import quarantined, recorded_failures
+from .gate import forgiven_in, recorded_failures
 
 
 def session_page(
@@ -56,7 +57,7 @@ def session_page(
     return SessionPage(
         agent=saved.header.agent,
         records=records,
-        leaderboard=leaderboard_of(found, records, may_fail=quarantined(saved)),
+        leaderboard=leaderboard_of(found, records, may_fail=forgiven_in(saved).answers),
         summaries=summaries,
         judge=read_judge_report(saved.header.options.judge, saved.header.options.doubtful),
         gates=(*decision.gates, *decision.entries, *(() if failures else decision.failures)),
@@ -65,7 +66,7 @@ def session_page(
         facts=_facts_of(saved),
         comparison=comparison,
         failures=failures,
-        may_fail=quarantined(saved),
+        forgiven=forgiven_in(saved),
         sources=sources,
         variants=tuple(
             findings(saved.header.options.variants, ((one.key, one.outcome) for one in records))
@@ -102,4 +103,18 @@ def _remarks_of(saved: SavedSession) -> tuple[str, ...]:
     """Return what must not go unsaid of a session."""
     published = saved.header.options.scoring == "published"
     remark = "judged by the published scorer's rules, not by ours"
-    return (*((remark,) if published else ()), *saved.problems)
+    return (*((remark,) if published else ()), *saved.problems, *_forgiven_rules(saved))
+
+
+def _forgiven_rules(saved: SavedSession) -> Iterator[str]:
+    """Say which rules were broken that may be, as nobody must think that they held."""
+    forgiven = forgiven_in(saved)
+    if not forgiven.rules:
+        return
+    counts = Counter(
+        (TaskName(one.domain, one.task), rule)
+        for one in planned_records(saved)
+        for rule in forgiven.broken_rules(one)
+    )
+    for (task, rule), count in counts.items():
+        yield f"{task} may break the rule {rule}, and did, outside gates (runs: {count})"

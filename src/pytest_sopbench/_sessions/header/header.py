@@ -135,6 +135,12 @@ class SessionHeader:
         """The specs of the session's agents, by what their runs are filed under."""
         return self.options.agents or {self.agent: self.agent}
 
+    @property
+    def tells_agents(self) -> bool:
+        """Whether it is called by agents of which its domains tell, as where marks name them."""
+        told = {agent for domain in self.domains.values() for agent in domain.agents}
+        return bool(told) and told == {*self.agent.split(", ")}
+
 
 def made_of(header: SessionHeader, *parts: str) -> SessionHeader:
     """Return the header of a session that is made of others, as one of its own.

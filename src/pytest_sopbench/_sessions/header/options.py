@@ -73,6 +73,10 @@ _SHARE: Final[_Form] = (
 )
 _FLAG: Final[_Form] = (lambda given: given is True, bool)
 _OBJECT: Final[_Form] = (_object, dict)
+_RULES: Final[_Form] = (
+    lambda given: {_names([name])[0]: _texts(ids) for name, ids in _object(given).items()},
+    lambda rules: {str(name): [*ids] for name, ids in rules.items()},
+)
 _MAYBE: Final[_Form] = (lambda given: _object(given) or None, dict)
 _SPECS: Final[_Form] = (
     lambda given: {name: str(spec) for name, spec in _object(given).items()},
@@ -118,6 +122,7 @@ class SessionOptions:
         judge: what its model judge consumed, and how far it can be relied on.
         doubtful: by domain and output field why no gate may rest on its judge.
         quarantined: tasks that might fail when it was run.
+        may_break: the rules that tasks might break when it was run, by the tasks.
         must_pass: tasks that had to pass.
         expired: tasks whose entry in the tasks file was.
         prompts: the hashes of its agents' prompts, by the agents' names.
@@ -153,6 +158,7 @@ class SessionOptions:
     judge: Mapping[str, JsonValue] | None = _kept(_MAYBE)
     doubtful: Mapping[str, Mapping[str, str]] = _kept(_DOUBTS)
     quarantined: tuple[TaskName, ...] = _kept(_NAMES)
+    may_break: Mapping[TaskName, tuple[str, ...]] = _kept(_RULES)
     must_pass: tuple[TaskName, ...] = _kept(_NAMES)
     expired: tuple[TaskName, ...] = _kept(_NAMES)
     prompts: Mapping[str, JsonValue] = _kept(_OBJECT)

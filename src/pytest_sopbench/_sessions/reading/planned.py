@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from pytest_sopbench._core.gates.conditions.spec import read_gate
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, bounded
+from pytest_sopbench._core.gates.quarantine import Forgiven
+from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, TaskName, agents_of
+from pytest_sopbench._core.model.keys import GroupKey, RunKey, agents_of
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
@@ -74,7 +76,7 @@ def planned_records(saved: ReadSession) -> tuple[RunRecord, ...]:
 def summaries_of(
     saved: ReadSession,
     *,
-    without: Collection[TaskName] = (),
+    without: Collection[RunKey] = (),
     fields: Mapping[str, Sequence[OutputField]] = MappingProxyType({}),
 ) -> Mapping[str, Summary]:
     """Return what the runs of each domain came to, counted from their lines.
@@ -85,20 +87,41 @@ def summaries_of(
 
     Args:
         saved: a session.
-        without: tasks that are left out.
+        without: runs that are left out; groups are called as with them.
         fields: the output fields of the domains that are at hand; see `Tally`.
 
     Raises:
         SessionFileError: a gate of the session cannot be read.
     """
-    records: Iterable[RunRecord] = planned_records(saved)
-    if without:
-        records = (one for one in records if TaskName(one.domain, one.task) not in without)
+    records = planned_records(saved)
+    names = dict.fromkeys(GroupKey(one.domain, one.agent) for one in records)
+    kept = (one for one in records if one.key not in without) if without else records
     reruns = saved.reruns or {}
-    return {
-        name: replace(one, reruns=reruns.get(name, 0))
-        for name, one in summarized(records, fields, recorded_gates(saved)).items()
+    counted = {group.title(names): one for group, one in grouped(kept, fields).items()}
+    found = bounded(counted, recorded_gates(saved), agents_of(names))
+    return {name: replace(one, reruns=reruns.get(name, 0)) for name, one in found.items()}
+
+
+def asked_summaries(
+    saved: ReadSession, forgiven: Forgiven
+) -> Mapping[About, Mapping[str, Summary]]:
+    """Return what the runs came to that gates are asked of, where these are not all.
+
+    Args:
+        saved: a session.
+        forgiven: what gates leave out.
+
+    Raises:
+        SessionFileError: a gate of the session cannot be read.
+    """
+    if not forgiven:
+        return {}
+    records = planned_records(saved)
+    left_out = {
+        about: frozenset(one.key for one in records if forgiven.leaves_out(one, about))
+        for about in About
     }
+    return {about: summaries_of(saved, without=keys) for about, keys in left_out.items() if keys}
 
 
 def recorded_gates(saved: ReadSession) -> tuple[GateSpec, ...]:

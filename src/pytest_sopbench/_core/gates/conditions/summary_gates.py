@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from pytest_sopbench._core.dataclass import dataclass, field, replace
-from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec
+from pytest_sopbench._core.metrics.metric import METRICS, About, MetricSpec
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.keys import agent_of
 from pytest_sopbench._core.verdict import Outcome
@@ -79,6 +79,12 @@ def gate_metrics() -> Mapping[str, MetricSpec]:
 def gate_names() -> tuple[str, ...]:
     """Return the gates that are asked of summaries."""
     return (*gate_metrics(), TASK, UNAVAILABLE)
+
+
+def about_of(gate: GateSpec) -> About:
+    """Return what a gate asks of runs; what is no metric asks of their answers."""
+    metric = gate_metrics().get(gate.name)
+    return metric.about if metric else About.ANSWERS
 
 
 def outcome_gates() -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
 from pytest_sopbench._core.dataclass import dataclass
@@ -73,6 +73,8 @@ class Run:
         self._explain = explain
         self._looked_at = False
         self._contract_asserted = False
+        # The last assertion on the answer, or on the contract, that failed.
+        self._failed_on: tuple[Literal["answer", "contract"], AssertionError] | None = None
 
     @cached_property
     def _calls(self) -> Calls:
@@ -153,7 +155,7 @@ class Run:
         """
         __tracebackhide__ = True
         if not self.verdict.correct:
-            raise AssertionError(self.explain())
+            self._fail("answer", self.explain())
 
     def assert_trajectory(
         self,
@@ -245,13 +247,8 @@ class Run:
 
         __tracebackhide__ = True
         self._looked_at = True
-        _fail(
-            harmless(
-                self._judged.redaction.text(
-                    wrong_at(self._judged.document, self._judged.verdict, path, expected)
-                )
-            )
-        )
+        why = wrong_at(self._judged.document, self._judged.verdict, path, expected)
+        self._fail("answer", harmless(self._judged.redaction.text(why)))
 
     def assert_contract(self) -> None:
         """Fail if a rule of the domain's contract is broken, whatever its severity.
@@ -262,7 +259,7 @@ class Run:
         """
         __tracebackhide__ = True
         self._contract_asserted = True
-        _fail(self._calls.contract(self._judged.contract))
+        self._fail("contract", self._calls.contract(self._judged.contract))
 
     def explain(self) -> str:
         """Say what happened on this task, as a failed task prints it."""
@@ -287,6 +284,36 @@ class Run:
         if self.breaches and not self._contract_asserted:
             return True
         return not (self._judged.verdict.correct or answer_ignored or self._looked_at)
+
+    def failed_by(
+        self, error: BaseException, *, by_run: bool, answer_ignored: bool
+    ) -> tuple[Outcome, tuple[str, ...]] | None:
+        """Return what of this run a test failed by: the outcome, and the rules that were broken.
+
+        `None` where the test failed by anything else: an assertion of its own, a snapshot, its
+        code. `by_run` tells that its body held, so that `fails_test` made it fail.
+        """
+        about = "run" if by_run else ""
+        if self._failed_on is not None and self._failed_on[1] is error:
+            about = self._failed_on[0]
+        broken = [one for one in self._judged.verdict.rules if one.broken]
+        if not about or (about == "contract" and not broken):
+            # A contract that shows nothing is none that a rule has broken.
+            return None
+        outcome = self.outcome
+        decided = answer_ignored or (by_run and self._looked_at)
+        if about == "answer" and self._judged.verdict.correct:
+            outcome = Outcome.WRONG
+        elif about != "answer" and decided and self._judged.verdict.completed:
+            outcome = Outcome.CORRECT
+        return outcome, tuple(one.id for one in (broken if about == "contract" else self.breaches))
+
+    def _fail(self, about: Literal["answer", "contract"], why: str) -> None:
+        __tracebackhide__ = True
+        if why:
+            error = AssertionError(why)
+            self._failed_on = about, error
+            raise error
 
 
 def _fail(why: str) -> None:

@@ -35,6 +35,12 @@ def given_agents(config: pytest.Config) -> tuple[GivenAgent, ...]:
         return read_agents(chosen)
 
 
+def types_agents(config: pytest.Config) -> bool:
+    """Tell whether the agents in use were typed with this command, and not configured."""
+    typed, given = _typed(config), config.getoption(SPECS["sop_agent"].name) or ()
+    return any(given[-typed:]) if typed else False
+
+
 def _typed(config: pytest.Config) -> int:
     """Count the agents that were typed with this command."""
     options = (SPECS["sop_agent"].option, AGENT_OPTION)

@@ -110,7 +110,7 @@ def remark_lines(page: SessionPage) -> Iterator[str]:
     if page.apart:
         asked = page.without
         correct = of_runs(asked.correct, asked)
-        yield f"without tasks that may fail: TSR {percent(asked.tsr)}, {correct}"
+        yield f"without answers that may be wrong: TSR {percent(asked.tsr)}, {correct}"
     yield from page.remarks
 
 

@@ -99,7 +99,8 @@ def _without(page: SessionPage) -> str:
     if not page.apart:
         return ""
     asked = page.without
-    return f"; without tasks that may fail {percent(asked.tsr)}, {of_runs(asked.correct, asked)}"
+    share = percent(asked.tsr)
+    return f"; without answers that may be wrong {share}, {of_runs(asked.correct, asked)}"
 
 
 def _rate_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:

@@ -18,7 +18,14 @@ from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest
-from pytest_sopbench._reports.text.layout import heading, one_line, packed
+from pytest_sopbench._reports.text.layout import (
+    WIDTH,
+    columns,
+    cut_from_start,
+    heading,
+    one_line,
+    packed,
+)
 from pytest_sopbench._reports.text.mismatches import with_commas
 from pytest_sopbench._reports.text.numbers import (
     NOT_AVAILABLE,
@@ -82,7 +89,16 @@ def session_comparison_lines(compared: SessionComparison) -> Iterator[str]:
 def setup_lines(changes: Sequence[SetupChange]) -> Iterator[str]:
     """Yield what differs in the agents themselves; nothing where nothing does."""
     if changes:
-        parts = [f"{setup_text(one)}," for one in changes[:-1]] + [setup_text(changes[-1])]
+        room = WIDTH - _LABEL
+        parts: list[str] = []
+        for place, one in enumerate(changes, start=1):
+            text = setup_text(one) + ("," if place < len(changes) else "")
+            if columns(text) <= room:
+                parts.append(text)
+                continue
+            # Each value on a line of its own; what tells a prompt from another stands at its end.
+            before, _, now = text.rpartition(" -> ")
+            parts += [cut_from_start(f"{before} ->", room), cut_from_start(now, room)]
         yield from packed(f"{'setup':<{_LABEL - 1}}", parts, gap=" ", indent=_LABEL)
 
 
