@@ -12,7 +12,7 @@ import pytest
 from model_judge import Asked, Says, judge_of, judgement_text, question, replied, yes
 
 from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import Judgement
+from pytest_sopbench._judge.asking.reply import LONGEST, Judgement
 from pytest_sopbench._judge.calibrating.report import summary_lines
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
 from pytest_sopbench._judge.keeping.consumption import ConsumptionLog, read_log
@@ -179,6 +179,19 @@ def test_a_damaged_judgement_is_asked_for_again_and_mended(folder: Path, damage:
     assert judgement.held
     assert 1 == len(asked.questions)
     assert whole == path.read_text()
+
+
+def test_a_kept_judgement_of_any_length_is_printed_in_a_few_lines(folder: Path) -> None:
+    judge = judge_of(folder, Asked())
+    judge.judge(question())
+    (path,) = folder.glob("*/*.json")
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "reason": "x" * 1_000_000}))
+
+    judgement = judge_of(folder, Asked()).judge(question())
+
+    assert judgement.held
+    assert len(judgement.reason) < LONGEST + 40
 
 
 def test_a_disk_that_takes_nothing_costs_money_and_no_judgement(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pytest_sopbench.errors import NotJudgedError
 
 from .asking.asker import Asker
 from .asking.question import Question, digest
-from .asking.reply import Judgement, read_reply
+from .asking.reply import Judgement, bounded, read_reply
 from .keeping.consumption import ASKED, FAILED, KEPT, ConsumptionLog
 from .keeping.judgements import Judgements
 from .setting import JudgeSetting
@@ -79,7 +79,8 @@ class ModelJudge:
         """Find the judgement or ask for it, and let everybody have it who waits."""
         try:
             kept = self.judgements.find(key)
-            judgement = kept or self._judgement(question)
+            # Who writes into the folder of judgements is not bound by what is written there.
+            judgement = bounded(kept) if kept else self._judgement(question)
         except Exception as error:
             # Whoever asked the same at the same time gets the same: one question, one price.
             self._forget(key)

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.normalise import INVISIBLE, normal_form, plain_dashes
 from pytest_sopbench.agents.conversation import Reply, StopReason, as_object
@@ -19,6 +19,9 @@ _STOPPED: Final = {
 }
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN: Final = 60
+LONGEST: Final = 1_000
+"""Characters that are kept and printed of a reason and of a quote."""
+
 _RETYPED: Final = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
@@ -34,8 +37,8 @@ class Judgement:
 
     Attributes:
         held: whether the answer satisfies the rubric.
-        reason: why, in the model's words.
-        quote: the passage of the answer that decides.
+        reason: why, in the model's words, as far as they are kept.
+        quote: the passage of the answer that decides, cut as well.
     """
 
     held: bool
@@ -64,7 +67,12 @@ def read_reply(reply: Reply, answer: str) -> Judgement:
     judgement = _read(text)
     if not stands_in(judgement.quote, answer):
         _refuse(f"quotes what the answer does not say: {_short(judgement.quote)}")
-    return judgement
+    return bounded(judgement)
+
+
+def bounded(judgement: Judgement) -> Judgement:
+    """Return a judgement of which no text is longer than a reader has use for."""
+    return replace(judgement, reason=_cut(judgement.reason), quote=_cut(judgement.quote))
 
 
 def stands_in(quote: str, answer: str) -> bool:
@@ -110,6 +118,14 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         msg = "a name stands twice"
         raise ValueError(msg)
     return found
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    text = ready_to_cut(text)
+    more = len(text) - LONGEST
+    return f"{text[:LONGEST]}... ({more:,} characters more)" if more > 0 else text
 
 
 def _short(text: str) -> str:
