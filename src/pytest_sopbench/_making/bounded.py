@@ -17,15 +17,16 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import update_wrapper
 from pathlib import Path
 from time import monotonic
-from typing import Concatenate, Final, NoReturn, ParamSpec, TypeVar
+from typing import Concatenate, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, cast
 
 from pytest_sopbench.errors import LoadingError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Reading: TypeAlias = Callable[Concatenate[Path, P], T]
 
 LARGEST: Final = 512 * 1024**2
 """Bytes of a file, and of what a packed one says it unpacks to."""
@@ -37,23 +38,20 @@ _HINT: Final = "is it what its name says? keep only the sheet or the pages that 
 _DEEP: Final = "is nested too deeply"
 
 
-def bounded(
-    read: Callable[Concatenate[Path, P], T],
-) -> Callable[Concatenate[Path, P], T]:
+def bounded(read: Reading[P, T]) -> Reading[P, T]:
     """Have a file, the first argument, read within bounds.
 
     Raises:
         LoadingError: as the function does; it is too large, or takes too long or too much to read.
     """
 
-    @wraps(read)
     def within(path: Path, *args: P.args, **named: P.kwargs) -> T:
         _check_size(path)
         if not hasattr(os, "fork"):
             return _plainly(path, lambda: read(path, *args, **named))
         return _in_child(path, lambda: _plainly(path, lambda: read(path, *args, **named)))
 
-    return within
+    return cast("Reading[P, T]", update_wrapper(within, read))
 
 
 def too_much_memory(path: Path) -> LoadingError:

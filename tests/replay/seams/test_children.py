@@ -24,6 +24,7 @@ from replay_stub.asking import library
 from pytest_sopbench._replay.proxy.children import Watching, watching
 from pytest_sopbench._replay.proxy.handler import Handler
 from pytest_sopbench._replay.proxy.server import Proxy
+from pytest_sopbench._replay.seams import take
 from pytest_sopbench._replay.tape.current import on_tape, switched_on
 from pytest_sopbench._replay.tape.exchange import Request, Response
 from pytest_sopbench._replay.tape.outside import OutsideTape
@@ -312,6 +313,23 @@ class TestTheProxy:
         reply = library("httpx").post(timeout=60, url=url, content=iter([b"some ", b"words"]))
 
         assert ("some words", "/echo?a=b") == (reply.json()["heard"], reply.json()["path"])
+
+    def test_a_reply_of_megabytes_reaches_the_child_and_no_tape(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        proxy: Proxy,
+        provider: Provider,
+        tape: MemoryTape,
+    ) -> None:
+        monkeypatch.setattr(take, "LARGEST", 1_000)
+        url = f"{self.base(proxy, provider, tape)}/echo"
+        httpx = library("httpx")
+
+        small = httpx.post(timeout=60, url=url, content="words")
+        large = httpx.post(timeout=60, url=url, content="w" * 2_000)
+
+        assert ["words", "w" * 2_000] == [small.json()["heard"], large.json()["heard"]]
+        assert (1, 1) == (len(tape.kept), len(tape.failed))
 
     def test_a_recorded_stream_that_was_left_early_never_looks_whole(
         self, proxy: Proxy, provider: Provider

@@ -188,7 +188,7 @@ class Tapes(HookObject):
             yield f"{NOT_KEPT} the run did not return"
             return
         if taken.lost:
-            yield f"{NOT_WHOLE} {taken.lost} of its requests got no reply"
+            yield f"{NOT_WHOLE} {taken.lost} of its requests got no reply, or none to keep"
         try:
             self._keep(ref, trace, taken)
         except CassetteError as error:
