@@ -13,7 +13,6 @@ from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
 from pytest_sopbench._loading.domain.content_hashes import ContentHashes
-from pytest_sopbench._loading.domain.expected_calls import FILE_NAME as EXPECTED_CALLS
 from pytest_sopbench._loading.domain.layout import Layout, lay_out
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.outputs.output_fields import (
@@ -46,6 +45,7 @@ SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
 TOOLS_FILE = "tools.py"
 POLICY_FILE = "policy.py"
+EXPECTED_CALLS = "expected_calls.jsonl"
 
 FILES = (
     *FILE_NAMES, *SOP_FILES, *DATA_FILES, SPECS_FILE, TOOLS_FILE, POLICY_FILE, STEPS_FILE,
