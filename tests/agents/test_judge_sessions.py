@@ -178,6 +178,42 @@ def test_two_workers_judge_as_one_process_does_and_its_cost_is_counted_apart(
     assert not [*(pytester.path / ".sop" / "judgements" / "asked").iterdir()]
 
 
+@pytest.mark.parametrize("how", [(), ("-n2",)], ids=["plain", "two workers"])
+def test_a_budget_counts_what_the_judge_costs(
+    pytester: pytest.Pytester, stub: Any, how: tuple[str, ...]
+) -> None:
+    """A judgement costs a tenth of a cent, and a run of the agent nothing."""
+    make_claims(pytester, 60)
+    prices = 'date = 2030-01-31\n[models."openai/judge-1"]\ninput = 5.0\noutput = 25.0\n'
+    (pytester.path / "prices.toml").write_text(prices)
+    pytester.makepyfile(clerks=AGENT.replace("(inputs)", "(inputs, tools)").replace(
+        "    return answer(int", "    tools.report(usage={'cost_usd': 0.0})\n    return answer(int"
+    ))  # fmt: skip
+
+    result = session(pytester, *how, "--sop-budget=0.003usd", "--sop-prices=prices.toml")
+
+    result.stdout.fnmatch_lines(
+        ["budget $0.0* of $0.0030 spent ($0.0* of it by the judge), * runs were not"]
+    )
+    assert 1 == result.ret
+    assert 3 <= asked(stub) < 60
+
+
+def test_a_judge_without_a_price_ends_a_session_with_a_budget(
+    pytester: pytest.Pytester, stub: Any
+) -> None:
+    make_claims(pytester, 60)
+    pytester.makepyfile(clerks=AGENT.replace("(inputs)", "(inputs, tools)").replace(
+        "    return answer(int", "    tools.report(usage={'cost_usd': 0.0})\n    return answer(int"
+    ))  # fmt: skip
+
+    result = session(pytester, "--sop-budget=5usd")
+
+    assert 4 == result.ret
+    result.stderr.fnmatch_lines(["ERROR: --sop-budget=5usd: the judge told no cost, so *"])
+    assert 1 == asked(stub)
+
+
 def test_merged_shards_keep_the_doubt_and_add_up_what_was_asked(
     pytester: pytest.Pytester, stub: Any
 ) -> None:

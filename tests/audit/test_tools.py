@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
@@ -279,6 +281,52 @@ def test_code_that_disturbs_its_process_is_a_finding(run_lab: Any, body: str, sa
     found = audit(run_lab.folder, limits=Limits(stall=4)).findings
 
     assert any(one.rule == "code-fails" and said in one.what for one in found)
+
+
+STARTING = """
+import subprocess, sys
+if not Path({left!r}).exists():
+    program = "import os, time; open({left!r}, 'w').write(str(os.getpid())); time.sleep(1_000)"
+    {daemon}
+    while not Path({left!r}).exists() or not Path({left!r}).read_text():
+        time.sleep(0.01)
+"""
+IN_A_SESSION = "subprocess.Popen([sys.executable, '-c', program], start_new_session=True)"
+OF_A_CHILD = f"""outer = "import subprocess, sys; program = sys.argv[1]; {IN_A_SESSION}"
+    subprocess.run([sys.executable, "-c", outer, program])"""
+
+
+def is_running(number: str) -> bool:
+    """Whether a process is; of one that has ended and was not waited for, no command is known."""
+    try:
+        return bool(Path("/proc", number, "cmdline").read_bytes())
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux")
+@pytest.mark.parametrize(
+    "daemon",
+    [pytest.param(IN_A_SESSION, id="a child"), pytest.param(OF_A_CHILD, id="a grandchild")],
+)
+def test_what_the_code_has_started_is_ended_with_it(
+    run_lab: Any, tmp_path: Path, daemon: str
+) -> None:
+    left = tmp_path / "its_number"
+    with_code(run_lab, top=STARTING.format(left=str(left), daemon=daemon))
+
+    run_lab.findings()
+
+    assert not is_running(left.read_text())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not bound it")
+def test_code_that_takes_gigabytes_is_a_finding(run_lab: Any) -> None:
+    with_code(run_lab, f"bytearray(3 << 30)\n{SOUND}")
+
+    found = run_lab.findings()
+
+    assert any("MemoryError" in f"{one.what} {one}" for one in found)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_sopbench._core.contract.argument_source import (
     ArgumentDemand,
@@ -24,6 +26,7 @@ from pytest_sopbench._core.contract.demands import (
     Demand,
     DemandKind,
     Forbids,
+    InOrder,
     Requires,
 )
 from pytest_sopbench._core.contract.equal_values import Known
@@ -80,6 +83,7 @@ def check(demand: Demand, trace: Trace, **rule: Any) -> RuleResult:
 
 FAILED_LOGIN = call("login", error="wrong password")
 LOGIN_FIRST = Before(stages=(("login",), ("transfer",)))
+LISTED = InOrder(stages=(("a",), ("b",), ("c",)))
 CHAIN = Before(stages=(("a", "b"), ("c",), ("d",)))
 BOTH = Requires(all_of=("a", "b"))
 EITHER = Requires(any_of=("a", "b"))
@@ -187,6 +191,45 @@ EITHER = Requires(any_of=("a", "b"))
         ),
         pytest.param(
             CHAIN, run("a", "b"), IDLE, "c and d were never called", id="before: no later stage"
+        ),
+        # in_order
+        pytest.param(
+            LISTED, run("a", "b", "c"), HELD, "in order: step 1, a; step 2, b; step 3, c",
+            id="in order",
+        ),
+        pytest.param(
+            LISTED, run("b", "a"), BROKEN,
+            "step 1, b: had ended before a was first called, at step 2",
+            id="in order: the wrong way round",
+        ),
+        pytest.param(
+            LISTED, run("a", "c", "b"), BROKEN,
+            "step 2, c: had ended before b was first called, at step 3",
+            id="in order: the last two the wrong way round",
+        ),
+        pytest.param(
+            LISTED, run("a", "b", "a"), HELD, "in order: step 1, a; step 2, b",
+            id="in order: once more is no order",
+        ),
+        pytest.param(
+            LISTED, run(call("a", error="no score"), "c"), HELD, "in order: step 1, a; step 2, c",
+            id="in order: a call in vain was made in its turn",
+        ),
+        pytest.param(
+            LISTED, run("b", call("a", error="no score")), BROKEN,
+            "step 1, b: had ended before a was first called, at step 2",
+            id="in order: in vain, and too late",
+        ),
+        pytest.param(
+            LISTED, run("b"), IDLE, "a and c were never called", id="in order: one of them alone"
+        ),
+        pytest.param(
+            LISTED, run("d"), IDLE, "a and b and c were never called", id="in order: none"
+        ),
+        pytest.param(LISTED, run(), IDLE, "no tool was called", id="in order: zero calls"),
+        pytest.param(
+            InOrder(stages=(("a", "b"), ("c",))), run("b", "a", "c"), HELD,
+            "in order: step 1, b; step 2, a; step 3, c", id="in order: a stage in any order",
         ),
     ],
 )  # fmt: skip
@@ -481,6 +524,7 @@ def test_silence_obeys_a_rule_only_where_the_task_asks_for_it_and_breaks_no_cont
         pytest.param(Forbids(tools=("a",)), ("a",), id="forbids"),
         pytest.param(AtMost(limits={"a": 1}), ("a",), id="at_most"),
         pytest.param(Before(stages=(("a", "b"), ("c",))), ("a", "b", "c"), id="before"),
+        pytest.param(InOrder(stages=(("a", "b"), ("c",))), ("a", "b", "c"), id="in_order"),
         pytest.param(AfterApproval(steps={"a": ""}), ("a",), id="after_approval"),
         pytest.param(
             ArgumentDemand(tool="a", argument="x", origin=EqualsInput(column="account")),
@@ -494,6 +538,14 @@ def test_a_demand_names_its_tools(demand: Demand, tools: tuple[str, ...]) -> Non
 
 
 # Calls that overlap
+
+
+@st.composite
+def spans_of_calls(draw: st.DrawFn) -> list[tuple[str, int, int]]:
+    """Calls of two tools, each from one moment to a later one; no moment is used twice."""
+    moments = draw(st.lists(st.integers(1, 99), unique=True, min_size=2, max_size=12))
+    pairs = [sorted(pair) for pair in zip(moments[::2], moments[1::2], strict=False)]
+    return [(draw(st.sampled_from("ab")), first, last) for first, last in pairs]
 
 
 def in_flight(name: str, arguments: JsonValue = None, *, result: JsonValue = None) -> ToolCall:
@@ -578,3 +630,22 @@ def test_a_path_into_a_list_of_results_leads_to_each_element(
     result = check(demand, run(call("fetch", result=OWNERS), call("pay", {"x": value})))
 
     assert state == result.state
+
+
+@given(spans_of_calls())
+def test_what_is_listed_in_an_order_is_broken_only_by_an_end_before_a_beginning(
+    lasted: list[tuple[str, int, int]],
+) -> None:
+    """By the spans themselves; which of two calls in flight began first changes nothing."""
+    begun = sorted(lasted, key=lambda one: one[1])
+    calls = [
+        replace(call(name), overlaps=sum(first < start < last for _, start, _ in begun))
+        for name, first, last in begun
+    ]
+    firsts = {name: start for name, start, _ in reversed(begun)}
+    late = any(last < firsts.get("a", 0) for name, _, last in begun if name == "b")
+
+    result = check(InOrder(stages=(("a",), ("b",))), run(*calls))
+
+    assert late is (result.state is BROKEN)
+    assert (firsts.keys() >= {"a", "b"}) is (result.state is not IDLE)

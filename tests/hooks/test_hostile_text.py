@@ -108,6 +108,66 @@ def test_nothing_of_a_session_is_a_command(
     assert len(IDS) <= (pytester.path / "junit.xml").read_text("utf-8").count(": :add-mask::e")
 
 
+SIGNS = "".join(map(chr, [
+    *range(9), 11, 12, 13, *range(14, 32), *range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F,
+    *range(0x2028, 0x202F), *range(0x2066, 0x206A),
+]))  # fmt: skip
+EVERY_WAY = f"""
+import logging, sys, warnings
+
+SIGNS = {SIGNS!r}
+
+def printing(inputs, tools):
+    print("out" + SIGNS)
+    print("err" + SIGNS, file=sys.stderr)
+    logging.getLogger("agent").warning("log" + SIGNS)
+    warnings.warn("warning" + SIGNS)
+    tools.report(notes="note" + SIGNS, messages=[{{"content": SIGNS}}], model="m/" + SIGNS)
+    try:
+        tools.call("tool" + SIGNS, **{{"argument" + SIGNS: SIGNS}})
+    except Exception:
+        pass
+    number = int(inputs["sample_id"][-1])
+    if number == 1:
+        raise type("Error" + SIGNS[1:], (Exception,), {{}})("raised" + SIGNS)
+    if number == 2:
+        return {{"output": "x" + SIGNS, "error": "told" + SIGNS}}
+    if number == 3:
+        sys.exit("left" + SIGNS)
+    return {{"grade": "answered" + SIGNS, "key" + SIGNS: SIGNS}}
+"""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param((), id="plain"),
+        pytest.param(("-s",), id="not captured"),
+        pytest.param(("-n2", "-v"), id="two workers"),
+        pytest.param(("-vv", "--showlocals", "test_printing.py"), id="an own test"),
+    ],
+)
+def test_no_sign_that_moves_a_cursor_or_turns_the_order_of_letters_is_shown(
+    lab: Path, pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    passing = "def test_lab(sop_run):\n    print('own' + chr(27) + chr(8))\n"
+    pytester.makepyfile(printing=EVERY_WAY, test_printing=passing)
+
+    result = pytester.runpytest(
+        "--sop-domain=lab", "--sop-agent=printing:printing", "-rA", "--color=no", "-Wdefault",
+        "--sop-report=md=page.md", "--sop-report=html=page.html", "--sop-report=csv=page.csv",
+        "--junitxml=junit.xml", *options,
+    )  # fmt: skip
+
+    files = ("page.md", "page.html", "page.csv", "junit.xml")
+    texts = [result.stdout.str(), result.stderr.str()]
+    texts += [(pytester.path / name).read_text("utf-8") for name in files]
+    assert "raised\\x00" in texts[0]
+    assert "warning\\x00" in texts[0]
+    for text in texts:
+        assert not CONTROL.search(text.replace("\r\n", "\n"))
+
+
 def test_the_heading_of_a_built_in_test_is_no_command(
     hostile: Path, pytester: pytest.Pytester
 ) -> None:

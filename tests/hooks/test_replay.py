@@ -27,6 +27,8 @@ import threading
 import time
 from datetime import datetime
 from uuid import uuid4
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 import urllib3
 from pytest_sopbench import Unavailable
 
@@ -94,6 +96,13 @@ def in_a_child(inputs, tools):
     child = subprocess.run(command, capture_output=True, text=True)
     return {"grade": child.stdout.strip() or child.stderr}
 
+def on_threads(inputs, tools):
+    asked = [one["function"]["name"] for one in ask(inputs["sample_id"], 3)["tool_calls"]]
+    with ThreadPoolExecutor(2) as pool:
+        for name in sorted(asked, reverse=bool(os.environ.get("REVERSED"))):
+            pool.submit(copy_context().run, tools.call, name, **inputs).result()
+    return {"grade": ask(inputs["sample_id"], 2)["grade"]}
+
 def fails_on_second(inputs, tools):
     answer = two_steps(inputs, tools)
     if inputs["sample_id"] == "T_02":
@@ -121,6 +130,7 @@ def leaking(inputs, tools):
 ONE = ("--sop-domain=lab", "--sop-agent=mine=asking:two_steps")
 RECORD, ONLY, AUTO = "--sop-replay=record", "--sop-replay=only", "--sop-replay=auto"
 GRADES = ("pass", "retest", "fail")
+TWO = [{"id": name, "function": {"name": name, "arguments": "{}"}} for name in ("weigh", "measure")]
 
 
 class Model(ThreadingHTTPServer):
@@ -140,7 +150,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.asked.append(body)  # type: ignore[attr-defined]
         grade = GRADES[int(body["sample"][2:]) % 3]
-        reply = json.dumps({"tool": "measure"} if body["step"] == 1 else {"grade": grade}).encode()
+        replies = {1: {"tool": "measure"}, 2: {"grade": grade}, 3: {"tool_calls": TWO}}
+        reply = json.dumps(replies.get(body["step"], {"grade": grade})).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("set-cookie", "session=planted-cookie")
@@ -583,3 +594,59 @@ def test_recordings_that_no_run_has_used_are_told(
 
     assert "alarm  none of 6 recordings was used: does the agent ask its model" in told(result)
     assert cassettes(pytester) == recorded
+
+
+def two_tools(lab: Path, rules: list[dict[str, Any]]) -> None:
+    """Give the domain another tool, which is served as the one that it has, and rules on both."""
+    metadata = json.loads((lab / "metadata.json").read_text())
+    metadata["tools"]["weigh"] = metadata["tools"]["measure"]
+    metadata["contract"] = {"rules": rules}
+    (lab / "metadata.json").write_text(json.dumps(metadata))
+    (spec,) = json.loads((lab / "toolspecs.json").read_text())
+    (lab / "toolspecs.json").write_text(json.dumps([spec, {**spec, "name": "weigh"}]))
+
+
+TOGETHER = """
+def test_lab(sop_run, sop_snapshot):
+    assert sop_run.trajectory == sop_snapshot
+"""
+
+
+@pytest.mark.parametrize(
+    ("demand", "told_of_it", "approved"),
+    [
+        pytest.param("in_order", "contract 100.0% (6 of 6 runs)", 6, id="listed in an order"),
+        pytest.param(
+            "before",
+            "contract 0.0% (0 of 6 runs)",
+            0,
+            id="a prerequisite",
+        ),
+    ],
+)
+def test_calls_of_one_reply_are_judged_alike_whichever_thread_was_first(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    saved: ReadSaved,
+    demand: str,
+    told_of_it: str,
+    approved: int,
+) -> None:
+    """The model knew of neither result, so an order between them is that of threads alone."""
+    rules = {"there": ["measure", "weigh"], "back": ["weigh", "measure"]}
+    two_tools(
+        pytester.path / "domains" / "lab",
+        [{"id": one, "clause": "1", demand: tools} for one, tools in rules.items()],
+    )
+    pytester.makepyfile(test_lab=TOGETHER)
+    agent = ("--sop-agent=mine=asking:on_threads", "--sop-domain=lab", "-psyrupy", "test_lab.py")
+
+    recorded = pytester.runpytest(*agent, RECORD, "--snapshot-update")
+    of_record = runs_of(saved)
+    monkeypatch.setenv("REVERSED", "1")
+    replayed = pytester.runpytest(*agent, ONLY)
+
+    assert told_of_it in told(recorded)
+    assert told_of_it in told(replayed)
+    assert of_record == runs_of(saved)
+    replayed.assert_outcomes(passed=approved, failed=6 - approved)

@@ -14,7 +14,7 @@ import pytest
 from model_judge import Asked, Says, judge_of, judgement_text, question, replied, yes
 
 from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import Judgement
+from pytest_sopbench._judge.asking.reply import LONGEST, Judgement
 from pytest_sopbench._judge.calibrating.report import summary_lines
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
 from pytest_sopbench._judge.keeping.consumption import ConsumptionLog, read_log
@@ -232,6 +232,18 @@ def test_a_quote_that_is_written_otherwise_than_it_was_is_found_again(
 
     assert again.held
     assert 1 == len(asked.questions)
+
+
+def test_a_kept_judgement_of_any_length_is_printed_in_a_few_lines(folder: Path) -> None:
+    judge = judge_of(folder, Asked())
+    judge.judge(question())
+    (path,) = folder.glob("*/*.json")
+    path.write_text(sealed(reason="x" * 1_000_000)(path.read_text()))
+
+    judgement = judge_of(folder, Asked()).judge(question())
+
+    assert judgement.held
+    assert len(judgement.reason) < LONGEST + 40
 
 
 def test_a_disk_that_takes_nothing_costs_money_and_no_judgement(tmp_path: Path) -> None:

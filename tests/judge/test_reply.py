@@ -7,7 +7,7 @@ from model_judge import judgement_text, replied
 
 from pytest_sopbench._core.fields.match import stands_in
 from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._judge.asking.reply import read_reply
+from pytest_sopbench._judge.asking.reply import LONGEST, read_reply
 from pytest_sopbench.agents import Message, Reply, StopReason, ToolRequest
 from pytest_sopbench.errors import NotJudgedError
 
@@ -23,6 +23,20 @@ def test_a_whole_reply_is_a_judgement() -> None:
         judgement.reason,
         judgement.quote,
     )
+
+
+def test_a_reason_and_a_quote_are_cut_once_the_whole_quote_was_found() -> None:
+    answer = "We refund it. " * 10_000
+    text = judgement_text(held=True, quote=answer, reason="so " * 1_000_000)
+
+    judgement = read_reply(replied(text), answer)
+
+    assert judgement.held
+    assert judgement.reason.endswith("... (2,998,999 characters more)")
+    assert judgement.quote.startswith("We refund it. We refund")
+    assert max(len(judgement.reason), len(judgement.quote)) < LONGEST + 40
+    with pytest.raises(NotJudgedError):
+        read_reply(replied(text), answer[:-20])
 
 
 def test_one_code_fence_around_it_is_allowed() -> None:

@@ -14,7 +14,9 @@ import pytest
 from pytest_sopbench._loading.finding.catalogue import load_catalogue
 from pytest_sopbench._loading.finding.resolve import find_domains
 from pytest_sopbench._loading.finding.search_paths import SearchPaths
+from pytest_sopbench._loading.load import FILES as OF_A_DOMAIN
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.variants.read import variants_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 MakeDomain = Callable[..., Path]
@@ -203,3 +205,57 @@ def test_a_hundred_thousand_keys_of_a_published_folder_are_counted(
 
     assert len(domain.warnings) < 20
     assert "metadata.json: 99988 more keys are unknown and have no effect" in domain.warnings
+
+
+def linked(folder: Path, name: str, content: str = "{}") -> Path:
+    """Put a link to a file of the user's own in the place of a file of the domain."""
+    secret = folder.parent / "of_the_user"
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    secret.write_bytes(path.read_bytes() if path.exists() else content.encode())
+    path.unlink(missing_ok=True)
+    path.symlink_to(secret)
+    return path
+
+
+@pytest.mark.parametrize("name", OF_A_DOMAIN)
+def test_a_file_of_a_domain_that_leads_out_of_its_folder_is_refused(
+    make_domain: MakeDomain, name: str
+) -> None:
+    """What stands in an SOP is sent to a model; a link would send any file of the user."""
+    path = linked(make_domain(), name)
+
+    with pytest.raises(LoadingError) as refused:
+        load_domain(path.parent)
+
+    assert (path, "is a link that leads out of the domain's folder") == (
+        refused.value.path,
+        refused.value.problem,
+    )
+
+
+def test_a_link_within_the_folder_and_a_folder_that_is_one_itself_are_read(
+    make_domain: MakeDomain, tmp_path: Path
+) -> None:
+    folder = make_domain()
+    (folder / "texts").mkdir()
+    (folder / "sop.txt").rename(folder / "texts" / "sop.txt")
+    (folder / "sop.txt").symlink_to(folder / "texts" / "sop.txt")
+    (tmp_path / "here").symlink_to(folder, target_is_directory=True)
+
+    assert "Weigh" in load_domain(tmp_path / "here").sop
+
+
+@pytest.mark.parametrize("name", ["variants", "variants/other.jsonl"])
+def test_a_variant_that_leads_out_of_the_folder_is_refused(
+    make_domain: MakeDomain, tmp_path: Path, name: str
+) -> None:
+    folder = make_domain()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "other.jsonl").write_text('{"task": "P1", "sop": "Skip it."}\n')
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(elsewhere / name.removeprefix("variants").strip("/"))
+
+    with pytest.raises(LoadingError, match="leads out of the domain's folder"):
+        variants_of(load_domain(folder), ["other"], list)

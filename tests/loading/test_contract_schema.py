@@ -29,6 +29,7 @@ from pytest_sopbench._core.contract.demands import (
     AtMost,
     Before,
     Forbids,
+    InOrder,
     Requires,
 )
 from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
@@ -76,6 +77,10 @@ def leaf(source: Source, name: str, *bounds: tuple[Operator, Any]) -> ValueCondi
         pytest.param(
             {"before": [["login", "close"], "transfer"]},
             Before(stages=(("login", "close"), ("transfer",))), id="before, in stages",
+        ),
+        pytest.param(
+            {"in_order": [["login", "close"], "transfer"]},
+            InOrder(stages=(("login", "close"), ("transfer",))), id="in order, in stages",
         ),
         pytest.param(
             {"asks_approval": ["4"]}, AsksApproval(steps=("4",)), id="asks approval"
@@ -228,6 +233,14 @@ ARGUMENT = {"tool": "close", "argument": "x"}
         ),
         pytest.param(
             {"before": ["login"]}, "before: has 1 elements, needs at least 2", "", id="order of one"
+        ),
+        pytest.param(
+            {"in_order": ["login"]}, "in_order: has 1 elements, needs at least 2", "",
+            id="list of one",
+        ),
+        pytest.param(
+            {"in_order": ["login", "login"]}, "in_order: tool 'login' is named twice", "",
+            id="listed twice",
         ),
         pytest.param(
             {"before": ["login", "login"]}, "before: tool 'login' is named twice", "", id="twice"

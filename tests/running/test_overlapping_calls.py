@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context, copy_context
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.trajectory.overlap import stands_before
-from pytest_sopbench._running.tools.call_log import GIVEN_UP, CallLog
+from pytest_sopbench._running.tools.call_log import GIVEN_UP, CallLog, OpenCall, replies_seen
 from pytest_sopbench.errors import ToolError
 
 WAITING = """
@@ -199,3 +201,86 @@ def test_the_record_tells_the_order_of_any_course_of_events(events: list[int]) -
         for other in range(len(calls)):
             before = one in ended and ended[one] < began[other]
             assert before is (one < other and stands_before(calls, one, other))
+
+
+# Calls that one reply asked for
+
+
+@dataclass(frozen=True)
+class Reply:
+    asked: tuple[str, ...]
+
+
+WEIGH_ALL = Reply(("weigh", "label", "weigh", "file"))
+ASKED = [("weigh", 1), ("label", 0), ("weigh", 2), ("file", 0)]
+
+
+@st.composite
+def interleavings(draw: st.DrawFn) -> list[tuple[tuple[str, int], bool]]:
+    """Each call twice: where it begins, and where it ends."""
+    order = draw(st.permutations([*ASKED, *ASKED]))
+    return [(call, call not in order[:at]) for at, call in enumerate(order)]
+
+
+def taken_down(log: CallLog, order: list[tuple[tuple[str, int], bool]], *, lost: bool) -> None:
+    """Have each call made in a context of its own, as a pool of threads does."""
+    contexts = {call: Context() if lost else copy_context() for call in ASKED}
+    begun: dict[tuple[str, int], OpenCall] = {}
+    for (name, number), begins in order:
+        context = contexts[name, number]
+        if begins:
+            begun[name, number] = context.run(log.begin, name, {"number": number})
+        else:
+            context.run(log.end, begun[name, number])
+
+
+@given(interleavings(), st.booleans())
+def test_calls_of_one_reply_are_told_alike_whatever_threads_make_of_them(
+    order: list[tuple[tuple[str, int], bool]], lost: bool
+) -> None:
+    log = CallLog(max_calls=9, clock=lambda: 0.0)
+    with replies_seen(lambda: WEIGH_ALL):
+        copy_context().run(lambda: (log.enter(), taken_down(log, order, lost=lost)))
+
+    told = [(one.name, one.arguments, one.overlaps) for one in log.calls]
+
+    assert [(n, {"number": at}, 3 - place) for place, (n, at) in enumerate(ASKED)] == told
+
+
+def test_calls_of_one_reply_that_the_program_made_one_after_another_stand_so(bench: Any) -> None:
+    toolbox = bench.toolbox()
+
+    def agent() -> None:
+        toolbox.enter()
+        for name in ("send_letter", "get_score"):
+            toolbox.tools.execute_tool(name, {})
+
+    with replies_seen(lambda: Reply(("send_letter", "get_score"))):
+        copy_context().run(agent)
+
+    assert [0, 0] == overlaps(toolbox)
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        pytest.param([Reply(("send_letter",)), Reply(("get_score",))], id="of two replies"),
+        pytest.param([Reply(("send_letter",))] * 2, id="of which one was not asked for"),
+        pytest.param([None, None], id="of no reply"),
+    ],
+)
+def test_other_calls_of_threads_stand_where_they_were_made(
+    bench: Any, replies: list[Reply | None]
+) -> None:
+    toolbox = bench.toolbox()
+    coming = iter(replies)
+
+    async def agent() -> None:
+        toolbox.enter()
+        for name in ("send_letter", "get_score"):
+            await asyncio.to_thread(toolbox.tools.execute_tool, name, {})
+
+    with replies_seen(lambda: next(coming)):
+        asyncio.run(agent())
+
+    assert [0, 0] == overlaps(toolbox)

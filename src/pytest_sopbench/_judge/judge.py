@@ -12,7 +12,7 @@ from pytest_sopbench.errors import NotJudgedError
 
 from .asking.asker import Asker
 from .asking.question import Question, digest
-from .asking.reply import Judgement, read_reply
+from .asking.reply import Judgement, bounded, read_reply
 from .keeping.consumption import ASKED, FAILED, KEPT, ConsumptionLog
 from .keeping.judgements import Judgements
 from .setting import JudgeSetting
@@ -100,7 +100,9 @@ class ModelJudge:
     def _kept(self, key: str, answer: str) -> Judgement | None:
         """Return the judgement that is kept; what is doubtful is asked again, and said to be."""
         try:
-            return self.judgements.find(key, answer)
+            found = self.judgements.find(key, answer)
+            # Who writes into the folder of judgements is not bound by what is written there.
+            return bounded(found) if found else None
         except NotJudgedError as doubt:
             self.log.note(doubt.message)
             return None

@@ -21,6 +21,7 @@ from pytest_sopbench._loading.domain.outputs.output_fields import (
     output_fields,
 )
 from pytest_sopbench._loading.domain.records import Records
+from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.task_ids import task_ids
 from pytest_sopbench._loading.domain.task_rows import RowTypes, TaskRows
@@ -28,12 +29,12 @@ from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
 from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type, odd_cell
 from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
-from pytest_sopbench._loading.files.document import is_a_file, read_text
+from pytest_sopbench._loading.files.document import is_a_file, read_text, refuse_links_out
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench._loading.files.table import Table, read_table, rename
 from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
-from pytest_sopbench._loading.metadata.read import Described, read_metadata
+from pytest_sopbench._loading.metadata.read import FILE_NAMES, Described, read_metadata
 from pytest_sopbench._loading.metadata.schema import DocumentMetadata
 from pytest_sopbench.errors import LoadingError
 
@@ -44,6 +45,13 @@ SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
 TOOLS_FILE = "tools.py"
 POLICY_FILE = "policy.py"
+EXPECTED_CALLS = "expected_calls.jsonl"
+
+FILES = (
+    *FILE_NAMES, *SOP_FILES, *DATA_FILES, SPECS_FILE, TOOLS_FILE, POLICY_FILE, STEPS_FILE,
+    EXPECTED_CALLS,
+)  # fmt: skip
+"""The files that a domain has by their names; its metadata names others."""
 
 
 def load_domain(folder: Path, *, name: str | None = None) -> Domain:
@@ -58,6 +66,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     """
     if not folder.is_dir():
         raise LoadingError(folder, "no such folder")
+    refuse_links_out(folder, FILES)
     described = read_metadata(folder)
     metadata = described.metadata
     domain = metadata.name if name is None else name

@@ -27,6 +27,16 @@ def library(name: str, *, path: Path) -> Any:
 
 
 def read_by(path: Path, name: str, fault: Exception) -> LoadingError:
-    """Return the error for a file that a library could not read, whatever it raised."""
+    """Return the error for a file that a library could not read, whatever it raised.
+
+    Raises:
+        MemoryError: there was not enough of it, which says nothing of the file's form.
+        RecursionError: it is nested too deeply.
+    """
+    if isinstance(fault, MemoryError | RecursionError):
+        raise fault
     told = " ".join(str(fault).split()) or type(fault).__name__
+    if "allocate output buffer" in told:
+        # So says zlib, by an error of its own.
+        raise MemoryError
     return LoadingError(path, f"{name} cannot read it: {told}", hint="is it what its name says?")

@@ -65,6 +65,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     started, process = clock(), getpid()
 
     def call() -> object:
+        toolbox.enter()
         return settle(caller.call(domain, task, toolbox.tools))
 
     def attempt() -> object:

@@ -8,6 +8,14 @@ _PRECEDENCE = "_core/answers/precedence.py"
 
 MUTANTS = (
     Mutant(
+        "answers/any-length-is-read",
+        "_core/answers/returned.py",
+        "    return _too_long(read) if is_too_long([read.text, dict(read.mapping)]) else read\n",
+        "    return read\n",
+        ("running/test_much_text.py",),
+        "An answer of a hundred megabytes holds its run for a minute.",
+    ),
+    Mutant(
         "answers/first-wins",
         _PRECEDENCE,
         "    return max(whole, key=lambda one: one.end, default=None)",

@@ -162,6 +162,22 @@ MUTANTS = (
         "A forbidden call is forgiven where the provider then goes away.",
     ),
     Mutant(
+        "judging/listed-order-asks-for-nothing",
+        "_core/contract/demands.py",
+        "early = next((place for place in ended if calls[place].name == tool), None)",
+        "early = None",
+        ("core/test_contracts.py",),
+        "Tools that an SOP lists in an order may be called in any.",
+    ),
+    Mutant(
+        "judging/threads-decide-an-order",
+        "_running/tools/call_log.py",
+        "                reach[one.number] = max(reach[one.number], places[-1])\n",
+        "",
+        ("running/test_overlapping_calls.py",),
+        "Calls of one reply hold a contract's order in one replay and break it in the next.",
+    ),
+    Mutant(
         "judging/should-is-must",
         "_core/judging/procedure.py",
         "(enforce or one.severity is Severity.MUST)",

@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from http.client import HTTPResponse
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import library
 
 from pytest_sopbench._replay.proxy.children import Watching, watching
+from pytest_sopbench._replay.proxy.handler import Handler
 from pytest_sopbench._replay.proxy.server import Proxy
+from pytest_sopbench._replay.seams import take
 from pytest_sopbench._replay.tape.current import on_tape, switched_on
 from pytest_sopbench._replay.tape.exchange import Request, Response
 from pytest_sopbench._replay.tape.outside import OutsideTape
@@ -307,6 +314,23 @@ class TestTheProxy:
 
         assert ("some words", "/echo?a=b") == (reply.json()["heard"], reply.json()["path"])
 
+    def test_a_reply_of_megabytes_reaches_the_child_and_no_tape(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        proxy: Proxy,
+        provider: Provider,
+        tape: MemoryTape,
+    ) -> None:
+        monkeypatch.setattr(take, "LARGEST", 1_000)
+        url = f"{self.base(proxy, provider, tape)}/echo"
+        httpx = library("httpx")
+
+        small = httpx.post(timeout=60, url=url, content="words")
+        large = httpx.post(timeout=60, url=url, content="w" * 2_000)
+
+        assert ["words", "w" * 2_000] == [small.json()["heard"], large.json()["heard"]]
+        assert (1, 1) == (len(tape.kept), len(tape.failed))
+
     def test_a_recorded_stream_that_was_left_early_never_looks_whole(
         self, proxy: Proxy, provider: Provider
     ) -> None:
@@ -317,6 +341,130 @@ class TestTheProxy:
 
         with pytest.raises(httpx.RemoteProtocolError):
             httpx.post(timeout=60, url=f"{self.base(proxy, provider, replay)}/done")
+
+
+def sent_raw(address: str, data: bytes, *, ends: bool = True) -> tuple[int, str]:
+    """Write bytes to the port of an address, and return the status and the message of its reply."""
+    host, port = urlsplit(address).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as wire:
+        wire.sendall(data)
+        if ends:
+            wire.shutdown(socket.SHUT_WR)
+        reply = HTTPResponse(wire, method="POST")
+        reply.begin()
+        return reply.status, json.loads(reply.read())["message"]
+
+
+OVER = "the run of this address is over, or has never been"
+NOT_SENT = b"\r\nContent-Length: 99999999999\r\n\r\n"
+NO_PATH = "this is no path of the replay proxy: *"
+TO_IT = b"POST {path}/echo HTTP/1.1\r\n"
+EARLY = "the body of the request ends too early"
+LENGTH = "the length of the request is no number"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "message"),
+    [
+        pytest.param(b"POST /never/openai HTTP/1.1" + NOT_SENT, 410, OVER, id="another token"),
+        pytest.param(b"POST // HTTP/1.1" + NOT_SENT, 410, OVER, id="two slashes"),
+        pytest.param(b"POST / HTTP/1.1" + NOT_SENT, 410, OVER, id="no token"),
+        pytest.param(b"POST {path}x/echo HTTP/1.1" + NOT_SENT, 410, OVER, id="another provider"),
+        pytest.param(
+            b"POST /never/openai HTTP/1.1\r\nExpect: 100-continue" + NOT_SENT, 410, OVER,
+            id="asks first whether to send",
+        ),
+        pytest.param(b"POST * HTTP/1.1" + NOT_SENT, 400, NO_PATH, id="a star"),
+        pytest.param(b"POST http://h{path} HTTP/1.1" + NOT_SENT, 400, NO_PATH, id="absolute"),
+        pytest.param(b"POST {path}/\xff HTTP/1.1" + NOT_SENT, 400, NO_PATH, id="no UTF-8"),
+        pytest.param(b"POST {path}/\0 HTTP/1.1" + NOT_SENT, 400, NO_PATH, id="a zero byte"),
+        pytest.param(b"CONNECT h:443 HTTP/1.1\r\n\r\n", 405, "Unsupported method*", id="a tunnel"),
+        pytest.param(b"OPTIONS * HTTP/1.1\r\n\r\n", 405, "Unsupported method*", id="options"),
+        pytest.param(b"POST /" + b"x" * 70_000 + NOT_SENT, 414, "*Too Long*", id="a long path"),
+        pytest.param(TO_IT + b"a: b\r\n" * 200 + NOT_SENT, 431, "Too many headers", id="headers"),
+        pytest.param(TO_IT + b"a: " + b"x" * 70_000 + NOT_SENT, 431, "Line too long", id="header"),
+        pytest.param(b"well, hello\r\n\r\n", 400, "Bad *", id="no HTTP"),
+        pytest.param(b"POST / HTTP/9.1\r\n\r\n", 400, "Invalid HTTP version*", id="HTTP/9"),
+        pytest.param(TO_IT + b"Content-Length: -1\r\n\r\n", 400, LENGTH, id="less than nothing"),
+        pytest.param(TO_IT + b"Content-Length: 1_0\r\n\r\n", 400, LENGTH, id="a number of Python"),
+        pytest.param(
+            TO_IT + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n12", 400, LENGTH,
+            id="two lengths",
+        ),
+        pytest.param(TO_IT + b"Content-Length: 9\r\n\r\nshort", 400, EARLY, id="too short"),
+        pytest.param(
+            TO_IT + b"Content-Length: 999999999\r\n\r\n", 413, "*larger than 128 MB*", id="large"
+        ),
+        pytest.param(
+            TO_IT + CHUNKED + b"FFFFFFFFF\r\n", 413, "*larger than 128 MB*", id="too large a chunk"
+        ),
+        pytest.param(TO_IT + CHUNKED + b"-5\r\n", 400, "the size of a chunk*", id="no size"),
+        pytest.param(TO_IT + CHUNKED + b"5\r\nab", 400, EARLY, id="a chunk too short"),
+        pytest.param(TO_IT + CHUNKED + b"1" * 5_000, 400, EARLY, id="a size without an end"),
+        pytest.param(
+            TO_IT + CHUNKED + b"0\r\n" + b"a: b\r\n" * 200, 400, "*does not end*", id="trailers"
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_request_of_a_child_is_refused_with_a_reason_and_the_proxy_goes_on(
+    head: bytes, status: int, message: str, provider: Provider, tape: MemoryTape
+) -> None:
+    """Nothing waits for a body that is refused: none of these is sent."""
+    with Proxy() as proxy:
+        address = proxy.environment(tape, {"OPENAI_BASE_URL": provider.url})["OPENAI_BASE_URL"]
+
+        whole = head.replace(b"{path}", urlsplit(address).path.encode())
+        found, told = sent_raw(address, whole, ends=message == EARLY)
+        after = library("httpx").post(timeout=60, url=f"{address}/echo", content="words")
+
+    assert (status, True) == (found, fnmatchcase(told, message))
+    assert "words" == after.json()["heard"]
+    assert [f"{provider.url}/echo"] == [request.url for request in tape.asked]
+
+
+def test_a_child_that_stops_in_the_middle_of_its_request_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, provider: Provider, tape: MemoryTape
+) -> None:
+    monkeypatch.setattr(Handler, "timeout", 0.01)
+    with Proxy() as proxy:
+        address = proxy.environment(tape, {"OPENAI_BASE_URL": provider.url})["OPENAI_BASE_URL"]
+        head = f"POST {urlsplit(address).path}/echo HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"
+
+        status, told = sent_raw(address, head.encode(), ends=False)
+
+    assert (408, "nothing of the request came for 0.01 seconds") == (status, told)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(b"no HTTP at all\r\n\r\n", id="no HTTP"),
+        pytest.param(b"HTTP/1.1 9999 Many\r\n\r\n", id="no status"),
+        pytest.param(b"HTTP/1.1 200 OK\r\na: " + b"x" * 70_000 + b"\r\n\r\n", id="a long line"),
+        pytest.param(b"", id="nothing"),
+    ],
+)  # fmt: skip
+def test_a_provider_that_answers_nonsense_is_a_bad_gateway_and_lost(
+    reply: bytes, tape: MemoryTape
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as provider, Proxy() as proxy:
+
+        def answer() -> None:
+            wire, _ = provider.accept()
+            with wire:
+                wire.recv(65_536)
+                wire.sendall(reply)
+
+        Thread(target=answer).start()
+        given = {"OPENAI_BASE_URL": f"http://127.0.0.1:{provider.getsockname()[1]}"}
+        address = proxy.environment(tape, given)["OPENAI_BASE_URL"]
+
+        refused = library("httpx").post(timeout=60, url=f"{address}/echo", content="words")
+
+    assert 502 == refused.status_code
+    assert "the provider cannot be reached" in refused.json()["message"]
+    assert ([], 1) == (tape.kept, len(tape.failed))
 
 
 def test_node_and_others_need_no_http_proxy_for_this_machine(tape: MemoryTape) -> None:

@@ -26,8 +26,8 @@ from pytest_sopbench._running.tools.manager import ManagerFactory
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 
-MEMORY: Final = 8 << 30
-"""Bytes that the code of a domain may take."""
+MEMORY: Final = 2 << 30
+"""Bytes of address space that a process of a domain's code may take; it cannot ask for more."""
 
 MOST_CALLS: Final = 200
 """Tool calls of one run of a policy."""
@@ -139,4 +139,6 @@ def _limit_memory() -> None:
         import resource  # noqa: PLC0415 - not on every system
 
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+        most = MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,7 +1,7 @@
 """Start the child process, watch it, and read what it wrote down.
 
-The process has no environment, works in a copy of the folder, and has a time limit. It guards
-against accidents of a domain's own code, and is no prison for hostile code.
+The process has no environment, works in a copy of the folder, and has limits of time and memory.
+It guards against accidents of a domain's own code, and is no prison for hostile code.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, Final
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
 
 from .copies import copied, with_other_contents
 from .observed import Incident, IncidentKind, Observed
@@ -156,20 +157,23 @@ def _process(
     (room / "job.json").write_text(json.dumps(whole), encoding="utf-8")
     home = str(Path(__file__).parents[3])
     program = _PROGRAM.format(paths=[home, *sys.path], job=str(room / "job.json"))
+    environment = marked({name: os.environ[name] for name in _KEPT if name in os.environ})
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-I", "-c", program],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=job["folder"],
-        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        env=environment,
         start_new_session=True,
     )
     output = _Output()
     reader = Thread(target=output.read, args=(process.stdout,), daemon=True)
     reader.start()
-    kind = _watched(process, lines, limits, until)
-    _end(process)
+    try:
+        kind = _watched(process, lines, limits, until)
+    finally:
+        end_with_descendants(process, environment)
     reader.join(timeout=2)
     read = list(_read(lines))
     return _judged(process.returncode, kind, read, output)
@@ -206,15 +210,6 @@ def _watched(
             return IncidentKind.SLOW
         sleep(_TICK)
     return None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and whatever it has started."""
-    with suppress(OSError, AttributeError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with suppress(OSError):
-        process.kill()
-    process.wait()
 
 
 def _read(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ from pytest_sopbench._core.model.usage import read_usage
 from pytest_sopbench._core.values.foreign import call_safely, get_member, short_repr, type_name
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.normalise import is_empty
-from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._core.values.plain import TEXT_LIMIT, is_too_long, to_json_value
 
 from .messages import are_messages, last_assistant_text, text_of
 
@@ -35,7 +35,20 @@ def read_returned(value: object) -> Returned:
     """
     notes: list[str] = []
     read = call_safely(lambda: _read(value, notes, 0), None)
-    return _unusable(value, notes) if read is None else read
+    if read is None:
+        return _unusable(value, notes)
+    return _too_long(read) if is_too_long([read.text, dict(read.mapping)]) else read
+
+
+def _too_long(read: Returned) -> Returned:
+    """Leave out an answer as a whole: what stands at its end may be what counts."""
+    return Returned(
+        kind=ReturnedKind.UNUSABLE,
+        problem=f"the agent returned more than {TEXT_LIMIT:,} characters, which nobody reads",
+        declared_error=read.declared_error,
+        usage=read.usage,
+        notes=read.notes,
+    )
 
 
 def _read(value: Any, notes: list[str], depth: int) -> Returned:

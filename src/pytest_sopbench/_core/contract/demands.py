@@ -1,13 +1,15 @@
 """What a rule can demand of a trajectory: a small closed vocabulary.
 
 Steps count from 1, in the order in which the calls began. A call *succeeded* when the tool gave
-no error, and stands before another only if it had ended when the other began.
+no error, and stands before another only if it had ended when the other began. Calls that overlap
+are in no order: `before` asks for one, and `in_order` is content with none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import product
 from typing import ClassVar, Final, Protocol
 
 from pytest_sopbench._core.dataclass import dataclass
@@ -27,6 +29,7 @@ class DemandKind(StrEnum):
     FORBIDS = "forbids"
     AT_MOST = "at_most"
     BEFORE = "before"
+    IN_ORDER = "in_order"
     AFTER_APPROVAL = "after_approval"
     ASKS_APPROVAL = "asks_approval"
     ARGUMENTS = "arguments"
@@ -148,6 +151,45 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InOrder:
+    """Stages in the order in which an SOP lists them: no tool has done its work before its turn.
+
+    A later tool needs no result of an earlier one, so calls that overlap may stand in either order,
+    and a call that failed was made in its turn. Who skips a tool is seen by `requires`.
+    """
+
+    kind: ClassVar[str] = DemandKind.IN_ORDER
+    stages: tuple[tuple[str, ...], ...]
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return tuple(tool for stage in self.stages for tool in stage)
+
+    def check(self, trace: Trace, _: Known, /) -> RuleCheck:
+        calls = trace.calls
+        first: dict[str, int] = {}
+        for step, call in enumerate(calls, start=1):
+            first.setdefault(call.name, step)
+        exercised: dict[str, int] = {}
+        earlier: tuple[str, ...] = ()
+        for stage in self.stages:
+            for one, tool in product(earlier, stage):
+                if one in first and tool in first:
+                    begun = first[one] - 1
+                    ended = ended_before(calls, begun)
+                    early = next((place for place in ended if calls[place].name == tool), None)
+                    if early is not None:
+                        what = f"{at(early + 1, tool)}: had ended before {one}"
+                        return broken(f"{what} was first called, at step {begun + 1}")
+                    exercised |= {one: first[one], tool: first[tool]}
+            earlier = (*earlier, *stage)
+        if not exercised:
+            return not_exercised(_one_stage(self.stages, calls))
+        steps = sorted((step, tool) for tool, step in exercised.items())
+        return held(f"in order: {'; '.join(at(*one) for one in steps)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AfterApproval:
     """Tools that may only be called after an approval, of the named step unless it is empty."""
 
@@ -207,6 +249,7 @@ _KNOWN: Final[tuple[type[Demand], ...]] = (
     Forbids,
     AtMost,
     Before,
+    InOrder,
     AfterApproval,
     AsksApproval,
     ArgumentDemand,
@@ -252,6 +295,16 @@ def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall])
     if later is None:
         return f"{start}; {lacking} was never called"
     return f"{start}; {lacking} was first called at step {step + later[0]}"
+
+
+def _one_stage(stages: Iterable[tuple[str, ...]], calls: Sequence[ToolCall]) -> str:
+    """Say why an order was not exercised: of its stages, one at most was called."""
+    called = {call.name for call in calls}
+    done = next((stage for stage in stages if called.intersection(stage)), None)
+    if done is None:
+        return not_called((tool for stage in stages for tool in stage), calls)
+    others = (tool for stage in stages if stage != done for tool in stage)
+    return not_called(others, calls)
 
 
 def _approvals_before(

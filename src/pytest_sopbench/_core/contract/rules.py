@@ -15,6 +15,8 @@ forbids         a call, even a failed one           no tool was called at all (*
 at_most         one success more than allowed       none of its tools succeeded
 before          a later tool called while an        no later tool was called
                 earlier one had not succeeded
+in_order        a later tool that ended before an   no two of its stages were called
+                earlier one was first called
 after_approval  a call with no approval before it   none of its tools was called
 asks_approval   a step nobody was asked to approve  never
 arguments       a call with another value, or       its tool was not called

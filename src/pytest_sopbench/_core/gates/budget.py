@@ -56,13 +56,15 @@ def _once(known: float | None, amount: float, msg: str) -> float:
 
 @dataclass(slots=True, kw_only=True)
 class Spending:
-    """What the runs of a session have cost so far.
+    """What a session has cost so far.
 
-    `runs` counts those that told a cost, `unpriced` those that did not. `telling` are the agents
-    that told any.
+    `usd` is what its runs have cost, `judge_usd` what a model has that judges them, `None` where
+    nobody knows. `runs` counts those that told a cost, `unpriced` those that did not. `telling` are
+    the agents that told any.
     """
 
     usd: float = 0.0
+    judge_usd: float | None = 0.0
     runs: int = 0
     unpriced: int = 0
     unpriced_first: bool = False
@@ -84,6 +86,11 @@ class Spending:
         if agent not in self.telling and outcome in _RETURNED:
             self.unpriced_first = True
 
+    @property
+    def total_usd(self) -> float:
+        """What is known to be spent."""
+        return self.usd + (self.judge_usd or 0.0)
+
     def reaches(self, budget: Budget, seconds: float) -> bool:
         """Tell whether nothing more may start, `seconds` after the first run could."""
         return self.reaches_money(budget) or reaches_time(budget, seconds)
@@ -92,7 +99,9 @@ class Spending:
         """Tell whether the money is spent, or whether nobody will ever know that it is."""
         if budget.usd is None:
             return False
-        return self.unpriced_first or self.usd + _TOLERANCE >= budget.usd
+        if self.unpriced_first or self.judge_usd is None:
+            return True
+        return self.total_usd + _TOLERANCE >= budget.usd
 
 
 def reaches_time(budget: Budget, seconds: float) -> bool:

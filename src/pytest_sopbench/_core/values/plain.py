@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final, TypeVar, cast
 
 from .foreign import ITERABLES, OPAQUE, call_safely, short_repr, type_name, unwrap
@@ -21,6 +21,9 @@ DEPTH_LIMIT: Final = 100
 
 SIZE_LIMIT: Final = 1_000_000
 """Values inside one value; the rest is cut, since a few shared lists can unfold without end."""
+
+TEXT_LIMIT: Final = 4_000_000
+"""Characters of one answer, and of what one tool call is given or returns; no more is read."""
 
 _DIGIT_BITS: Final = 13_000  # Python refuses to write longer integers in decimal
 _SMALL: Final = 2**64
@@ -44,6 +47,23 @@ def to_json_value(value: object, notes: list[str] | None = None) -> JsonValue:
         # The caller itself stands so deep on the stack that there is no room for a walk.
         copier.note("a value nested too deep was cut")
         return "[nested too deep]"
+
+
+def is_too_long(value: JsonValue) -> bool:
+    """Whether the texts of a value have more characters than anybody reads."""
+    if isinstance(value, str):
+        return len(value) > TEXT_LIMIT
+    left, waiting = TEXT_LIMIT, [value]
+    while waiting and left >= 0:
+        one = waiting.pop()
+        if isinstance(one, str):
+            left -= len(one)
+        elif isinstance(one, Mapping):
+            waiting.extend(one.values())
+            left -= sum(map(len, one))
+        elif isinstance(one, list):
+            waiting.extend(one)
+    return left < 0
 
 
 def escape_surrogates(text: str, notes: list[str] | None = None) -> str:

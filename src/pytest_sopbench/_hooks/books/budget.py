@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -32,10 +32,14 @@ from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import RUNS, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.judging import judged_in
 from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices.budget import budget_lines
 
 from .recorder import SessionRecorder
+
+if TYPE_CHECKING:
+    from pytest_sopbench._judge.keeping.consumption import LogReader
 
 ELAPSED: Final = "sop_elapsed"
 """What a worker is told: the seconds of the session that are over when it is started."""
@@ -47,6 +51,12 @@ NO_COST = (
     "--sop-budget={}usd: the first run that returned told no cost, so nobody can say what is "
     "spent\nlet the agent tell it with tools.report(usage={{'cost_usd': ...}}), let it name its "
     "model and give prices (sop_prices), or give a budget of time, such as 14m"
+)
+
+
+JUDGE_COST = (
+    "--sop-budget={}usd: the judge told no cost, so nobody can say what is spent\n"
+    "give prices of its model (sop_prices), or give a budget of time, such as 14m"
 )
 
 
@@ -68,6 +78,7 @@ class BudgetTracker(HookObject):
         self._clock = clock
         self._lock = Lock()
         self._spending = Spending()
+        self._judge: LogReader | None = None
         self._began: float | None = None
         self._took: float | None = None
         self._is_flagged = False
@@ -119,6 +130,8 @@ class BudgetTracker(HookObject):
             self._took = self.seconds
         if self._spending.unpriced_first and self._budget.usd is not None:
             raise pytest.UsageError(NO_COST.format(f"{self._budget.usd:g}"))
+        if self._spending.judge_usd is None and self._budget.usd is not None:
+            raise pytest.UsageError(JUDGE_COST.format(f"{self._budget.usd:g}"))
         if self._sop.makes_runs and self._not_started():
             # Also without a gate: what was not run has not passed. Whether the budget is to blame
             # is not asked, since the clocks of workers and of this process are not one.
@@ -153,6 +166,19 @@ class BudgetTracker(HookObject):
     def _add(self, run: RunRecord) -> None:
         with self._lock:
             self._spending.add(run.outcome, cost_now(run), run.agent)
+            if self._budget.usd is not None:
+                self._ask_the_judge()
+
+    def _ask_the_judge(self) -> None:
+        """Count what a model was paid for judging, which it was while the run was in flight."""
+        judging = judged_in(self._sop.config)
+        if judging is None:
+            return
+        if self._judge is None:
+            from pytest_sopbench._judge.keeping.consumption import LogReader  # noqa: PLC0415 - only where a model judges
+
+            self._judge = LogReader(judging.log, self._sop.prices)
+        self._spending.judge_usd = self._judge.read().cost_usd
 
     def _not_started(self) -> int:
         if not self._ledger.has_runs:

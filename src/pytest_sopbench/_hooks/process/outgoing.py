@@ -8,12 +8,17 @@ warnings. No text is judged after it: what is judged never comes from here.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, cast
 
 import pytest
 
-from pytest_sopbench._core.hiding.harmless import LineStart, harmless, without_commands
+from pytest_sopbench._core.hiding.harmless import (
+    LineStart,
+    harmless,
+    without_controls,
+)
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
 
@@ -24,6 +29,9 @@ OURS: Final = "sop."
 
 STYLE: Final = "style"
 """What pytest calls the way in which it shows a traceback: a word of its own, and no text."""
+
+_OWN: Final = re.compile("\x1b\\]9;4;[0-9;]*\x1b\\\\")
+"""What pytest tells a terminal of its progress."""
 
 _DEPTH: Final = 30
 _WRITER: Final = pytest.StashKey[Callable[..., None]]()
@@ -112,7 +120,12 @@ class Outgoing(HookObject):
         start = LineStart()
 
         def guarded_write(msg: str, *args: object, **markup: object) -> None:
-            write(start.without_commands(self._redaction.text(msg)), *args, **markup)
+            if not _OWN.fullmatch(msg):
+                # pytest begins a line anew where it counts what it has collected.
+                anew, rest = ("\r", msg[1:]) if msg.startswith("\r") else ("", msg)
+                shown = without_controls(self._redaction.text(rest), colours="kept")
+                msg = start.without_commands(f"{anew}{shown}")
+            write(msg, *args, **markup)
 
         return guarded_write
 
@@ -122,12 +135,16 @@ class Outgoing(HookObject):
         if isinstance(report, pytest.TestReport) and hasattr(report, "wasxfail"):
             # pytest's own word for the reason of an expected failure.
             report.wasxfail = self.text(report.wasxfail)
-        if report.sections and (self._redaction.masks_texts or report.failed):
-            # What the agent wrote, as pytest captured it; its colours and cursors are its own.
+        if report.sections:
+            # What the agent wrote, as pytest captured it, which `-rA` shows of passed tests too.
             report.sections[:] = [
-                (name, without_commands(self._redaction.text(text)))
+                (name, self._section(name, self._redaction.text(text)))
                 for name, text in report.sections
             ]
+
+    def _section(self, name: str, text: str) -> str:
+        # pytest itself colours what is logged.
+        return harmless(text, colours="kept" if name.startswith("Captured log") else "escaped")
 
     def _property(self, name: str, value: object) -> tuple[str, object]:
         return name, self.text(str(value)) if _is_foreign((name, value)) else value

@@ -42,6 +42,7 @@ from pytest_sopbench._replay.tape.outside import OutsideTape
 from pytest_sopbench._replay.tape.recording import Recording
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken
 from pytest_sopbench._replay.tape.shape import Shaping
+from pytest_sopbench._running.tools.call_log import replies_seen
 from pytest_sopbench.errors import CassetteError
 
 LOST: Final = "a thread without the context of its run"
@@ -121,7 +122,7 @@ class Tapes(HookObject):
         tape = RunTape(self._mode, recording, self.store.shaping)
         with self._lock:
             self._tapes[key] = tape, recording, self.outside.seen
-        with on_tape(tape):
+        with on_tape(tape), replies_seen(lambda: tape.last):
             yield
 
     def beside(self) -> AbstractContextManager[None]:
@@ -194,7 +195,7 @@ class Tapes(HookObject):
             yield f"{NOT_KEPT} the run did not return"
             return
         if taken.lost:
-            yield f"{NOT_WHOLE} {taken.lost} of its requests got no reply"
+            yield f"{NOT_WHOLE} {taken.lost} of its requests got no reply, or none to keep"
         try:
             self._keep(ref, trace, taken)
         except CassetteError as error:

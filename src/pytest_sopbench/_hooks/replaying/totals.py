@@ -219,7 +219,7 @@ class ReplayTotals(HookObject):
             yield f"record {counted(self._kept.total(), 'run')} not recorded: {kinds}"
         if self._partial:
             runs = counted(self._partial, "run")
-            yield f"note   {runs} recorded without requests that got no reply"
+            yield f"note   {runs} recorded without requests that got no reply, or none to keep"
         for problem in self._refused[:_NAMED]:
             yield f"record failed: {problem}"
         if len(self._refused) > _NAMED:

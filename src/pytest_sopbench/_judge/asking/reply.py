@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.fields.match import stands_in
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench.agents.conversation import Reply, StopReason, as_object
@@ -19,6 +19,8 @@ _STOPPED: Final = {
 }
 _FENCED: Final = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN: Final = 60
+LONGEST: Final = 1_000
+"""Characters that are kept and printed of a reason and of a quote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,8 @@ class Judgement:
 
     Attributes:
         held: whether the answer satisfies the rubric.
-        reason: why, in the model's words.
-        quote: the passage of the answer that decides.
+        reason: why, in the model's words, as far as they are kept.
+        quote: the passage of the answer that decides, cut as well.
     """
 
     held: bool
@@ -57,7 +59,14 @@ def read_reply(reply: Reply, answer: str) -> Judgement:
     judgement = _read(text)
     if not stands_in(judgement.quote, answer):
         _refuse(f"quotes what the answer does not say: {_short(judgement.quote)}")
-    return judgement
+    return bounded(judgement)
+
+
+def bounded(judgement: Judgement) -> Judgement:
+    """Return a judgement of which no text is longer than a reader has use for."""
+    # The beginning of a passage is a passage too, for whoever looks for the quote again.
+    quote = ready_to_cut(judgement.quote)[:LONGEST]
+    return replace(judgement, reason=_cut(judgement.reason), quote=quote)
 
 
 def _read(text: str) -> Judgement:
@@ -83,6 +92,14 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         msg = "a name stands twice"
         raise ValueError(msg)
     return found
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    text = ready_to_cut(text)
+    more = len(text) - LONGEST
+    return f"{text[:LONGEST]}... ({more:,} characters more)" if more > 0 else text
 
 
 def _short(text: str) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.prices import Prices, Reckoning
@@ -53,6 +54,11 @@ class Consumption:
     def questions(self) -> int:
         return self.asked + self.kept + self.repeated
 
+    @property
+    def cost_usd(self) -> float | None:
+        """What replies have cost; 0 where none came, `None` where nobody knows."""
+        return 0.0 if self.usage == UNKNOWN_USAGE else self.usage.cost_usd
+
 
 class ConsumptionLog:
     """Appends what one process asks; several may share a file."""
@@ -91,43 +97,60 @@ class ConsumptionLog:
             os.close(file)
 
 
+class LogReader:
+    """Adds up what a log holds, as it grows: each line is read once.
+
+    A line that is torn is passed over.
+    """
+
+    def __init__(self, path: Path, prices: Prices | None = None) -> None:
+        self._path = path
+        self._at = 0
+        self._counts = {KEPT: 0, ASKED: 0, FAILED: 0}
+        # Another process may have asked what this one found on disk.
+        self._asked: set[str] = set()
+        self._found: list[str] = []
+        self._usage, self._reckoning = UNKNOWN_USAGE, Reckoning(prices)
+        self._notes: dict[str, None] = {}
+
+    def read(self) -> Consumption:
+        """Read what has come, and return what all of it comes to."""
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(self._at)
+            whole, end, _ = file.read().rpartition(b"\n")
+            self._at += len(whole) + len(end)
+            for line in whole.splitlines():
+                with suppress(ValueError, KeyError, TypeError):
+                    self._add(json.loads(line))
+        repeated = sum(key in self._asked for key in self._found)
+        return Consumption(
+            asked=self._counts[ASKED] + self._counts[FAILED],
+            failed=self._counts[FAILED],
+            kept=self._counts[KEPT] - repeated,
+            repeated=repeated,
+            usage=self._reckoning.priced(self._usage),
+            notes=tuple(self._notes),
+        )
+
+    def _add(self, data: Mapping[str, Any]) -> None:
+        if data["what"] == NOTE:
+            self._notes[data["text"]] = None
+            return
+        self._counts[data["what"]] += 1
+        if data["what"] == ASKED:
+            self._asked.add(data["key"])
+        elif data["what"] == KEPT:
+            self._found.append(data["key"])
+        if "usage" in data:
+            told = ModelUsage(**data["usage"])
+            read = read_usage(told.as_report())
+            self._reckoning.add(read, told.server)
+            self._usage = add_usage(self._usage, read)
+
+
 def read_log(path: Path, prices: Prices | None = None) -> Consumption:
-    """Add up what a log holds; a line that is torn is passed over."""
-    counts = {KEPT: 0, ASKED: 0, FAILED: 0}
-    # Another process may have asked what this one found on disk.
-    asked: set[str] = set()
-    found: list[str] = []
-    usage, reckoning = UNKNOWN_USAGE, Reckoning(prices)
-    notes: dict[str, None] = {}
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError:
-        return Consumption()
-    for line in lines:
-        with suppress(ValueError, KeyError, TypeError):
-            data = json.loads(line)
-            if data["what"] == NOTE:
-                notes[data["text"]] = None
-                continue
-            counts[data["what"]] += 1
-            if data["what"] == ASKED:
-                asked.add(data["key"])
-            elif data["what"] == KEPT:
-                found.append(data["key"])
-            if "usage" in data:
-                told = ModelUsage(**data["usage"])
-                read = read_usage(told.as_report())
-                reckoning.add(read, told.server)
-                usage = add_usage(usage, read)
-    repeated = sum(key in asked for key in found)
-    return Consumption(
-        asked=counts[ASKED] + counts[FAILED],
-        failed=counts[FAILED],
-        kept=counts[KEPT] - repeated,
-        repeated=repeated,
-        usage=reckoning.priced(usage),
-        notes=tuple(notes),
-    )
+    """Add up what a log holds."""
+    return LogReader(path, prices).read()
 
 
 def consumption_to_json(one: Consumption) -> dict[str, JsonValue]:

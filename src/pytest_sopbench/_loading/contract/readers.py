@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import jsonschema_rs
 from pydantic import Field, JsonValue
@@ -24,6 +24,7 @@ from pytest_sopbench._core.contract.demands import (
     Demand,
     DemandKind,
     Forbids,
+    InOrder,
     Requires,
 )
 from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
@@ -86,10 +87,23 @@ def _requires(model: _Requires, place: RulePlace) -> Requires:
     )
 
 
+_Stages: TypeAlias = Annotated[list[Name | Names], Field(min_length=2)]
+
+
 def _before(stages: Sequence[str | list[str]], place: RulePlace) -> Before:
+    return Before(stages=_stages("before", stages, place))
+
+
+def _in_order(stages: Sequence[str | list[str]], place: RulePlace) -> InOrder:
+    return InOrder(stages=_stages("in_order", stages, place))
+
+
+def _stages(
+    key: str, stages: Sequence[str | list[str]], place: RulePlace
+) -> tuple[tuple[str, ...], ...]:
     lists = [[stage] if isinstance(stage, str) else stage for stage in stages]
-    place.tool_list("before", [name for stage in lists for name in stage])
-    return Before(stages=tuple(tuple(stage) for stage in lists))
+    place.tool_list(key, [name for stage in lists for name in stage])
+    return tuple(tuple(stage) for stage in lists)
 
 
 def _after_approval(value: list[str] | dict[str, str], place: RulePlace) -> AfterApproval:
@@ -171,9 +185,8 @@ READERS: Final[dict[str, DemandReader]] = {
         shape=Annotated[dict[Name, Annotated[int, Field(ge=1)]], Field(min_length=1)],
         read=_at_most,
     ),
-    DemandKind.BEFORE: DemandReader(
-        shape=Annotated[list[Name | Names], Field(min_length=2)], read=_before
-    ),
+    DemandKind.BEFORE: DemandReader(shape=_Stages, read=_before),
+    DemandKind.IN_ORDER: DemandReader(shape=_Stages, read=_in_order),
     DemandKind.AFTER_APPROVAL: DemandReader(
         shape=Annotated[Names | dict[Name, Name], Field(min_length=1)], read=_after_approval
     ),

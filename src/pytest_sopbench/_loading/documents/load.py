@@ -15,7 +15,7 @@ from pytest_sopbench._loading.domain.content_hashes import ContentHashes
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
 from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
-from pytest_sopbench._loading.files.document import is_a_file, read_json
+from pytest_sopbench._loading.files.document import is_a_file, lies_inside, read_json
 from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import DocumentMetadata
 from pytest_sopbench.errors import LoadingError
@@ -84,6 +84,12 @@ def _rules(described: Described, metadata: DocumentMetadata) -> DocumentRules:
             described.path,
             f"key 'output_schema': there is no file {metadata.output_schema!r} beside it",
             hint="it names the file with the JSON schema of the answer",
+        )
+    if not lies_inside(described.path.parent, path):
+        raise LoadingError(
+            described.path,
+            f"key 'output_schema': {metadata.output_schema} lies outside of the domain",
+            hint="put it into the domain's folder",
         )
     schema = read_json(path)
     if not isinstance(schema, Mapping):

@@ -11,7 +11,7 @@ from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import CellError, ColumnType, convert, infer_type
 from pytest_sopbench._loading.files.digest import digest
-from pytest_sopbench._loading.files.document import is_a_file
+from pytest_sopbench._loading.files.document import is_a_file, lies_inside
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.table import Table, read_table
 from pytest_sopbench._loading.metadata.read import Described
@@ -111,6 +111,8 @@ class _Reading:
         if not is_a_file(path):
             near = did_you_mean(place.name, (one.name for one in folder.iterdir()))
             self._refuse(".file", f"the folder has no file {shown(name)}", near)
+        if not lies_inside(folder, path):
+            self._refuse(".file", f"{shown(name)} is a link that leads out of the folder")
         if path.samefile(self._data.path) or place.name == EXPECTED_CALLS:
             self._refuse(
                 ".file",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -52,6 +53,30 @@ def is_a_file(path: Path) -> bool:
         what = "a folder" if path.is_dir() else "no regular file"
         raise LoadingError(path, f"is {what}, and must be a file", hint="remove or rename it")
     return path.is_file()
+
+
+def lies_inside(folder: Path, path: Path) -> bool:
+    """Whether a file of a domain is in its folder, wherever the links on its way lead.
+
+    What a domain names is sent to models: a link may lead to anything that its user can read.
+    """
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def refuse_links_out(folder: Path, names: Iterable[str]) -> None:
+    """Refuse files of a domain that are links to others, outside of its folder.
+
+    Raises:
+        LoadingError: for the first of them.
+    """
+    for path in (folder / name for name in names):
+        # Not `Path.exists`, which raises where the folder may not be looked into.
+        if os.path.lexists(path) and not lies_inside(folder, path):
+            raise LoadingError(
+                path,
+                "is a link that leads out of the domain's folder",
+                hint="put the file itself into the folder",
+            )
 
 
 def refuse_endless(path: Path) -> None:

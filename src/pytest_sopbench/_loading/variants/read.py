@@ -19,7 +19,12 @@ from pytest_sopbench._core.variants.variant import (
     variant_id,
 )
 from pytest_sopbench._loading.domain.task_ids import id_text
-from pytest_sopbench._loading.files.document import is_a_file, parse_json, read_text
+from pytest_sopbench._loading.files.document import (
+    is_a_file,
+    parse_json,
+    read_text,
+    refuse_links_out,
+)
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench.errors import LoadingError, RowError
 
@@ -69,6 +74,7 @@ def _variant(domain: Domain, name: str, others: Callable[[], Sequence[str]]) -> 
     path = domain.folder / FOLDER / f"{name}.jsonl"
     if not is_a_file(path):
         return None
+    refuse_links_out(domain.folder, (f"{FOLDER}/{path.name}",))
     return Variant(name=name, by_task=_read(path, domain))
 
 

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._making.bounded import bounded
 from pytest_sopbench._making.libraries import library, read_by
 from pytest_sopbench._making.sheet.delimited import decoded, read_bytes
 from pytest_sopbench.errors import LoadingError
@@ -28,6 +29,7 @@ _HINT: Final = "it can be .docx, .pdf, .html, .md or .txt"
 _GAPS: Final = re.compile(r"\n{3,}")
 
 
+@bounded
 def read_procedure(path: Path) -> tuple[str, str, tuple[str, ...]]:
     """Return the name of the file that a procedure gets, its text, and what is to be told.
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
 
 from .calls import RowCall, row_call
 
@@ -60,13 +59,14 @@ def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
     """Run the child, and say how it ended if not as it should."""
     home = str(Path(__file__).parents[3])
     program = _PROGRAM.format(paths=[home, *sys.path], arguments=tuple(arguments))
+    environment = marked({name: os.environ[name] for name in _KEPT if name in os.environ})
     process = subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-I", "-c", program],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         cwd=folder,
-        env={name: os.environ[name] for name in _KEPT if name in os.environ},
+        env=environment,
         start_new_session=True,
     )
     try:
@@ -74,11 +74,7 @@ def _run(arguments: Sequence[str], folder: Path, time_limit: float) -> str:
     except subprocess.TimeoutExpired:
         return f"was not done after {time_limit:g} seconds"
     finally:
-        with suppress(OSError, AttributeError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with suppress(OSError):
-            process.kill()
-        process.wait()
+        end_with_descendants(process, environment)
     return "" if status == 0 else f"ended its process with status {status}"
 
 

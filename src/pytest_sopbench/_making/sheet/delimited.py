@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from pytest_sopbench._making.bounded import bounded
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .grid import Grid, text_cell
@@ -59,6 +60,7 @@ def decoded(data: bytes, path: Path) -> tuple[str, tuple[str, ...]]:
     return text, notes
 
 
+@bounded
 def read_delimited(path: Path) -> Grid:
     """Read `.csv`, `.tsv` and the like.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pytest_sopbench._making.bounded import bounded
 from pytest_sopbench._making.libraries import library, read_by
 
 from .grid import Grid, cell_of, text_cell
@@ -11,6 +12,7 @@ from .grid import Grid, cell_of, text_cell
 _OF_PANDAS = "__index_level_"
 
 
+@bounded
 def read_parquet(path: Path) -> Grid:
     """Read every column; the row after the names is row 1, and the index of pandas is no column.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._loading.files.suggestions import listed, nearest
+from pytest_sopbench._making.bounded import bounded
 from pytest_sopbench._making.libraries import library, read_by
 from pytest_sopbench.errors import LoadingError
 
@@ -22,6 +23,7 @@ _GAP: Final = 2_000
 _QUOTED: Final = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
 
 
+@bounded
 def sheets(path: Path) -> tuple[tuple[str, ...], str]:
     """Return the names of the sheets that hold cells, in their order, and of the largest.
 
@@ -31,6 +33,7 @@ def sheets(path: Path) -> tuple[tuple[str, ...], str]:
     return tuple(one.title for one in book.worksheets), _largest(book)
 
 
+@bounded
 def read_workbook(path: Path, sheet: str | None) -> Grid:
     """Read one sheet; without a name the largest of those that are not hidden.
 

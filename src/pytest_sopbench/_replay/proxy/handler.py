@@ -1,11 +1,17 @@
-"""One connection of a child to the proxy."""
+"""One connection of a child to the proxy.
+
+Whoever on this machine finds the port may write to it. What is of no run is refused by its head
+alone, and nobody holds a thread, or memory without end, by sending slowly or much.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final, Literal, Protocol, cast
 
@@ -18,7 +24,20 @@ from pytest_sopbench.errors import CassetteError, MissingRecordingError
 from .forwarding import OF_ONE_CONNECTION, Reply, Send
 
 _OVER: Final = "the run of this address is over, or has never been"
+_NO_PATH: Final = (
+    "this is no path of the replay proxy: use the address that the environment of the child names, "
+    "such as OPENAI_BASE_URL, as it is"
+)
+_LARGEST: Final = 128 * 1024 * 1024
+"""Bytes of a request, several times of what providers take."""
+
+_IGNORED: Final = 1024 * 1024
+"""Bytes that are read of a refused request, so that its sender gets to read why."""
+
+_PATIENCE: Final = 2.0
 _SIZE_LINE: Final = 1024
+_TRAILERS: Final = 100
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 
@@ -34,6 +53,18 @@ class Visit:
 
 class _Visited(Protocol):
     visit: Callable[[str], Visit | None]
+
+
+class _RefusedError(Exception):
+    """A request that is not read to its end, and what its sender is told."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def _cut_short() -> _RefusedError:
+    return _RefusedError(HTTPStatus.BAD_REQUEST, "the body of the request ends too early")
 
 
 def _of_the_message(headers: Headers) -> Headers:
@@ -105,28 +136,71 @@ class Handler(BaseHTTPRequestHandler):
     """Serves what is recorded, and passes on what is not."""
 
     protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"
     disable_nagle_algorithm = True
     wbufsize = -1
+    timeout = 120
+    """Seconds in which something of a request must come; replies may take their time."""
 
     def do_POST(self) -> None:
-        visit = cast("_Visited", self.server).visit(self.path)
         try:
+            visit = self._visit()
             body = self._body()
-        except ValueError:
-            self.close_connection = True
-            self._refuse(HTTPStatus.BAD_REQUEST, "the body of the request cannot be read")
+        except _RefusedError as refused:
+            self._turn_away(refused.status, str(refused))
             return
-        if visit is None:
-            self._refuse(HTTPStatus.GONE, _OVER)
+        except TimeoutError:
+            told = f"nothing of the request came for {self.timeout} seconds"
+            self._turn_away(HTTPStatus.REQUEST_TIMEOUT, told)
             return
         headers = tuple(
             (n, v) for n, v in self.headers.items() if n.lower() not in OF_ONE_CONNECTION
         )
         asked = Request(method=self.command, url=visit.url, headers=headers, body=body)
+        self.connection.settimeout(None)
         with suppress(ConnectionError):
             self._serve(visit, asked)
+        self.connection.settimeout(self.timeout)
 
     do_GET = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_POST  # noqa: N815 - so it is called
+
+    def handle_expect_100(self) -> bool:
+        """Have a body sent only where it would be read."""
+        try:
+            self._visit()
+        except _RefusedError as refused:
+            self._turn_away(refused.status, str(refused))
+            return False
+        return super().handle_expect_100()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what the standard library does: too long a head, no HTTP, another method."""
+        del explain
+        status = HTTPStatus(code)
+        if status is HTTPStatus.NOT_IMPLEMENTED:
+            status = HTTPStatus.METHOD_NOT_ALLOWED
+        elif status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            status = HTTPStatus.BAD_REQUEST
+        self._turn_away(status, message or status.phrase)
+
+    def _visit(self) -> Visit:
+        if not (self.path.startswith("/") and self.path.isascii() and self.path.isprintable()):
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, _NO_PATH)
+        visit = cast("_Visited", self.server).visit(self.path)
+        if visit is None:
+            raise _RefusedError(HTTPStatus.GONE, _OVER)
+        return visit
+
+    def _turn_away(self, status: HTTPStatus, message: str) -> None:
+        """Refuse a request of which something may be unread; a reset would hide the reason."""
+        self.close_connection = True
+        with suppress(OSError):
+            self._refuse(status, message, ("Connection", "close"))
+            self.connection.shutdown(socket.SHUT_WR)
+            self.connection.settimeout(_PATIENCE)
+            left = _IGNORED
+            while left > 0 and (data := self.connection.recv(min(left, 65_536))):
+                left -= len(data)
 
     def _serve(self, visit: Visit, asked: Request) -> None:
         if is_left_out(asked.url):
@@ -156,7 +230,7 @@ class Handler(BaseHTTPRequestHandler):
     def _pass_on(self, visit: Visit, asked: Request, tape: Tape | None) -> None:
         try:
             reply = visit.forward(asked, visit.environment)
-        except (OSError, CassetteError) as error:
+        except (OSError, ValueError, HTTPException, CassetteError) as error:
             if tape is not None:
                 tape.lost(asked, error)
             self._refuse(HTTPStatus.BAD_GATEWAY, f"the provider cannot be reached: {error}")
@@ -171,7 +245,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _stream(self, reply: Reply, take: Take | None) -> None:
         length = next((v for name, v in reply.headers if name.lower() == "content-length"), None)
-        left = int(length) if length is not None and not self._is_bare(reply.status) else None
+        told = length is not None and length.isdecimal() and not self._is_bare(reply.status)
+        left = int(length or 0) if told else None
         source = _Source(reply.chunks(), take, 0 if self._is_bare(reply.status) else left)
         try:
             body = self._head(reply.status, _of_the_message(reply.headers), left)
@@ -187,7 +262,7 @@ class Handler(BaseHTTPRequestHandler):
         """Tell whether a reply has a head alone."""
         return self.command == "HEAD" or status in _WITHOUT_BODY or status < HTTPStatus.OK
 
-    def _refuse(self, status: HTTPStatus, message: str) -> None:
+    def _refuse(self, status: HTTPStatus, message: str, *more: tuple[str, str]) -> None:
         error = {"message": message, "type": "sop_replay", "code": None}
         data = json.dumps({"type": "error", "error": error, "message": message}).encode()
         # The clients of OpenAI and Anthropic do not ask again; those of AWS see a kind of error.
@@ -195,6 +270,7 @@ class Handler(BaseHTTPRequestHandler):
             ("Content-Type", "application/json"),
             ("x-should-retry", "false"),
             ("x-amzn-ErrorType", "SopReplay"),
+            *more,
         )
         self._head(status, headers, len(data)).write(data)
 
@@ -215,16 +291,45 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _body(self) -> bytes:
-        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        return b"".join(self._chunks())
+        if "chunked" in self.headers.get("Transfer-Encoding", "").lower():
+            return b"".join(self._chunks())
+        told = set(self.headers.get_all("Content-Length") or ["0"])
+        length = told.pop()
+        if told or not (length.isascii() and length.isdecimal()):
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "the length of the request is no number")
+        return self._read(int(length), 0)
 
     def _chunks(self) -> Iterable[bytes]:
-        while size := int(self.rfile.readline(_SIZE_LINE).partition(b";")[0], 16):
-            yield self.rfile.read(size)
-            self.rfile.readline(_SIZE_LINE)
-        while self.rfile.readline(_SIZE_LINE).strip():
-            pass
+        taken = 0
+        while size := self._size():
+            yield self._read(size, taken)
+            taken += size
+            self._line()
+        for _ in range(_TRAILERS):
+            if not self._line().strip():
+                return
+        raise _RefusedError(HTTPStatus.BAD_REQUEST, "the request does not end with its body")
+
+    def _size(self) -> int:
+        digits = self._line().partition(b";")[0].strip()
+        if not digits or not _HEX.issuperset(digits):
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "the size of a chunk is no number")
+        return int(digits, 16)
+
+    def _line(self) -> bytes:
+        line = self.rfile.readline(_SIZE_LINE)
+        if not line.endswith(b"\n"):
+            raise _cut_short()
+        return line
+
+    def _read(self, size: int, taken: int) -> bytes:
+        if taken + size > _LARGEST:
+            large = f"the request is larger than {_LARGEST // 1024**2} MB: send less in one request"
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, large)
+        data = self.rfile.read(size)
+        if len(data) < size:
+            raise _cut_short()
+        return data
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named above
         """Say nothing of it."""

@@ -25,6 +25,9 @@ _LAST_WORDS: Final = (
 )
 """How the events of known providers end. Their clients stop reading there, before the last byte."""
 
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes of a reply that is recorded, unpacked: many times what a model says."""
+
 _SWITCHING_PROTOCOLS: Final = 101
 
 _OPEN: dict[int, set[Take]] = {}
@@ -50,6 +53,7 @@ class Take:
         told = tuple(headers)
         self._headers = tuple(one for one in told if one[0].lower() not in NOT_OF_DECODED)
         self._chunks: list[bytes] = []
+        self._left = LARGEST
         self._ended = False
         self._over: Callable[[], object] = lambda: None
         self._error: BaseException | None = None
@@ -76,7 +80,12 @@ class Take:
         except Exception as error:  # noqa: BLE001 - the agent's client says what it thinks of it
             self._error = error
             return
-        if read:
+        self._left -= len(read)
+        if self._left < 0:
+            self._chunks.clear()
+            size = f"{LARGEST / 1024**2:g} MB"
+            self._error = CassetteError(f"a reply of more than {size} is not recorded")
+        elif read:
             self._chunks.append(read)
 
     def end(self) -> None:

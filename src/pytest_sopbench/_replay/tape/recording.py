@@ -7,6 +7,7 @@ from itertools import pairwise
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 
+from .asked import asked_tools
 from .exchange import Response
 from .shape import Shape
 
@@ -18,6 +19,11 @@ class Recorded:
     key: str
     shape: Shape
     response: Response
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names of the tools that the reply asks for, in its order."""
+        return asked_tools(self.response)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

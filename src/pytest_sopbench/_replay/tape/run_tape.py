@@ -62,6 +62,8 @@ class RunTape:
         self._miss: Miss | None = None
         self._misses = 0
         self._credentials: frozenset[str] = frozenset()
+        self.last: Recorded | None = None
+        """The reply that came last, of those that were served or are whole."""
 
     @property
     def taken(self) -> Taken:
@@ -90,7 +92,7 @@ class RunTape:
             self._sent += 1
             number = self._sent
             if left := self._left.get(key):
-                found = self._served[number] = left.popleft()
+                found = self._served[number] = self.last = left.popleft()
                 return found.response
             if self._mode != "only":
                 self._open[key].append(number)
@@ -114,7 +116,7 @@ class RunTape:
         with self._lock:
             self._credentials |= credentials
             number = self._sent_as(key)
-            self._kept[number] = Recorded(key=key, shape=shape, response=response)
+            self._kept[number] = self.last = Recorded(key=key, shape=shape, response=response)
 
     def lost(self, request: Request, error: BaseException) -> None:
         """Count a request that got no whole response."""

@@ -22,7 +22,8 @@ def budget_lines(
     """
     parts: list[str] = []
     if budget.usd is not None:
-        parts.append(f"{money(spending.usd)} of {money(budget.usd)} spent")
+        judge = f" ({money(spending.judge_usd)} of it by the judge)" if spending.judge_usd else ""
+        parts.append(f"{money(spending.total_usd)} of {money(budget.usd)} spent{judge}")
         if spending.unpriced:
             runs = counted(spending.unpriced, "run")
             parts.append(f"beside what {runs} cost that told nothing of it")
@@ -39,7 +40,8 @@ def budget_lines(
     if not_started:
         runs = counted(not_started, "run was", "runs were")
         why = f", since the {' and the '.join(reached)} had been spent" if reached else ""
-        if spending.unpriced_first and budget.usd is not None:
+        unknown = spending.unpriced_first or spending.judge_usd is None
+        if unknown and budget.usd is not None:
             why = ", since nobody could say what is spent"
         parts.append(f"{runs} not started{why}")
     if parts:

@@ -14,11 +14,13 @@ from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
 from pytest_sopbench._core.dataclass import dataclass
+from pytest_sopbench._core.hiding.harmless import without_controls
 from pytest_sopbench._core.hiding.masking import current_mask
 from pytest_sopbench._core.values.plain import escape_surrogates
 
 Capture: TypeAlias = Literal["keep", "tee"]
-"""`keep`: only the buffer gets the text; `tee`: the terminal, or pytest's capture, gets it too."""
+"""`keep`: only the buffer gets the text; `tee`: the terminal, or pytest's capture, gets it too,
+with escapes for what moves a cursor."""
 
 OUTPUT_LIMIT: Final = 1_000_000
 """Characters of output that one run keeps; the rest is left out, and said so."""
@@ -139,7 +141,9 @@ def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
         if route is None:
             return write(text)
         route.output.write(text)
-        return write(text) if route.capture == "tee" else len(text)
+        if route.capture == "tee":
+            write(without_controls(text))
+        return len(text)
 
     setattr(routed_write, _MARK, True)
     return routed_write

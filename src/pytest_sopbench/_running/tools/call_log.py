@@ -4,13 +4,21 @@ Calls stand in the order in which they began, since parallel ones end in any ord
 tells how many of those after it began before it ended. No clock has a say in that: two calls may
 well begin within one of its ticks. A call that still runs when the run ends stays in the record,
 as one that did not end.
+
+Threads take calls that one reply of a model asks for in any order, and end them in any. Where the
+replies of a run are seen, that order is not told: such calls stand as the reply has them, and
+overlap, unless the program made them one after another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import pairwise
 from threading import Lock
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import Finding, ToolCall
@@ -23,12 +31,37 @@ REFUSALS: Final = 10
 GIVEN_UP: Final = "the agent gave the call up before its tool was asked"
 
 
-@dataclass(slots=True, kw_only=True)
+class Asking(Protocol):
+    """One reply of a model."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The names of the tools that it asks for, in its order."""
+        ...
+
+
+_REPLIES: ContextVar[Callable[[], Asking | None] | None] = ContextVar("sop_replies", default=None)
+_LINE: ContextVar[tuple[CallLog, OpenCall | None] | None] = ContextVar("sop_line", default=None)
+"""The last call that this line of the program has made: in this thread, in this task."""
+
+
+@contextmanager
+def replies_seen(last: Callable[[], Asking | None]) -> Generator[None]:
+    """Have the calls of a run in this context know the last reply before each."""
+    token = _REPLIES.set(last)
+    try:
+        yield
+    finally:
+        _REPLIES.reset(token)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class OpenCall:
     """One call while it is made; times in seconds from the start of the run.
 
     `number` counts the calls that began before it, `begun` those that had begun when it ended.
     `asked` and `answered` tell how far its tool is, `left` that whoever made it has given it up.
+    `reply` is the last before it, and `after` the call that the same line of the program made.
     """
 
     number: int
@@ -43,10 +76,22 @@ class OpenCall:
     result: JsonValue = None
     error: str | None = None
     findings: tuple[Finding, ...] = field(default=())
+    reply: Asking | None = None
+    after: OpenCall | None = None
 
-    def as_call(self, until: float, calls: int) -> ToolCall:
+    def reach(self, calls: int) -> int:
+        """Return the number of the last call that began before this one ended."""
+        return (calls if self.duration is None else self.begun) - 1
+
+    def follows(self, other: OpenCall) -> bool:
+        """Whether the program made this call when it had the result of the other one."""
+        one = self.after
+        while one is not None and one is not other and one.number > other.number:
+            one = one.after
+        return one is other
+
+    def as_call(self, until: float, overlaps: int) -> ToolCall:
         running = self.duration is None
-        begun = calls if running else self.begun
         return ToolCall(
             name=self.name,
             arguments=self.arguments,
@@ -55,7 +100,7 @@ class OpenCall:
             findings=self.findings,
             started=self.started,
             duration=until - self.started if self.duration is None else self.duration,
-            overlaps=begun - self.number - 1,
+            overlaps=overlaps,
         )
 
 
@@ -69,6 +114,7 @@ class CallLog:
         "_lock",
         "_max_calls",
         "_refused",
+        "_replies",
         "opened",
         "over_limit",
     )
@@ -80,8 +126,14 @@ class CallLog:
         self._entries: list[OpenCall] = []
         self._closed: tuple[ToolCall, ...] | None = None
         self._refused = 0
+        self._replies: Callable[[], Asking | None] | None = None
         self.opened = clock()
         self.over_limit = False
+
+    def enter(self) -> None:
+        """Know the context of the run: calls from threads that lost it are in no line."""
+        self._replies = _REPLIES.get()
+        _LINE.set((self, None))
 
     def begin(self, name: str, arguments: JsonValue) -> OpenCall:
         """Take down a call that begins.
@@ -99,8 +151,14 @@ class CallLog:
             limit_msg = f"the limit of {self._max_calls} tool calls is passed: the run is over"
             if self.over_limit:
                 self._refuse(limit_msg)
+            line = _LINE.get()
             entry = OpenCall(
-                number=len(self._entries), name=name, arguments=arguments, started=self.now()
+                number=len(self._entries),
+                name=name,
+                arguments=arguments,
+                started=self.now(),
+                reply=None if self._replies is None else self._replies(),
+                after=line[1] if line is not None and line[0] is self else None,
             )
             self._entries.append(entry)
             if len(self._entries) > self._max_calls:
@@ -128,6 +186,9 @@ class CallLog:
         """Take down that a call has ended; nothing is changed once the ledger is closed."""
         with self._lock:
             self._end(entry)
+        line = _LINE.get()
+        if line is not None and line[0] is self:
+            _LINE.set((self, entry))
 
     def leave(self, entry: OpenCall) -> None:
         """Take down that a call was given up by whoever made it: it ends with its tool."""
@@ -172,10 +233,50 @@ class CallLog:
     def _calls(self) -> tuple[ToolCall, ...]:
         if not self._entries:
             return ()
-        now = self.now()
-        return tuple(entry.as_call(now, len(self._entries)) for entry in self._entries)
+        now, order = self.now(), [*self._entries]
+        reach = {one.number: one.reach(len(order)) for one in order}
+        for together in _asked_together(order):
+            places = sorted(one.number for one in together)
+            for place, one in zip(places, together, strict=True):
+                order[place] = one
+                reach[one.number] = max(reach[one.number], places[-1])
+        return tuple(
+            entry.as_call(now, reach[entry.number] - place) for place, entry in enumerate(order)
+        )
 
     def _end(self, entry: OpenCall) -> None:
         if self._closed is None and entry.duration is None:
             entry.duration = self.now() - entry.started
             entry.begun = len(self._entries)
+
+
+def _asked_together(entries: Sequence[OpenCall]) -> Iterator[list[OpenCall]]:
+    """Yield the calls that one reply asked for, in its order, where threads made it theirs."""
+    of_reply: dict[int, list[OpenCall]] = {}
+    for one in entries:
+        if one.reply is not None:
+            of_reply.setdefault(id(one.reply), []).append(one)
+    for made in of_reply.values():
+        # The program's own order is no matter of threads.
+        if all(later.follows(one) for one, later in pairwise(made)):
+            continue
+        reply = made[0].reply
+        together = [] if reply is None else _in_order_of(reply.asked, made)
+        if any(not later.follows(one) for one, later in pairwise(sorted(together, key=_number))):
+            yield together
+
+
+def _in_order_of(asked: Sequence[str], made: Sequence[OpenCall]) -> list[OpenCall]:
+    """Return the calls that were asked for; those of one tool stand by their arguments."""
+    waiting: dict[str, list[OpenCall]] = {}
+    for one in made:
+        calls = waiting.setdefault(one.name, [])
+        if len(calls) < asked.count(one.name):
+            calls.append(one)
+    for calls in waiting.values():
+        calls.sort(key=lambda one: json.dumps(one.arguments, sort_keys=True))
+    return [waiting[name].pop(0) for name in asked if waiting.get(name)]
+
+
+def _number(one: OpenCall) -> int:
+    return one.number

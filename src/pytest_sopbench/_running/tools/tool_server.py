@@ -9,11 +9,16 @@ from threading import Lock
 from typing import cast
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.hiding.masking import masking, ready_to_cut
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.model.trace import Finding, FindingKind
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import escape_surrogates, to_json_value
+from pytest_sopbench._core.values.plain import (
+    TEXT_LIMIT,
+    escape_surrogates,
+    is_too_long,
+    to_json_value,
+)
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench.errors import RunOverError, ToolArgumentError, ToolError, UnknownToolError
 
@@ -26,6 +31,7 @@ from .reported import ReportedUsage
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
+NAME_KEPT = 1_000
 NAME_COMPARED = 100
 """Characters from which on a name is none that somebody misspelled."""
 
@@ -80,8 +86,11 @@ class ToolServer:
         # An agent's own threads do not have the context of the run.
         with masking(self._mask):
             said = to_json_value(name, self.notes)
-            name = said if isinstance(said, str) else repr(said)
+            name = _bounded_name(said if isinstance(said, str) else repr(said))
             given = to_json_value(arguments, self.notes)
+            if is_too_long(given):
+                # It is recorded as the bad call that it is: no tool takes a text for arguments.
+                given = f"[more than {TEXT_LIMIT:,} characters]"
             try:
                 return self.ledger.begin(name, given)
             except (ToolError, RunOverError) as error:
@@ -98,7 +107,8 @@ class ToolServer:
         try:
             entry.findings = self._findings(entry.name, entry.arguments)
             self._refuse(entry)
-            result = to_json_value(self._answer(entry.name, entry.arguments), self.notes)
+            answered = self._answer(entry.name, entry.arguments)
+            result = _bounded_result(to_json_value(answered, self.notes))
         except ToolError as error:
             self.ledger.answer(entry, error=escape_surrogates(str(error), self.notes))
             return _failed(error)
@@ -173,6 +183,19 @@ class ToolServer:
             for source in (self._inputs, *self.ledger.results())
             for one in _inside(source)
         )
+
+
+def _bounded_name(name: str) -> str:
+    if len(name) <= NAME_KEPT:
+        return name
+    return f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
+
+
+def _bounded_result(result: JsonValue) -> JsonValue:
+    if is_too_long(result):
+        msg = f"the tool returned more than {TEXT_LIMIT:,} characters: more than a call hands over"
+        raise ToolError(msg)
+    return result
 
 
 def _inside(value: JsonValue) -> Iterator[JsonValue]:

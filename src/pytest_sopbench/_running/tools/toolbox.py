@@ -74,6 +74,10 @@ class Toolbox:
         self._desk = desk
         self.tools: Tools = make_tools(desk)
 
+    def enter(self) -> None:
+        """Begin in this context, which is the agent's."""
+        self._desk.ledger.enter()
+
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """Every call so far, in the order in which they began."""

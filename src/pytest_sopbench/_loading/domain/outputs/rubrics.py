@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pytest_sopbench._core.model.task import Compare, OutputField
-from pytest_sopbench._loading.files.document import is_a_file, read_text
+from pytest_sopbench._loading.files.document import is_a_file, lies_inside, read_text
 from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import OutputShape
 from pytest_sopbench.errors import LoadingError
@@ -28,7 +28,7 @@ def rubric_of(described: Described, name: str, shape: OutputShape) -> str:
         )
     folder = described.path.parent
     path = folder / shape.rubric_file
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not lies_inside(folder, path):
         raise LoadingError(
             described.path,
             f"{key}: {shape.rubric_file} lies outside of the domain",

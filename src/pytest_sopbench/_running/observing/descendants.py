@@ -1,0 +1,55 @@
+"""A process of a domain's code, ended with all that it has started.
+
+Ending a process group does not end a grandchild that leads a session of its own. So the child gets
+a mark in its environment, which its descendants inherit. Where the system tells of environments
+(Linux), everything that has the mark is ended; elsewhere the process group is.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+MARK: Final = "SOPBENCH_CHILD"
+_PROCESSES: Final = Path("/proc")
+_ROUNDS: Final = 50
+"""How often it is looked for what was started meanwhile."""
+
+
+def marked(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment by which the descendants of one child are known."""
+    return {**environment, MARK: secrets.token_hex(8)}
+
+
+def end_with_descendants(process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
+    """End a process that leads its own group, and what it has started, and wait for it."""
+    with suppress(OSError, AttributeError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with suppress(OSError):
+        process.kill()
+    process.wait()
+    mark = f"{MARK}={environment[MARK]}".encode()
+    for _ in range(_ROUNDS):
+        found = [*_having(mark)]
+        for one in found:
+            with suppress(OSError):
+                os.kill(one, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _having(mark: bytes) -> Iterator[int]:
+    with suppress(OSError):
+        for folder in _PROCESSES.iterdir():
+            # Of a process that has ended nothing can be read, and others' are not ours.
+            with suppress(OSError):
+                if folder.name.isdecimal() and mark in (folder / "environ").read_bytes().split(
+                    b"\0"
+                ):
+                    yield int(folder.name)
