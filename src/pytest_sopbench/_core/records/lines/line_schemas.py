@@ -222,7 +222,7 @@ def _trace_keys(form: Form) -> Keys:
     returned = {
         "kind": _word(ReturnedKind),
         "mapping": OBJECT,
-        **dict.fromkeys(("text", "problem"), TEXT),
+        **dict.fromkeys(("text", "problem", "found_as"), TEXT),
         "declared_error": maybe(TEXT),
         **beside,
     }
