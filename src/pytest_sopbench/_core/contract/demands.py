@@ -7,10 +7,10 @@ no error, and stands before another only if it had ended when the other began.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final, Protocol
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
 from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before

@@ -7,10 +7,10 @@ outside what was lost and gained. A quarantine ends by itself, so that nobody fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.records.record import RunRecord

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 from pytest_sopbench._core.model.keys import MASK

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_json
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.judging import LOG, judged_in, log_name_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.process.hook_object import HookObject

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._core.records.record import RunRecord

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.variants.findings import Told, add, findings, joined
 from pytest_sopbench._hooks.items.variants import take_told
 from pytest_sopbench._hooks.process.hook_object import HookObject

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import NOBODY_KNOWS
 from pytest_sopbench._core.model.trace import Ending, Trace

@@ -6,11 +6,11 @@ them, so no code here does either; nothing but text and flags crosses to another
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.records.record import RunRecord
 
 PAYLOAD: Final = "sop_payload"

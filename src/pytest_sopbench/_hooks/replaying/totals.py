@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.run_notes import (
     EMPTY,
     NO_RECORDING,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._hooks.items.transport import LEARNED, PLAN
 from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan

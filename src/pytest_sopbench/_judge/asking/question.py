@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 
 # Made at import: an agent may put others into the places that JSON calls.

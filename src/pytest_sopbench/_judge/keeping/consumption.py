@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.prices import Prices, Reckoning
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.model.usage import add_usage, read_usage, usage_to_json

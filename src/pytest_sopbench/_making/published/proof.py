@@ -11,11 +11,11 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.domain import Domain
 
 from .calls import RowCall, row_call

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench.errors import MissingRecordingError
 
 from .exchange import Request, Response

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 
 from .exchange import Request

@@ -9,10 +9,10 @@ as one that did not end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import Finding, ToolCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ClosedToolboxError, RunOverError

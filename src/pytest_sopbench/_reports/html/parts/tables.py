@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.counts.confusion import Confusion
 from pytest_sopbench._core.metrics.summary import Summary
