@@ -16,7 +16,7 @@ import pytest
 
 import pytest_sopbench
 from pytest_sopbench._audit.measures.stump import frozen
-from pytest_sopbench.bundled._generator import look_ups
+from tools.domains.generator import look_ups
 
 BUNDLED = Path(pytest_sopbench.__file__).parent / "bundled"
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/metadata.json"))

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pytest
 
 import pytest_sopbench
-from pytest_sopbench.bundled._generator import decided, look_ups
+from tools.domains.generator import decided, look_ups
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "know_your_business"
 TOOLS = json.loads((FOLDER / "metadata.json").read_text("utf-8"))["tools"]
