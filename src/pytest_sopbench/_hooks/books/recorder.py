@@ -17,7 +17,7 @@ from pytest_sopbench._core.records.lines.run_line import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.payload import PAYLOAD, Payload, detach, mark_miss
-from pytest_sopbench._hooks.process.hook_object import HookObject, exited
+from pytest_sopbench._hooks.process.exit_guard import exited
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
@@ -39,7 +39,7 @@ from .saving import Saving
 from .worker_crashes import WorkerCrashes, give_back, leave_out
 
 
-class SessionRecorder(HookObject):
+class SessionRecorder:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
     def __init__(self, sop: SopSession, flights: RunPrefetcher) -> None:

@@ -20,7 +20,6 @@ from pytest_sopbench._hooks.items.without_runs import (
     is_empty_shard,
 )
 from pytest_sopbench._hooks.process.ahead import load_ahead
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.partial import (
@@ -46,7 +45,7 @@ NOT_MADE = "not one test of a task was run, which fails the session"
 NOT_SAVED = "the saved session that decides was not written, which fails"
 
 
-class Gate(HookObject):
+class Gate:
     """Decides between the session's misses and its exit status."""
 
     def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:

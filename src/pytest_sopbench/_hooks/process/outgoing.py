@@ -17,8 +17,6 @@ from pytest_sopbench._core.hiding.harmless import LineStart, harmless, without_c
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
 
-from .hook_object import HookObject
-
 OURS: Final = "sop."
 """Begins the names of properties that make a run this run."""
 
@@ -43,7 +41,7 @@ def write_command(config: pytest.Config, command: str) -> None:
         write(f"{command}\n", flush=True)
 
 
-class Outgoing(HookObject):
+class Outgoing:
     """Takes secrets and commands out of reports, and out of what the terminal is given.
 
     Args:

@@ -20,7 +20,6 @@ from pytest_sopbench._core.model.run_notes import (
 )
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import is_replayed
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text.layout import one_line
@@ -32,7 +31,7 @@ from .choice import TAPES
 _NAMED: Final = 3
 
 
-class ReplayTotals(HookObject):
+class ReplayTotals:
     """Counts replayed, recorded and missing runs, and says so; registered where books are kept."""
 
     def __init__(self, sop: SopSession) -> None:
