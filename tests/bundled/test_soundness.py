@@ -25,8 +25,8 @@ def generate(
 ) -> subprocess.CompletedProcess[str]:
     """Run the generator of a domain in a checkout of the project."""
     return subprocess.run(
-        [sys.executable, "-m", f"tools.domains.{domain.folder.name}.generate", *arguments],
-        cwd=checkout,
+        [sys.executable, "-m", f"bundled_domains.{domain.folder.name}.generate", *arguments],
+        cwd=checkout / "tools",
         capture_output=True,
         text=True,
         check=False,

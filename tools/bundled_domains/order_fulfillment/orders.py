@@ -6,7 +6,7 @@ import json
 import runpy
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice, bundled, decided, look_ups
+from bundled_domains.generator import Dice, bundled, decided, look_ups
 
 FOLDER = bundled("order_fulfillment")
 POLICY = runpy.run_path(str(FOLDER / "policy.py"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice
+from bundled_domains.generator import Dice
 
 from .orders import Order, Row
 

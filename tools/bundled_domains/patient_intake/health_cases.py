@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tools.domains.generator import Dice
+from bundled_domains.generator import Dice
 
 from .case import Case, Change, fixed, moved, turns, years_moved
 from .patients import Patient, Row, birthday, days_from

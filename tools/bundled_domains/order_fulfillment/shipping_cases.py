@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tools.domains.generator import Dice
+from bundled_domains.generator import Dice
 
 from .case import Case, Change, Wanted, fixed, is_, matters
 from .orders import POLICY, WAREHOUSES, Order, Row, later

@@ -16,10 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bundled_domains.documents import Documents
+from bundled_domains.generator import Dice, bundled, first_kept
+from bundled_domains.speaker import Speaker, ordinal
+
 from pytest_sopbench.bundled._phrases import PhraseBook, filled
-from tools.domains.documents import Documents
-from tools.domains.generator import Dice, bundled, first_kept
-from tools.domains.speaker import Speaker, ordinal
 
 FOLDER = bundled("stay_packages")
 HERE = Path(__file__).parent

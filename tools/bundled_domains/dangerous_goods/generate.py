@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.domains.generator import Dice, Generator, bundled
+from bundled_domains.generator import Dice, Generator, bundled
 
 FOLDER = bundled("dangerous_goods")
 HERE = Path(__file__).parent

@@ -16,11 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bundled_domains.documents import Documents
+from bundled_domains.generator import Dice, bundled, first_kept
+from bundled_domains.reservation_desk.world import NAMES_OF_DAYS, Case, inputs, world
+from bundled_domains.speaker import Speaker, ordinal
+
 from pytest_sopbench.bundled._phrases import OLD, PhraseBook, Template, filled
-from tools.domains.documents import Documents
-from tools.domains.generator import Dice, bundled, first_kept
-from tools.domains.reservation_desk.world import NAMES_OF_DAYS, Case, inputs, world
-from tools.domains.speaker import Speaker, ordinal
 
 FOLDER = bundled("reservation_desk")
 HERE = Path(__file__).parent

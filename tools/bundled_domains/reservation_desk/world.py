@@ -6,7 +6,7 @@ import calendar
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice
+from bundled_domains.generator import Dice
 
 Case: TypeAlias = dict[str, Any]
 SITTINGS = {"lunch": ("12:00", "14:00"), "early": ("17:30", "19:15"), "late": ("19:30", "21:00")}

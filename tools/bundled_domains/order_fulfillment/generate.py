@@ -9,11 +9,11 @@ from __future__ import annotations
 import itertools
 import sys
 
-from tools.domains.generator import Dice, Generator, bundled, first_kept
-from tools.domains.order_fulfillment.case import Case
-from tools.domains.order_fulfillment.customer_cases import customer_cases
-from tools.domains.order_fulfillment.orders import Order, Row, draft
-from tools.domains.order_fulfillment.shipping_cases import ISLAND_ZIPS, shipping_cases
+from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.order_fulfillment.case import Case
+from bundled_domains.order_fulfillment.customer_cases import customer_cases
+from bundled_domains.order_fulfillment.orders import Order, Row, draft
+from bundled_domains.order_fulfillment.shipping_cases import ISLAND_ZIPS, shipping_cases
 
 SEED = 11
 ROWS = 120

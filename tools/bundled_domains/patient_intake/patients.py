@@ -7,7 +7,7 @@ import runpy
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice, bundled, decided, look_ups
+from bundled_domains.generator import Dice, bundled, decided, look_ups
 
 FOLDER = bundled("patient_intake")
 POLICY = runpy.run_path(str(FOLDER / "policy.py"))

@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice, Generator, bundled
+from bundled_domains.generator import Dice, Generator, bundled
 
 FOLDER = bundled("customer_service")
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ class Documents:
     def main(self, arguments: Sequence[str]) -> int | str:
         """Write the file, or tell with `--check` whether it would differ."""
         if list(arguments) not in ([], ["--check"]):
-            return "usage: python -m tools.domains.NAME.generate [--check]"
+            return "usage: python -m bundled_domains.NAME.generate [--check]"
         content = "".join(json.dumps(row) + "\n" for row in self.rows()).encode()
         path = self.folder / DATA
         if not arguments:

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tools.domains.generator import Dice, Generator, bundled
+from bundled_domains.generator import Dice, Generator, bundled
 
 FOLDER = bundled("know_your_business")
 HERE = Path(__file__).parent

@@ -10,11 +10,11 @@ import itertools
 import sys
 from collections.abc import Iterable
 
-from tools.domains.generator import Dice, Generator, bundled, first_kept
-from tools.domains.patient_intake.case import Case
-from tools.domains.patient_intake.health_cases import chart_cases, lifestyle_cases
-from tools.domains.patient_intake.insurance_cases import insurance_cases, risk_cases
-from tools.domains.patient_intake.patients import Patient, Row, draft, with_plan
+from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.patient_intake.case import Case
+from bundled_domains.patient_intake.health_cases import chart_cases, lifestyle_cases
+from bundled_domains.patient_intake.insurance_cases import insurance_cases, risk_cases
+from bundled_domains.patient_intake.patients import Patient, Row, draft, with_plan
 
 SEED = 2
 ROWS = 90

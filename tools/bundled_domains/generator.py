@@ -133,7 +133,7 @@ class Generator:
     def main(self, arguments: Sequence[str]) -> int | str:
         """Write the files, or tell with `--check` whether one would differ."""
         if list(arguments) not in ([], ["--check"]):
-            return "usage: python -m tools.domains.NAME.generate [--check]"
+            return "usage: python -m bundled_domains.NAME.generate [--check]"
         for name, content in self.files().items():
             path = self.folder / name
             if not arguments:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tools.domains.generator import Dice
+from bundled_domains.generator import Dice
 
 from .case import Case, Change, Wanted, fixed, is_, matters
 from .orders import Order, Row
