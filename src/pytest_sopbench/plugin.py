@@ -156,10 +156,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     config.pluginmanager.register(UsageErrors(config), "sop-usage-errors")
     if _is_asked_for(config):
-        from pytest_sopbench._hooks.process.own_modules import loading
+        from pytest_sopbench._hooks.activation import activate
 
-        with loading(config):
-            from pytest_sopbench._hooks.activation import activate
         activate(config)
     elif config.getoption("dist", "no") != "no":
         from pytest_sopbench._hooks.doorbell import Doorbell
@@ -222,10 +220,8 @@ def _may_name_task(arg: str) -> bool:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give tests that ask for a SOP fixture their tasks."""
     if not SOP_FIXTURES.isdisjoint(metafunc.fixturenames):
-        from pytest_sopbench._hooks.process.own_modules import loading
+        from pytest_sopbench._hooks.parametrize import parametrize
 
-        with loading(metafunc.config):
-            from pytest_sopbench._hooks.parametrize import parametrize
         parametrize(metafunc)
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bundled_domains.generator import look_ups
 
 import pytest_sopbench
 from pytest_sopbench._audit.measures.stump import frozen
-from pytest_sopbench.bundled._generator import look_ups
 
 BUNDLED = Path(pytest_sopbench.__file__).parent / "bundled"
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/metadata.json"))

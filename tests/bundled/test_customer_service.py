@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bundled_domains.generator import decided, look_ups
 
 import pytest_sopbench
-from pytest_sopbench.bundled._generator import decided, look_ups
 
 FOLDER = Path(pytest_sopbench.__file__).parent / "bundled" / "customer_service"
 TOOLS = json.loads((FOLDER / "metadata.json").read_text("utf-8"))["tools"]

@@ -16,49 +16,62 @@ import pytest
 
 import pytest_sopbench
 
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path("src", "pytest_sopbench", "bundled")
 
-def test_the_generator_writes_the_same_bytes_again(every_domain: Any) -> None:
-    """A label or a text that was changed by hand is found."""
-    done = subprocess.run(
-        [sys.executable, every_domain.folder / "generate.py", "--check"],
+
+def generate(
+    domain: Any, *arguments: str, checkout: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """Run the generator of a domain in a checkout of the project."""
+    return subprocess.run(
+        [sys.executable, "-m", f"bundled_domains.{domain.folder.name}.generate", *arguments],
+        cwd=checkout / "tools",
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.fixture
+def copied(every_domain: Any, tmp_path: Path) -> Path:
+    """The folder of a domain in a checkout of its own, with all generators."""
+    left_out = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=left_out)
+    folder = tmp_path / PACKAGE / every_domain.folder.name
+    shutil.copytree(every_domain.folder, folder, ignore=left_out)
+    return folder
+
+
+def test_the_generator_writes_the_same_bytes_again(every_domain: Any) -> None:
+    """A label or a text that was changed by hand is found."""
+    done = generate(every_domain, "--check")
 
     assert (0, "") == (done.returncode, done.stderr)
 
 
-def test_the_generator_says_when_the_file_would_differ(every_domain: Any, tmp_path: Path) -> None:
+def test_the_generator_says_when_the_file_would_differ(
+    every_domain: Any, copied: Path, tmp_path: Path
+) -> None:
     """`--check` guards nothing unless it can fail."""
-    package = tmp_path / "pytest_sopbench"
-    folder = package / "bundled" / every_domain.folder.name
-    shutil.copytree(every_domain.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    data = folder / every_domain.data_file.name
+    data = copied / every_domain.data_file.name
     data.write_bytes(data.read_bytes() + b"\n")
 
-    done = subprocess.run(
-        [sys.executable, folder / "generate.py", "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = generate(every_domain, "--check", checkout=tmp_path)
 
     assert 1 == done.returncode
     assert f"{data.name} differs" in done.stderr
 
 
 def test_the_generator_writes_the_file_where_there_is_none(
-    every_domain: Any, tmp_path: Path
+    every_domain: Any, copied: Path, tmp_path: Path
 ) -> None:
-    package = tmp_path / "pytest_sopbench"
-    folder = package / "bundled" / every_domain.folder.name
-    name = every_domain.data_file.name
-    shutil.copytree(every_domain.folder, folder, ignore=shutil.ignore_patterns(name))
+    data = copied / every_domain.data_file.name
+    data.unlink()
 
-    subprocess.run([sys.executable, folder / "generate.py"], check=True)
+    generate(every_domain, checkout=tmp_path).check_returncode()
 
-    assert every_domain.data_file.read_bytes() == (folder / name).read_bytes()
+    assert every_domain.data_file.read_bytes() == data.read_bytes()
 
 
 def test_every_label_is_what_the_policy_decides(every_domain: Any, tools_of: Any) -> None:
@@ -253,12 +266,7 @@ def test_the_generator_refuses_what_it_does_not_know(
     every_domain: Any, arguments: list[str]
 ) -> None:
     """A misspelt `--check` must not write the file."""
-    done = subprocess.run(
-        [sys.executable, every_domain.folder / "generate.py", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = generate(every_domain, *arguments)
 
     assert 1 == done.returncode
     assert "usage:" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._hooks.session.domains import active_domain
 from pytest_sopbench._hooks.settings.node_ids import (
     TaskId,
     domain_id,
@@ -132,3 +134,14 @@ def test_two_runs_never_share_a_name(one: str, other: str, first: int, second: i
 )
 def test_rows_are_told_from_tests(nodeid: str, *, expected: bool) -> None:
     assert expected == may_be_row(nodeid)
+
+
+def test_a_package_that_lies_on_the_path_alone_has_no_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(active_domain, "version", missing)
+
+    assert "" == active_domain.own_version.__wrapped__()

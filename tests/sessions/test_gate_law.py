@@ -379,7 +379,7 @@ def test_a_gate_that_holds_has_a_line_of_every_selected_run_and_enough_of_them(
         for domain in (*dict.fromkeys(key.domain for key in asked), ""):
             mine = [key for key in asked if key.agent == agent and domain in {"", key.domain}]
             right = [key for key in mine if found[key] == Outcome.CORRECT.value]
-            # What stands in the file is what really became of the run, or less where a line is lost.
+            # What stands in the file became of the run, or less where its line is lost.
             assert all(session.fates[key].outcome is Outcome.CORRECT for key in right)
             assert len(right) >= bound * len(mine)
             where = title(domain, agent, several=several) if len(groups) > 1 else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.protocols import Policy
 
 from .domain import Domain

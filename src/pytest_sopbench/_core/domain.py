@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_sopbench._core.contract.rules import Contract
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import Answer, Mismatch
 
 if TYPE_CHECKING:

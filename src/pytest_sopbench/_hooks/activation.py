@@ -20,7 +20,6 @@ from pytest_sopbench._hooks.deciding.earned import Earned
 from pytest_sopbench._hooks.deciding.ending import Ending
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
-from pytest_sopbench._hooks.items.fast_setup import FixtureFastPath
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
@@ -101,7 +100,6 @@ def _register_items(sop: SopSession, runs: RunCache) -> None:
     register = sop.config.pluginmanager.register
     register(Collection(sop, runs), "sop-collection")
     register(ReportHooks(sop, runs), "sop-transport")
-    register(FixtureFastPath(), "sop-giving")
     if sop.options.variants:
         from pytest_sopbench._hooks.items.variants import VariantItems
 

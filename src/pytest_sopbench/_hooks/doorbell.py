@@ -31,10 +31,8 @@ class Doorbell:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, "sop_payload") and self._config.pluginmanager.unregister(self):
-            from pytest_sopbench._hooks.process.own_modules import loading
+            from pytest_sopbench._hooks.activation import activate
 
-            with loading(self._config):
-                from pytest_sopbench._hooks.activation import activate
             activate(self._config)
             ledger: Any = self._config.pluginmanager.get_plugin("sop-ledger")
             for crash in self._crashed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench.errors import NotJudgedError
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
 from pytest_sopbench._core.gates.judge_report import JudgedField, judged_field
 from pytest_sopbench._core.model.task import OutputField

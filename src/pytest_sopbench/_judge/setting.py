@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench.agents.clients import make_client
 from pytest_sopbench.agents.clients.named import Named, server_of, shown_address
 from pytest_sopbench.agents.conversation import ModelClient

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
 from pytest_sopbench.errors import LoadingError, SopbenchError
 

@@ -11,11 +11,11 @@ import importlib.metadata
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench.errors import SopbenchError
 
 from .table import SPECS

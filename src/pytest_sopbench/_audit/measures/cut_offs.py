@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 
 PURE: Final = 0.95

@@ -9,10 +9,9 @@ import tokenize
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final, TypeAlias
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _CITED: Final = re.compile(
     r"\bclauses?\s+([0-9.]+(?:(?:\s*,\s*|\s+and\s+)[0-9.]+)*)", re.IGNORECASE

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import Final, TypeAlias
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _BEGINS: Final = re.compile(
     r"^[\s#>*_-]*(?:(?:clause|section|step)\s+)?([0-9]+(?:\.[0-9]+)*)[.):]?(?=[\s*_]|$)",

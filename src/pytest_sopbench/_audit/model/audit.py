@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 
 from .finding import Finding, Severity
 

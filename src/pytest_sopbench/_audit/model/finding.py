@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from pytest_sopbench._core.dataclass import dataclass
 
 
 class Severity(StrEnum):

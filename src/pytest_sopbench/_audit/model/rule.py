@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Generic, TypeVar
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .finding import Fault, Finding, Severity
 

@@ -6,11 +6,11 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final, Protocol
 
 from pytest_sopbench._audit.observing.copies import shifted
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue

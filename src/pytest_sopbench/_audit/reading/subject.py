@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from pytest_sopbench._audit.measures.stump import flat_columns
 from pytest_sopbench._audit.observing.observed import Observed
 from pytest_sopbench._audit.reading.material import Folder
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.documents.comparing.canonical import canonical
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.labels import FieldLabels, answer_label, field_labels

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_sopbench._cli.found_domains import readable_domains
 from pytest_sopbench._cli.masking import project_redaction
-from pytest_sopbench._core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain

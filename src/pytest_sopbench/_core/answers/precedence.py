@@ -7,9 +7,9 @@ marked as final, nor does a value that any words would be beat anything marked.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.values import Key, value_key
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.plain import to_json_value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.metric import METRICS, PerRun
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.bootstrap import Bounds, bootstrap

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.metrics.counts.confusion import Collapse
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.keys import TaskKey, agent_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.statistics.multiple_tests import holm
 from pytest_sopbench._core.statistics.paired_tests import PairedTest, paired_test

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _SHORT: Final = 4
 """Characters of a hash that are shown, unless more are needed to tell two apart."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import ToolCall, Trace
 from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before

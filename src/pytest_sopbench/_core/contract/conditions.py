@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._core.values.patterns import linear_pattern

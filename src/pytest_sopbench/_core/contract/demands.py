@@ -8,11 +8,11 @@ are in no order: `before` asks for one, and `in_order` is content with none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from typing import ClassVar, Final, Protocol
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
 from pytest_sopbench._core.trajectory.calls import at
 from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before

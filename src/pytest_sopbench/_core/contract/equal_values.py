@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.answer import Answer

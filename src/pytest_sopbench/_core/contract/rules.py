@@ -30,10 +30,10 @@ names: then to call none is what the procedure asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 

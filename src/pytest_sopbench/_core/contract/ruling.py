@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import ToolCall
 
 

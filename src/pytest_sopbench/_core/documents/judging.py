@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.documents.comparing.comparing import compare_documents
 from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import Returned, ReturnedKind

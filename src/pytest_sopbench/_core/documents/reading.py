@@ -9,9 +9,9 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.plain import to_json_value
 from pytest_sopbench._core.values.reasoning_tags import REASONING

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Final, NoReturn, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
 from typing import Final, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.keys import MASK

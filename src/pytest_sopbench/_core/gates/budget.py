@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.gates.conditions.places import POOLED, is_of
 from pytest_sopbench._core.statistics.agreement import Agreement
 

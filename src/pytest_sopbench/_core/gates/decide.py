@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.places import Agents
 from pytest_sopbench._core.gates.conditions.summary_gates import (

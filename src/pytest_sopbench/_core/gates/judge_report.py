@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.model.usage import read_usage, usage_to_json
 from pytest_sopbench._core.values.json import JsonValue

@@ -9,11 +9,11 @@ quarantine ends by itself, so that nobody forgets it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.judging.procedure import breaches
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.gates.conditions.summary_gates import GateVerdict
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary

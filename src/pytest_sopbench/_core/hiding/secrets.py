@@ -12,10 +12,9 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, quote_plus
-
-from pytest_sopbench._core.dataclass import dataclass
 
 SHORTEST: Final = 6
 """Characters that a secret has at least: what is shorter stands everywhere by chance."""

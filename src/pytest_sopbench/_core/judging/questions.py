@@ -6,11 +6,11 @@ Judging is pure. What a function of the user finds, it finds before, and the tra
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.answers.text.pasted import without_quoted_sop
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.answer import Answer

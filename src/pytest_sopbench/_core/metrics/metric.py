@@ -8,10 +8,10 @@ DataFrame and comparisons follow the table. A metric that counts something new n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.counts.document_counts import FIFTHS
 from pytest_sopbench._core.metrics.counts.field_counts import mean_share
 from pytest_sopbench._core.records.record import RunRecord

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.metrics.counts.counts import (
     NOTHING_DISPUTED,
     NOTHING_EXPECTED,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.metrics.counts.counts import ratio
 from pytest_sopbench._core.metrics.counts.document_counts import without_paths
 from pytest_sopbench._core.model.keys import domain_of

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.statistics.intervals import wilson
 from pytest_sopbench._core.verdict import Outcome

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
-
-from pytest_sopbench._core.dataclass import dataclass, replace
 
 from .trace import UNKNOWN_USAGE, Usage
 

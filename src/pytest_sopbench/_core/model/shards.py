@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from hashlib import sha256
-
-from pytest_sopbench._core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

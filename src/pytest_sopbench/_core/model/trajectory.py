@@ -7,9 +7,9 @@ may begin, before it ends; where it is 0 throughout, each call ended before the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.values.json import JsonValue
 
 from .trace import Trace

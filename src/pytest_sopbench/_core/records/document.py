@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.documents.comparing.canonical import canonical
 from pytest_sopbench._core.documents.leaves import compared_paths, labelled_paths
 from pytest_sopbench._core.documents.rules import DocumentRules

@@ -7,11 +7,11 @@ only the process of the run could use.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch

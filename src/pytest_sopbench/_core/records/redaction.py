@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.known_forms import is_named_secret, masked_forms
 from pytest_sopbench._core.hiding.secrets import Secrets
 from pytest_sopbench._core.model.answer import Answer, Mismatch

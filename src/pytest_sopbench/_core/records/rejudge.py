@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.judging.procedure import CUT_OFF

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from pytest_sopbench._core.dataclass import dataclass
+from dataclasses import dataclass
 
 from .intervals import wilson
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import comb, gcd, sqrt
 from random import Random
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .bootstrap import Bounds
 from .intervals import mcnemar, wilson

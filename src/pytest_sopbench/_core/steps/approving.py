@@ -7,9 +7,8 @@ or an `ApprovalDecision`. One approver serves all runs of a session, from many t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
-
-from pytest_sopbench._core.dataclass import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

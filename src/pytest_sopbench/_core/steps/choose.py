@@ -8,9 +8,8 @@ sections, one that is titled `Procedure` or the like has the steps inside it, an
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .entries import Entry, entries_of, in_order
 from .lines import Kind, Line

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .lines import Kind, Line
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _ATX: Final = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>.*?))?[ \t]*$")
 _CLOSING: Final = re.compile(r"(?:^|[ \t]+)#+$")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-
-from pytest_sopbench._core.dataclass import dataclass
 
 
 class Moment(StrEnum):

@@ -8,8 +8,8 @@ waited for neither.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import ToolCall
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -6,9 +6,9 @@ Steps of the run and places in the expected list count from 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall
 
 from .arguments import ArgumentDifference, ArgumentMode, argument_differences

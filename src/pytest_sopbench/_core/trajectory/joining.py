@@ -9,9 +9,8 @@ shorter one inside, so pairs of pairs are all that has to be looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
-
-from pytest_sopbench._core.dataclass import dataclass, field
 
 from .overlap import Span
 

@@ -24,10 +24,10 @@ is made. `in_order` is that of Google's ADK; its `ANY_ORDER`, which allows other
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import get_args
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trajectory import (
     Call,
     CallForms,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn, cast
 from urllib.parse import quote
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, cast, get_args
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
 from pytest_sopbench._core.values.json import JsonValue
 

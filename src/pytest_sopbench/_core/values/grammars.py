@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, nan
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .json import JsonValue
 

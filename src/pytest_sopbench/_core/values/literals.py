@@ -12,9 +12,8 @@ Nothing recurses, and nothing is evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, cast
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .grammars import GRAMMARS, Dialect, Grammar
 from .json import JsonValue

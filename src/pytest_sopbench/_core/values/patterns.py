@@ -6,11 +6,10 @@ do, to look around and to refer back, is refused when a pattern is read.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .pattern_syntax import PatternError, translated
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.verdict import Outcome
 

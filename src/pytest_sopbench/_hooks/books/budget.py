@@ -25,7 +25,6 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import cost_now
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.skipping import attach_not_run, tear_down
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.runs.requests import RunResult
@@ -60,7 +59,7 @@ JUDGE_COST = (
 )
 
 
-class BudgetTracker(HookObject):
+class BudgetTracker:
     """Counts what is spent, where the books are kept, and says so at the end."""
 
     def __init__(
@@ -199,7 +198,7 @@ class BudgetTracker(HookObject):
             raise pytest.UsageError(msg) from None
 
 
-class BudgetStop(HookObject):
+class BudgetStop:
     """Passes over tests whose runs must not begin, in a process that makes runs."""
 
     def __init__(self, flights: RunPrefetcher, is_spent: Callable[[], bool]) -> None:

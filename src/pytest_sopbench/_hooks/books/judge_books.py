@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.judge_report import FIELDS, judged_fields_to_json
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.judging import LOG, judged_in, log_name_of
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.header.options import SessionOptions
@@ -32,7 +31,7 @@ def with_judge(sop: SopSession, options: SessionOptions) -> SessionOptions:
     )
 
 
-class JudgeBooks(HookObject):
+class JudgeBooks:
     """Adds up what all processes of the session asked, where the summary is printed."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.usage import listed
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.prices import Priced, price_lines
 
 
-class PriceBooks(HookObject):
+class PriceBooks:
     """Looks at each run as it is recorded, in the process that prints the summary."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.summary_gates import bounded
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
@@ -25,7 +25,7 @@ from pytest_sopbench._hooks.items.payload import (
     detach,
     mark_failed_by,
 )
-from pytest_sopbench._hooks.process.hook_object import HookObject, exited
+from pytest_sopbench._hooks.process.exit_guard import exited
 from pytest_sopbench._hooks.runs.journals import (
     begun_in_journals,
     finished_in_journals,
@@ -50,7 +50,7 @@ from .worker_crashes import WorkerCrashes, give_back, leave_out
 INTERRUPTED: Final = "it had begun when the session was cut short"
 
 
-class SessionRecorder(HookObject):
+class SessionRecorder:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
     def __init__(self, sop: SopSession, flights: RunPrefetcher) -> None:

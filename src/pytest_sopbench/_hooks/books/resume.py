@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
 from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
 from pytest_sopbench._hooks.session.session import SopSession
@@ -35,7 +34,7 @@ START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
 SAY_ANYWAY: Final = "with --sop-resume-anyway it is taken over all the same, and recorded"
 
 
-class Resumption(HookObject):
+class Resumption:
     """What `--sop-resume` comes to; without the option it takes nothing over, and says nothing."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.variants.findings import Told, add, findings, joined
 from pytest_sopbench._hooks.items.variants import take_told
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.terminal.variants import variant_lines
 
 NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
 
 
-class VariantBooks(HookObject):
+class VariantBooks:
     """Enters the outcome of each variant as its report arrives, and tells what they say."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -13,15 +13,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.run_notes import NOBODY_KNOWS
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.journal.deaths import record_worker_death
@@ -46,7 +45,7 @@ class WorkerCrash:
     guilty: RunKey | None
 
 
-class WorkerCrashes(HookObject):
+class WorkerCrashes:
     """Looks into the journals of dead workers, before anything of theirs is given to others."""
 
     def __init__(self, sop: SopSession, entered: Container[RunKey]) -> None:

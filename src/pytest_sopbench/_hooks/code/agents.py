@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.agent_source import AgentOptions
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.steps.approving import (
     DENY,
     SCRIPTED,

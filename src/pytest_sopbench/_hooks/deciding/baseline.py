@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
 from pytest_sopbench._core.gates.conditions.spec import gate_text
 from pytest_sopbench._core.verdict import Outcome

@@ -12,7 +12,6 @@ from typing import Final
 
 import pytest
 
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import UNDECIDED
 
@@ -24,7 +23,7 @@ _DECIDED: Final = "something set the exit status to 0 although the session faile
 _LACKS: Final = "the session was ended with status 0 although what it was to keep is not there"
 
 
-class Earned(HookObject):
+class Earned:
     """Looks at the status that pytest is about to return."""
 
     def __init__(self, sop: SopSession, gate: Gate, ending: Ending) -> None:

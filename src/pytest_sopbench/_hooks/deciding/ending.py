@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._hooks.process.exit_guard import ExitGuard
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import journal_folder
 from pytest_sopbench._hooks.session.last import withdraw_last
 from pytest_sopbench._hooks.session.session import SopSession
@@ -24,7 +23,7 @@ from pytest_sopbench._sessions.folder.unended import marked_unended
 from pytest_sopbench.errors import SessionFileError
 
 
-class Ending(HookObject):
+class Ending:
     """Marks the session, guards the process, and has the last word on the exit status."""
 
     def __init__(self, sop: SopSession) -> None:

@@ -21,7 +21,6 @@ from pytest_sopbench._hooks.items.without_runs import (
     is_empty_shard,
 )
 from pytest_sopbench._hooks.process.ahead import load_ahead
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.partial import (
@@ -49,7 +48,7 @@ CUT_SHORT = "the session was cut short"
 NOT_SAVED = "the saved session that decides was not written, which fails"
 
 
-class Gate(HookObject):
+class Gate:
     """Decides between the session's misses and its exit status."""
 
     def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:

@@ -21,7 +21,6 @@ from pytest_sopbench._hooks.code.agent_params import (
     callspecs,
 )
 from pytest_sopbench._hooks.code.agents import overriding_fixture
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import leave_plan
 from pytest_sopbench._hooks.runs.run_cache import RunCache, asks_for_run
 from pytest_sopbench._hooks.runs.shown.run import Run
@@ -141,7 +140,7 @@ class SopItem(pytest.Function):
         return found
 
 
-class Collection(HookObject):
+class Collection:
     """Collects the domains' data files, and keeps the plan."""
 
     def __init__(self, sop: SopSession, runs: RunCache) -> None:

@@ -97,19 +97,6 @@ def _approver(request: pytest.FixtureRequest) -> Approver | None:
     raise pytest.UsageError(msg)
 
 
-def direct_run(item: pytest.Item, ref: TaskRef) -> Run:
-    """Return the run of an item, where a project has replaced no fixture of ours."""
-    runs = item.config.stash[RUNS]
-    spec = marked_agent(item) or item.config.stash[SESSION].spec_of(ref.key.agent)
-    if spec is None:
-        raise pytest.UsageError(NO_AGENT)
-    try:
-        return runs.run(ref, ref.task, runs.agents.resolve(spec), item)
-    except (SopbenchError, pytest.UsageError) as error:
-        message = str(error)
-    pytest.fail(message, pytrace=False)
-
-
 @contextmanager
 def _no_traceback_of_ours() -> Generator[None]:
     """A fault of the user's set-up that only a run can show is told in words."""

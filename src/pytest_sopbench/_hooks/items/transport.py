@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.requests import RunResult
 from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, PendingReport, RunCache
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
@@ -32,7 +31,7 @@ LEARNED = "sop_learned"
 """In the output of a worker: what it knows of its agents, which a fixture may have made there."""
 
 
-class ReportHooks(HookObject):
+class ReportHooks:
     """The hooks around each item, in the process that runs it."""
 
     def __init__(self, sop: SopSession, runs: RunCache) -> None:
@@ -153,7 +152,7 @@ def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> F
     return None if found is None else FailedBy(*found)
 
 
-class ReportSanitizer(HookObject):
+class ReportSanitizer:
     """Makes every report of a worker encodable: one lone surrogate would end the session."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -13,7 +13,6 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
 from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT, variants_in
@@ -67,7 +66,7 @@ def variant_items(
             yield item
 
 
-class VariantItems(HookObject):
+class VariantItems:
     """The hooks around items of variants, in the process that runs them."""
 
     @pytest.hookimpl(trylast=True)

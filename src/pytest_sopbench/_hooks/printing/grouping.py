@@ -11,7 +11,6 @@ import pytest
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import typed_words
 from pytest_sopbench._reports.terminal.misses import DIRECTION, MissGroups, namer
@@ -21,7 +20,7 @@ FULL: Final = 5
 """Failures that are printed in full."""
 
 
-class GroupedFailures(HookObject):
+class GroupedFailures:
     """Keeps the failures of built-in tests from filling the terminal."""
 
     def __init__(self, sop: SopSession) -> None:

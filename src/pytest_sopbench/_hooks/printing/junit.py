@@ -16,11 +16,10 @@ import pytest
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.hiding.harmless import as_xml_without_commands
 from pytest_sopbench._hooks.deciding.gate import Gate
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._sessions.file.atomic import replace_file
 
 
-class JunitFile(HookObject):
+class JunitFile:
     """Writes misses as skipped, unless the project wants them as failures, and no command."""
 
     def __init__(self, config: pytest.Config, gate: Gate, *, misses: str) -> None:

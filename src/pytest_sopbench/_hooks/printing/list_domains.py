@@ -13,7 +13,6 @@ import pytest
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.process.own_modules import resting_collector
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench.errors import SopbenchError
@@ -26,8 +25,7 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
         pytest.UsageError: a value means no domain, or one that it names cannot be used.
     """
     try:
-        with resting_collector():
-            return _print_domains(config)
+        return _print_domains(config)
     except (SopbenchError, pytest.UsageError) as error:
         # Without secrets to mask, nothing else sees what is printed of it.
         raise pytest.UsageError(harmless(str(error))) from None

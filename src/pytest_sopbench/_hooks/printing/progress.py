@@ -14,7 +14,6 @@ from pytest_sopbench._core.gates.conditions.summary_gates import UNAVAILABLE
 from pytest_sopbench._core.metrics.summary import UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices.progress import Progress, progress_line
@@ -26,7 +25,7 @@ LOG_SECONDS: Final = 30.0
 """Between two lines where lines stay."""
 
 
-class NoLetters(HookObject):
+class NoLetters:
     """Prints no letter of a run where a line counts them; registered only as long as one does."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -41,7 +40,7 @@ class NoLetters(HookObject):
         return result
 
 
-class ProgressHooks(HookObject):
+class ProgressHooks:
     """Counts what is recorded, and shows it; quiet under `-q`."""
 
     def __init__(

@@ -18,7 +18,7 @@ from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
-from pytest_sopbench._hooks.process.hook_object import HookObject, exited
+from pytest_sopbench._hooks.process.exit_guard import exited
 from pytest_sopbench._hooks.process.outgoing import write_command
 from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
 from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
@@ -52,7 +52,7 @@ NO_DOMAIN_GIVEN = (
 )
 
 
-class SummaryHooks(HookObject):
+class SummaryHooks:
     """Prints; what it prints is made by `_reports`."""
 
     def __init__(self, sop: SopSession, ledger: SessionRecorder, gate: Gate) -> None:

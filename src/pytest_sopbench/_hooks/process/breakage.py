@@ -26,7 +26,6 @@ from .broken_functions import (
     must_be_mended,
     seen_now,
 )
-from .hook_object import HookObject
 from .kept_open import KeptOpen
 
 SENT: Final = "sop_broken"
@@ -55,7 +54,7 @@ class _Watching(restored_recursion_limit):
         self._look(since=self._seen)
 
 
-class Breakage(HookObject):
+class Breakage:
     """Mends what is broken where no test can have meant it, and keeps a note of each.
 
     Args:

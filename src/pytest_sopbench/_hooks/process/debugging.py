@@ -15,13 +15,11 @@ import pytest
 
 from pytest_sopbench._running.observing.capture import is_kept_apart
 
-from .hook_object import HookObject
-
 POLL: Final = 0.05
 """Seconds."""
 
 
-class Debugging(HookObject):
+class Debugging:
     """Lets one debugger at a time talk to the user; each runs in the thread of its agent."""
 
     def __init__(self, config: pytest.Config) -> None:

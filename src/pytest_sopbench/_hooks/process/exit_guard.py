@@ -46,6 +46,13 @@ SYSTEM = (os, sys.modules.get(os.name))
 """Where the functions of the system come from."""
 
 
+def exited(ended: SystemExit, hook: str) -> RuntimeError:
+    """Return the error that takes the place of an exit, which with 0 would pass for a success."""
+    return RuntimeError(
+        f"{hook} called sys.exit({ended.code!r}); a hook says what is wrong by an error"
+    )
+
+
 class ExitGuard:
     """Stands before the ways out of this process, under each name that a module has for them.
 

@@ -21,8 +21,6 @@ import pytest
 
 from pytest_sopbench._core.hiding.harmless import harmless
 
-from .hook_object import HookObject
-
 PATIENCE: Final = 10.0
 """Seconds that Python may wait for such threads, as for a client that sends its last words."""
 
@@ -37,7 +35,7 @@ _register: Callable[..., object] | None = getattr(threading, "_register_atexit",
 """Has a function called when Python begins to wait for threads; it has no public name."""
 
 
-class LeftThreads(HookObject):
+class LeftThreads:
     """Ends the process in spite of threads that are left, with the status of its session."""
 
     def __init__(self, mask: Callable[[str], str]) -> None:

@@ -22,8 +22,6 @@ from pytest_sopbench._core.hiding.harmless import (
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.settings.hidden import REDACTION
 
-from .hook_object import HookObject
-
 OURS: Final = "sop."
 """Begins the names of properties that make a run this run."""
 
@@ -51,7 +49,7 @@ def write_command(config: pytest.Config, command: str) -> None:
         write(f"{command}\n", flush=True)
 
 
-class Outgoing(HookObject):
+class Outgoing:
     """Takes secrets and commands out of reports, and out of what the terminal is given.
 
     Args:

@@ -12,8 +12,6 @@ import pytest
 from pytest_sopbench._running.observing.capture import route_streams
 from pytest_sopbench._running.observing.log_capture import RunLogHandler, is_shown
 
-from .hook_object import HookObject
-
 
 @contextmanager
 def output_apart(config: pytest.Config) -> Generator[None]:
@@ -37,7 +35,7 @@ def output_apart(config: pytest.Config) -> Generator[None]:
             one.removeFilter(is_shown)
 
 
-class Routes(HookObject):
+class Routes:
     """Routes the streams again wherever pytest has put others into their place."""
 
     @pytest.hookimpl(tryfirst=True)

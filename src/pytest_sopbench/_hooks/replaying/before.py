@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path

@@ -28,7 +28,6 @@ from pytest_sopbench._core.model.run_notes import (
     UNUSED,
 )
 from pytest_sopbench._core.model.trace import Ending, Problem, Trace
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
@@ -50,7 +49,7 @@ _WELL: Final = frozenset((Ending.RETURNED, Ending.OVER_LIMIT))
 """How a run ends whose recording may take the place of an older one."""
 
 
-class Tapes(HookObject):
+class Tapes:
     """Puts a tape around each attempt, and decides what becomes of it when the run has ended."""
 
     def __init__(self, sop: SopSession, mode: Mode) -> None:

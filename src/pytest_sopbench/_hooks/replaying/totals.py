@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.model.run_notes import (
     CHANGES,
     EMPTY,
@@ -23,7 +23,6 @@ from pytest_sopbench._core.model.run_notes import (
 )
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.replayed import is_replayed
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.tape.model_paths import host_lines
@@ -38,7 +37,7 @@ from .choice import TAPES
 _NAMED: Final = 3
 
 
-class ReplayTotals(HookObject):
+class ReplayTotals:
     """Counts replayed, recorded and missing runs, and says so; registered where books are kept."""
 
     def __init__(self, sop: SopSession) -> None:

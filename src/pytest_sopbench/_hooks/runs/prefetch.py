@@ -18,7 +18,6 @@ from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.lines.run_line import to_line
 from pytest_sopbench._hooks.process.ahead import load_lazy_parts
 from pytest_sopbench._hooks.process.debugging import Debugging
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.process.output_routing import output_apart
 from pytest_sopbench._hooks.replaying.choice import tapes_of
 from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
 
 
-class RunPrefetcher(HookObject):
+class RunPrefetcher:
     """The engine of one process, from the first item to the last."""
 
     def __init__(self, sop: SopSession, makings: RunFactories) -> None:

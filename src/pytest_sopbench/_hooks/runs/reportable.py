@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.masking import masking
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.keys import RunKey

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.task import Task

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.strictness import typed_words
 from pytest_sopbench._sessions.folder.paths import SUFFIX, own_name
@@ -68,7 +67,7 @@ def withdraw_last(config: pytest.Config) -> Withdrawal:
     return taken
 
 
-class LastSession(HookObject):
+class LastSession:
     """Gives `last` back as soon as it is sure that the process runs no task.
 
     What fails before that may have been a SOP session, so `last` stays withdrawn.

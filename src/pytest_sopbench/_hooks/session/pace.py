@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._running.engine.adaptive import HIGHEST, START, Limit
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.budget import Budget
 from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
 from pytest_sopbench._core.model.task import Scoring

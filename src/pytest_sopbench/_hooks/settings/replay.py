@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._settings import readers
 
 from .hidden import compiled

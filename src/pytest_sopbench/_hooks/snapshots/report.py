@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.session.session import REF, SopSession
 from pytest_sopbench._reports.notices.snapshots import (
     leftover_lines,
@@ -29,7 +28,7 @@ FOUND = "sop_snapshots_found"
 NOT_APPROVED = "sop_not_approved"
 
 
-class SnapshotCollector(HookObject):
+class SnapshotCollector:
     """The hooks of a process that runs items; what it finds travels on test reports."""
 
     def __init__(self, sop: SopSession) -> None:
@@ -87,7 +86,7 @@ class SnapshotCollector(HookObject):
         return not any(config.getoption(name, None) for name in given)
 
 
-class SnapshotSummary(HookObject):
+class SnapshotSummary:
     """The hooks of the process that prints the summary."""
 
     def __init__(self, sop: SopSession) -> None:

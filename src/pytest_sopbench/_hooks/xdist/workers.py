@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
-from pytest_sopbench._hooks.process.hook_object import HookObject
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
 from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import (
@@ -28,7 +27,7 @@ RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""
 
 
-class ControllerHooks(HookObject):
+class ControllerHooks:
     """The hooks of xdist in its controller."""
 
     def __init__(

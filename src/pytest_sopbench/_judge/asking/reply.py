@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.fields.match import stands_in
 from pytest_sopbench._core.hiding.masking import ready_to_cut
 from pytest_sopbench.agents.conversation import Reply, StopReason, as_object

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.table import Table, read_table

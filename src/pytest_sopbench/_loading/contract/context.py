@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from pytest_sopbench._core.contract.conditions import Source
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench._loading.files.suggestions import listed, nearest_few
 from pytest_sopbench.errors import LoadingError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
 import jsonschema_rs
@@ -28,7 +29,6 @@ from pytest_sopbench._core.contract.demands import (
     Requires,
 )
 from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
-from pytest_sopbench._core.dataclass import dataclass
 
 from .conditions import Name, Names, Strict
 from .context import RulePlace

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.task import ToolSpec
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.table import Table

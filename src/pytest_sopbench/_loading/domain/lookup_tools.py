@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
 from pytest_sopbench._loading.metadata.read import Described

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import CellError, ColumnType, convert, infer_type
 from pytest_sopbench._loading.files.digest import digest

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.digest import canonical
 from pytest_sopbench._loading.files.suggestions import shown

@@ -10,10 +10,10 @@ stands in no step is general text, so that nothing of the SOP is lost.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.steps.procedure import Moment, Procedure, Step, merged
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.document import is_a_file, read_json

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.typed import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue

@@ -7,11 +7,11 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pytest_sopbench import errors
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.metadata.read import is_domain_folder, read_metadata
 from pytest_sopbench.errors import LoadingError
 

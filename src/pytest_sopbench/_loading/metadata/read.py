@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic_core import ErrorDetails, ValidationError
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.files.document import read_json, read_toml, unreadable
 from pytest_sopbench._loading.files.suggestions import nearest, shown
 from pytest_sopbench.errors import LoadingError

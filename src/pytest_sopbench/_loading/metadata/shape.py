@@ -7,14 +7,13 @@ reads with them. Here a class names the type of each key, and a table says how a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum
 from inspect import get_annotations
 from typing import Any, ClassVar, Final, NoReturn, Self, cast
 
 from pydantic_core import SchemaValidator
 from pydantic_core import core_schema as cs
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .words import JSON_VALUE, WORDS
 

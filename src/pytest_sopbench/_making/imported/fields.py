@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.types import infer_field
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.normalise import fold

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._making.place import Place

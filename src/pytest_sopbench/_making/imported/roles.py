@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
@@ -13,7 +14,6 @@ from pytest_sopbench._audit.measures.columns import (
     is_one_to_one,
     words_of,
 )
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench.errors import LoadingError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.normalise import is_empty
 from pytest_sopbench._making.sheet.columns import Column, Sheet
 from pytest_sopbench._making.sheet.grid import Kind

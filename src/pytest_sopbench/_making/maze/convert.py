@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.documents.schema import BadSchemaError
 from pytest_sopbench._core.values.json import JsonValue

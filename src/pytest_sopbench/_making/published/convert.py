@@ -6,10 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, Task
 from pytest_sopbench._core.values.json import JsonValue

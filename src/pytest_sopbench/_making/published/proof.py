@@ -9,11 +9,11 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
 

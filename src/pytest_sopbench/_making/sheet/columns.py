@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 from .grid import Cell, Kind
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
 from pytest_sopbench._audit.measures.columns import words_of
-from pytest_sopbench._core.dataclass import dataclass
 
 from .columns import Column, Odd, rows_text
 from .grid import Cell, Kind

@@ -6,13 +6,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-from pytest_sopbench._core.dataclass import dataclass
 
 
 class Kind(StrEnum):

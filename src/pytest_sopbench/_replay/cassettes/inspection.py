@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.variants.variant import task_of
 from pytest_sopbench._replay.cassettes.lines.seals import CHANGED, Seal

@@ -8,12 +8,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from os import O_RDONLY, close
 from os import open as open_fd
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.cassettes.lines.file import Cassette, cassette_lines, read_lines
 from pytest_sopbench._replay.cassettes.lines.replies import kept_headers

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._replay.cassettes.lines.file import VERSION
 from pytest_sopbench._replay.cassettes.lines.seals import Seal, seal_of
 from pytest_sopbench._replay.tape.shape import IGNORED, MASKED

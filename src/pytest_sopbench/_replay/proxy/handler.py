@@ -10,12 +10,12 @@ import json
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final, Literal, Protocol, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._replay.seams.left_out import is_left_out
 from pytest_sopbench._replay.seams.take import NOT_OF_DECODED, Take
 from pytest_sopbench._replay.tape.exchange import Headers, Request, Response, Tape

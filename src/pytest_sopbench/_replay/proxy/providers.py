@@ -8,9 +8,8 @@ path says which run and which provider is meant.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

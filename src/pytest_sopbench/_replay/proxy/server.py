@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from http.server import ThreadingHTTPServer
 from typing import Self
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._replay.tape.exchange import Tape
 
 from .forwarding import Send, send

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench.errors import CassetteError
 
 Through = Callable[[Any], Any]

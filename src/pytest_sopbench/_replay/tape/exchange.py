@@ -21,9 +21,8 @@ A tape may be asked by several threads at a time. It never changes a request or 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
-
-from pytest_sopbench._core.dataclass import dataclass
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
+from dataclasses import dataclass
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench.errors import MissingRecordingError
 
 from .exchange import Request, Response

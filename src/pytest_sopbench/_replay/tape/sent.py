@@ -10,10 +10,10 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.secrets import secrets_of
 from pytest_sopbench._core.records.redaction import Redaction
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.hiding.known_forms import masked_forms
 from pytest_sopbench._core.model.keys import MASK
 from pytest_sopbench._core.values.json import JsonValue

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from typing import TYPE_CHECKING
-
-from pytest_sopbench._core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.trajectory.match import MatchedPair, TrajectoryMatch, UnlikePair

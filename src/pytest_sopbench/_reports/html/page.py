@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.page_sources import TaskFacts
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._reports.text.judge import report_lines

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import one_line, packed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.text.layout import one_line, packed
 from pytest_sopbench._reports.text.mismatches import with_commas

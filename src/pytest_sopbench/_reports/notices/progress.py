@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.dataclass import dataclass
+from dataclasses import dataclass
+
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.layout import WIDTH, cut
 from pytest_sopbench._reports.text.numbers import rate_of_runs, seconds

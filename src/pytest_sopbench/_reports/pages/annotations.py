@@ -7,10 +7,10 @@ were lost since the baseline. What was not correct before either is no news, and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.row_place import RowPlace
 from pytest_sopbench._core.gates.session_page import SessionPage

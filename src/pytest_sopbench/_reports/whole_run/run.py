@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pytest_sopbench._core.answers.forms.table import FORMS
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord

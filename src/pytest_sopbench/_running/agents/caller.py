@@ -12,10 +12,10 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.steps.approving import Approver, approve_all

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
 from pytest_sopbench._core.agent_source import AgentContext
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.match import not_judged
 from pytest_sopbench._core.hiding.masking import Mask, current_mask, masking

@@ -7,10 +7,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as StillRunning
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar, cast
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.fields.match import not_judged, read_match
 from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.compared import Compared

@@ -7,6 +7,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from hashlib import sha256
@@ -14,7 +15,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.judging.questions import Question
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue

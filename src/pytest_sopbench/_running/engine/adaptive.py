@@ -10,10 +10,9 @@ cut can tell anything of the limit since then.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
-
-from pytest_sopbench._core.dataclass import dataclass, replace
 
 START: Final = 20
 """Runs in flight with which an adaptive limit starts."""

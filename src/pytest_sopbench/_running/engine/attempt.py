@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.model.run_notes import ATTEMPT, LOOP_LOST
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.model.usage import add_usage

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.hiding.harmless import without_controls
 from pytest_sopbench._core.hiding.masking import current_mask
 from pytest_sopbench._core.values.plain import escape_surrogates

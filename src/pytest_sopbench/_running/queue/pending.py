@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Generic
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
 from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.event_loop.cancellable import CancellableAwait

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Generic
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._running.event_loop.cancellable import CancellableAwait
 
 from .job import K

@@ -16,11 +16,11 @@ import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Lock
 from typing import Final, NoReturn, Protocol
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import Finding, ToolCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ClosedToolboxError, RunOverError

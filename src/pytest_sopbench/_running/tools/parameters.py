@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from inspect import Parameter, Signature
 from typing import Any
-
-from pytest_sopbench._core.dataclass import dataclass
 
 _NEVER = frozenset({Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 
-from pytest_sopbench._core.dataclass import replace
 from pytest_sopbench._core.gates.judge_report import (
     FIELDS,
     JudgedField,

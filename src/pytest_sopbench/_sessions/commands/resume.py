@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._core.comparing.comparers import unlike_comparers
 from pytest_sopbench._core.comparing.setups import setup_changes
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.model.keys import RunKey

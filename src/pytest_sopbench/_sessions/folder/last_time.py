@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._sessions.header.options import read_session_options
 
 _BLOCK = 65_536

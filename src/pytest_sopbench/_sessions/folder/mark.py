@@ -13,12 +13,11 @@ import socket
 import sys
 import time
 import weakref
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._sessions.file.location import make_folder
 from pytest_sopbench.errors import SessionFileError
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-
-from pytest_sopbench._core.dataclass import dataclass
 
 TIME_LIMIT = 5.0
 """Seconds that git may take; a session does not wait longer for a line in its header."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields, replace
 from sys import intern
 from typing import Any
 
-from pytest_sopbench._core.dataclass import dataclass, field, members, replace
 from pytest_sopbench._core.model.shards import Share
+from pytest_sopbench._core.records.lines.trace_line import members
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.lines.checksum import identity_from
 

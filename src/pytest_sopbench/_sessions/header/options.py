@@ -7,10 +7,9 @@ put into it, is kept as it stands when a session is written again: only what has
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, TypeAlias
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import TaskName
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.values import Shard

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.keys import RunKey
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.lines.run_line import record_from_json

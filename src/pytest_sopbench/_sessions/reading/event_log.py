@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log_reading import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord

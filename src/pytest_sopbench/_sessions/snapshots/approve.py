@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.trajectory import Trajectory
 from pytest_sopbench._core.records.approvable import record_refusal, recorded_trajectory

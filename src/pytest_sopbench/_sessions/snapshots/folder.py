@@ -11,12 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.trajectory.snapshot import SUFFIX, Snapshot, read_snapshot, snapshot_file
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.errors import SnapshotFileError

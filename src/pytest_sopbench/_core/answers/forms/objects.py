@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.answers.text.markup import elements, tags
 from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search, pattern_of
 from pytest_sopbench._core.answers.text.wrapping import bare_value, decoded
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.values.grammars import Dialect
 from pytest_sopbench._core.values.json import JsonValue

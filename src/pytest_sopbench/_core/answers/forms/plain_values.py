@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.answers.text.wrapping import bare_value
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.values import read_boolean, value_key
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue

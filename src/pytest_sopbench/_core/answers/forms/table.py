@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import AnswerForm
 
 from .marked import in_field_tags, in_final_decision, in_final_output

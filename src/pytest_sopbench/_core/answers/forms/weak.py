@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
 from pytest_sopbench._core.answers.text.wrapping import bare_value
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.values.normalise import is_empty

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.names import name_pattern
 from pytest_sopbench._core.values.normalise import fold
 from pytest_sopbench._core.values.reasoning_tags import REASONING

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.fields.names import FieldNames
 from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.values.json import JsonValue

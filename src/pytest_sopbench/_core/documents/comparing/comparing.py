@@ -7,10 +7,10 @@ counts. Ignored paths are passed over at every depth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Final, TypeGuard
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.documents.declared import Declared
 from pytest_sopbench._core.documents.paths import Path, path_text
 from pytest_sopbench._core.documents.rules import DocumentRules, Role

@@ -7,10 +7,10 @@ not, or nobody can tell; the last is never a pass.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass, field, replace
 from pytest_sopbench._core.metrics.metric import METRICS, About, MetricSpec
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.keys import agent_of

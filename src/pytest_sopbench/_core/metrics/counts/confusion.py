@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from dataclasses import field as default
 from math import sqrt
-
-from pytest_sopbench._core.dataclass import dataclass
 
 EXCESS = 0.15
 """How far an answer's share of the answers may exceed its share of the labels."""

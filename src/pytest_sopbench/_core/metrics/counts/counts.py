@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from pytest_sopbench._core.dataclass import dataclass, field
+from dataclasses import dataclass, field
 
 MONEY_DIGITS = 9
 """Decimals that sums of money keep, so that the order of adding leaves no trace."""

@@ -7,9 +7,9 @@ answer, or whose answer nobody could judge, has no right field, and stays in eve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import lcm
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.records.record import RunRecord
 
 from .counts import ratio

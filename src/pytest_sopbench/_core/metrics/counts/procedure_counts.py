@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.dataclass import dataclass
+from dataclasses import dataclass
+
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

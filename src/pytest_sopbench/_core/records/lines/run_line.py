@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.dataclass import members
 from pytest_sopbench._core.fields.match import as_text, may_stand_in
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.model.usage import usage_to_json
@@ -15,6 +14,7 @@ from pytest_sopbench._core.records.cutting import is_cut
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 
 from .rule_line import rule_to_json
+from .trace_line import members
 
 _OFTEN_EMPTY = ("document", "compared", "ignored")
 """Left out of a line where there are none, so that other lines stay what every version reads."""

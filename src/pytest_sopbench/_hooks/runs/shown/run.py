@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from pytest_sopbench._core.contract.rules import Contract, RuleResult
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.documents.rules import DocumentRules
 from pytest_sopbench._core.hiding.harmless import harmless
 from pytest_sopbench._core.judging.procedure import breaches

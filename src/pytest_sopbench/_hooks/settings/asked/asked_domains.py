@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.node_ids import read_task_id
 from pytest_sopbench._loading.load import DATA_FILES

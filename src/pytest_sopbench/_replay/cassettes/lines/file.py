@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.dataclass import dataclass, field
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Usage
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._replay.cassettes.places import TaskPlace

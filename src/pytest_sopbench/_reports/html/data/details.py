@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.answers.forms.table import FORMS
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.gates.page_sources import PageSources, TaskFacts
 from pytest_sopbench._core.model.keys import TaskKey
 from pytest_sopbench._core.model.trace import Trace

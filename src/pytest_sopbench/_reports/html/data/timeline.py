@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Protocol
 
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.trajectory.match import TrajectoryMatch, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue

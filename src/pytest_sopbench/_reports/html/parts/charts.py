@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import ceil, log10
 from typing import Final
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._reports.text.numbers import NOT_AVAILABLE, interval, percent
 
 BINS: Final = 24

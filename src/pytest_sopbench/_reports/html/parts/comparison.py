@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
@@ -10,7 +11,6 @@ from pytest_sopbench._core.comparing.comparison import (
     SessionComparison,
 )
 from pytest_sopbench._core.comparing.pairs import NotCompared
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._reports.terminal.comparison.comparison import p_value, setup_text
 from pytest_sopbench._reports.text.numbers import counted
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.summary import Summary
 
 from .charts import Rate, rate_of

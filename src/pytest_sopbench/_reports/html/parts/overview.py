@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pytest_sopbench._core.comparing.comparison import (
     GroupComparison,
 )
-from pytest_sopbench._core.dataclass import dataclass, replace
 from pytest_sopbench._core.gates.conditions.summary_gates import GateState
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.summary import Summary

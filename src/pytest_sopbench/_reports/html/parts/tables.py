@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
 from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.counts.confusion import Confusion

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
-from pytest_sopbench._core.dataclass import dataclass
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._reports.text.layout import WIDTH, columns, one_line, padded
 from pytest_sopbench._reports.text.numbers import counted, interval, money, percent, unavailable

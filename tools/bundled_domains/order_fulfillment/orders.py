@@ -1,18 +1,16 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Orders as they come in on any day, and what the policy makes of each, step by step."""
 
 from __future__ import annotations
 
 import json
 import runpy
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_sopbench.bundled._generator import Dice, decided, look_ups
+from bundled_domains.generator import Dice, bundled, decided, look_ups
 
-HERE = Path(__file__).parent
-POLICY = runpy.run_path(str(HERE / "policy.py"))
-METADATA: dict[str, Any] = json.loads((HERE / "metadata.json").read_text(encoding="utf-8"))
+FOLDER = bundled("order_fulfillment")
+POLICY = runpy.run_path(str(FOLDER / "policy.py"))
+METADATA: dict[str, Any] = json.loads((FOLDER / "metadata.json").read_text(encoding="utf-8"))
 WAREHOUSES = ("HFD", "MAN", "NWK")
 PREFIXES = {"Bay": (10, 29), "North": (30, 59), "Sound": (60, 69), "Jersey": (70, 89)}
 PICKUPS = {  # last pickups of each day at HFD, MAN and NWK, for each zone; - is none

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """A case of OD-7: what is changed in a drawn order, and which orders are then kept."""
 
 from __future__ import annotations
@@ -7,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._orders import Order, Row
+from .orders import Order, Row
 
 Change: TypeAlias = Callable[[Dice, Row], Row]
 Wanted: TypeAlias = Callable[[Order], bool]

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Cases of parts 6 and 7: lifestyle points and risk points."""
 
 from __future__ import annotations
@@ -6,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._case import Case, Change, fixed, moved, turns, years_moved
-from ._patients import Patient, Row, birthday, days_from
+from .case import Case, Change, fixed, moved, turns, years_moved
+from .patients import Patient, Row, birthday, days_from
 
 NO_SURVEY = dict.fromkeys(
     (

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Cases of parts 5 to 8: stock, pickups, the choice of a warehouse, and the reservation."""
 
 from __future__ import annotations
@@ -6,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._case import Case, Change, Wanted, fixed, is_, matters
-from ._orders import POLICY, WAREHOUSES, Order, Row, later
+from .case import Case, Change, Wanted, fixed, is_, matters
+from .orders import POLICY, WAREHOUSES, Order, Row, later
 
 ISLAND_ZIPS = ("02554", "02564", "02584")
 

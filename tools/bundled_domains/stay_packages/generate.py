@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `tasks.jsonl`, byte for byte the same; `--check` only compares.
 
 `cases.json` has what each letter says, phrase by phrase, what is unusual about the stay, and what
@@ -17,18 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
+from bundled_domains.documents import Documents
+from bundled_domains.generator import Dice, bundled, first_kept
+from bundled_domains.speaker import Speaker, ordinal
 
-from pytest_sopbench.bundled._documents import Documents
-from pytest_sopbench.bundled._generator import Dice, first_kept
 from pytest_sopbench.bundled._phrases import PhraseBook, filled
-from pytest_sopbench.bundled._speaker import Speaker, ordinal
 
+FOLDER = bundled("stay_packages")
 HERE = Path(__file__).parent
 SEED = 9
-BOOK = PhraseBook(HERE / "phrases.json")
-DECIDE = runpy.run_path(str(HERE / "policy.py"))["decide"]
+BOOK = PhraseBook(FOLDER / "phrases.json")
+DECIDE = runpy.run_path(str(FOLDER / "policy.py"))["decide"]
 NAMES = BOOK.values("name")
 SEASONS = {
     "low": ((2, 8), (3, 14), (11, 20)),
@@ -171,4 +169,4 @@ def _as_wanted(wanted: Case, row: Case) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(Documents(folder=HERE, rows=rows).main(sys.argv[1:]))
+    sys.exit(Documents(folder=FOLDER, rows=rows).main(sys.argv[1:]))

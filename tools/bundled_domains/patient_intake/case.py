@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """A case of PA-03: what is changed in a drawn patient, and which patients are then kept."""
 
 from __future__ import annotations
@@ -7,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._patients import Patient, Row, birthday, days_from
+from .patients import Patient, Row, birthday, days_from
 
 Change: TypeAlias = Callable[[Dice, Row], Row]
 Wanted: TypeAlias = Callable[[Patient], bool]

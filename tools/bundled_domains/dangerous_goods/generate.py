@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `data.csv` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
 
 Each group of cases below stands for a clause of the SOP or for one side of a cut-off. The texts
@@ -15,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
+from bundled_domains.generator import Dice, Generator, bundled
 
-from pytest_sopbench.bundled._generator import Dice, Generator
-
+FOLDER = bundled("dangerous_goods")
 HERE = Path(__file__).parent
 SEED = 14
 ROWS = 327
@@ -208,4 +205,4 @@ def rows() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    sys.exit(Generator(folder=HERE, rows=rows).main(sys.argv[1:]))
+    sys.exit(Generator(folder=FOLDER, rows=rows).main(sys.argv[1:]))

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - what lies beside it are folders of files, not packages
 """How a generator puts a fact into words: templates in turn, values in any of their texts."""
 
 from __future__ import annotations
@@ -8,8 +7,9 @@ from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, TypeAlias
 
-from ._generator import Dice
-from ._phrases import PhraseBook, Template
+from pytest_sopbench.bundled._phrases import PhraseBook, Template
+
+from .generator import Dice
 
 Fits: TypeAlias = Callable[[Template], bool]
 

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `tasks.jsonl`, byte for byte the same; `--check` only compares.
 
 `cases.json` has scripts of what guests say, turn by turn, and the line at which each script ends.
@@ -17,19 +16,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
+from bundled_domains.documents import Documents
+from bundled_domains.generator import Dice, bundled, first_kept
+from bundled_domains.reservation_desk.world import NAMES_OF_DAYS, Case, inputs, world
+from bundled_domains.speaker import Speaker, ordinal
 
-from pytest_sopbench.bundled._documents import Documents
-from pytest_sopbench.bundled._generator import Dice, first_kept
 from pytest_sopbench.bundled._phrases import OLD, PhraseBook, Template, filled
-from pytest_sopbench.bundled._speaker import Speaker, ordinal
-from pytest_sopbench.bundled.reservation_desk._world import NAMES_OF_DAYS, Case, inputs, world
 
+FOLDER = bundled("reservation_desk")
 HERE = Path(__file__).parent
 SEED = 6
-BOOK = PhraseBook(HERE / "phrases.json")
-POLICY = runpy.run_path(str(HERE / "policy.py"))
+BOOK = PhraseBook(FOLDER / "phrases.json")
+POLICY = runpy.run_path(str(FOLDER / "policy.py"))
 DECIDE, SITTINGS = POLICY["decide"], POLICY["SITTINGS"]
 LAST_LINES = {"transfer", "enter", "end"}
 NAMES = BOOK.values("name")
@@ -161,4 +159,4 @@ def _as_wanted(wanted: str, row: Case) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(Documents(folder=HERE, rows=rows).main(sys.argv[1:]))
+    sys.exit(Documents(folder=FOLDER, rows=rows).main(sys.argv[1:]))

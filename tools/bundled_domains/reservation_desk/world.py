@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """What a call is about before a word is said: the day, the book, the bookings, the guest."""
 
 from __future__ import annotations
@@ -7,7 +6,7 @@ import calendar
 from datetime import date, timedelta
 from typing import Any, TypeAlias
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
 Case: TypeAlias = dict[str, Any]
 SITTINGS = {"lunch": ("12:00", "14:00"), "early": ("17:30", "19:15"), "late": ("19:30", "21:00")}

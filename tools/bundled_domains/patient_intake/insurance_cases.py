@@ -1,14 +1,13 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Cases of parts 4, 5, 8 and 9: insurance, benefit, pharmacy and registration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._case import Case, Change, Wanted, fixed, has, moved, turns
-from ._patients import Patient, Row, days_from, period, with_periods
+from .case import Case, Change, Wanted, fixed, has, moved, turns
+from .patients import Patient, Row, days_from, period, with_periods
 
 NO_BENEFIT = dict.fromkeys(
     ("prescriptions", "waiting_days", "highest_tier", "yearly_cap", "spent"), None

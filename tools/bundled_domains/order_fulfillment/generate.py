@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `data.csv` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
 
 An order is drawn, changed as its case asks, and kept if the case is then met; else another is
@@ -9,16 +8,12 @@ from __future__ import annotations
 
 import itertools
 import sys
-from pathlib import Path
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
-
-from pytest_sopbench.bundled._generator import Dice, Generator, first_kept
-from pytest_sopbench.bundled.order_fulfillment._case import Case
-from pytest_sopbench.bundled.order_fulfillment._customer_cases import customer_cases
-from pytest_sopbench.bundled.order_fulfillment._orders import Order, Row, draft
-from pytest_sopbench.bundled.order_fulfillment._shipping_cases import ISLAND_ZIPS, shipping_cases
+from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.order_fulfillment.case import Case
+from bundled_domains.order_fulfillment.customer_cases import customer_cases
+from bundled_domains.order_fulfillment.orders import Order, Row, draft
+from bundled_domains.order_fulfillment.shipping_cases import ISLAND_ZIPS, shipping_cases
 
 SEED = 11
 ROWS = 120
@@ -51,4 +46,4 @@ def _row(dice: Dice, case: Case, number: str, article: str) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(Generator(folder=Path(__file__).parent, rows=rows).main(sys.argv[1:]))
+    sys.exit(Generator(folder=bundled("order_fulfillment"), rows=rows).main(sys.argv[1:]))

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Patients as they are announced on any day, and what the policy makes of each."""
 
 from __future__ import annotations
@@ -6,14 +5,13 @@ from __future__ import annotations
 import json
 import runpy
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_sopbench.bundled._generator import Dice, decided, look_ups
+from bundled_domains.generator import Dice, bundled, decided, look_ups
 
-HERE = Path(__file__).parent
-POLICY = runpy.run_path(str(HERE / "policy.py"))
-METADATA: dict[str, Any] = json.loads((HERE / "metadata.json").read_text(encoding="utf-8"))
+FOLDER = bundled("patient_intake")
+POLICY = runpy.run_path(str(FOLDER / "policy.py"))
+METADATA: dict[str, Any] = json.loads((FOLDER / "metadata.json").read_text(encoding="utf-8"))
 PLANS = ("BASIC-1", "CREST-4", "GUILD-7", "MERIT-2", "TOWN-9")
 FIRST_DAY = date(2024, 7, 1)
 STATES = ("in force",) * 3 + ("grace",) * 2 + ("not started",) * 2 + ("ended",) * 3

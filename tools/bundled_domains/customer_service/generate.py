@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `tasks.jsonl` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
 
 `cases.json` has the cases by the section of the work instruction that they are about, and says
@@ -17,11 +16,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
+from bundled_domains.generator import Dice, Generator, bundled
 
-from pytest_sopbench.bundled._generator import Dice, Generator
-
+FOLDER = bundled("customer_service")
 HERE = Path(__file__).parent
 BILL = ("overdue_pence", "oldest_due", "arrangement_until", "missed_instalments")
 SEED = 22
@@ -279,5 +276,5 @@ def rows() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    generator = Generator(folder=HERE, rows=rows, data="tasks.jsonl")
+    generator = Generator(folder=FOLDER, rows=rows, data="tasks.jsonl")
     sys.exit(generator.main(sys.argv[1:]))

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - what lies beside it are folders of files, not packages
 """What the generators of domains without tools share: tasks whose answer is a document."""
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ class Documents:
     def main(self, arguments: Sequence[str]) -> int | str:
         """Write the file, or tell with `--check` whether it would differ."""
         if list(arguments) not in ([], ["--check"]):
-            return "usage: python generate.py [--check]"
+            return "usage: python -m bundled_domains.NAME.generate [--check]"
         content = "".join(json.dumps(row) + "\n" for row in self.rows()).encode()
         path = self.folder / DATA
         if not arguments:
             path.write_bytes(content)
         elif not path.is_file() or path.read_bytes() != content:
-            return f"{DATA} differs from what generate.py writes; run it without --check"
+            return f"{DATA} differs from what its generator writes; run it without --check"
         return 0

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `tasks.jsonl` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
 
 `cases.json` has the cases by the section of the standard that they are about, and says what is
@@ -16,11 +15,9 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
+from bundled_domains.generator import Dice, Generator, bundled
 
-from pytest_sopbench.bundled._generator import Dice, Generator
-
+FOLDER = bundled("know_your_business")
 HERE = Path(__file__).parent
 SEED = 34
 ROWS = 122
@@ -283,5 +280,5 @@ def rows() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    generator = Generator(folder=HERE, rows=rows, data="tasks.jsonl")
+    generator = Generator(folder=FOLDER, rows=rows, data="tasks.jsonl")
     sys.exit(generator.main(sys.argv[1:]))

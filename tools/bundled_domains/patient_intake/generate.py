@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Write `data.csv` and `expected_calls.jsonl`, byte for byte the same; `--check` only compares.
 
 Insurance, lifestyle and chart do not meddle with one another, so that each row is of one case of
@@ -10,16 +9,12 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
-# A checkout need not be installed for its data to be written.
-sys.path.append(str(Path(__file__).parents[3]))
-
-from pytest_sopbench.bundled._generator import Dice, Generator, first_kept
-from pytest_sopbench.bundled.patient_intake._case import Case
-from pytest_sopbench.bundled.patient_intake._health_cases import chart_cases, lifestyle_cases
-from pytest_sopbench.bundled.patient_intake._insurance_cases import insurance_cases, risk_cases
-from pytest_sopbench.bundled.patient_intake._patients import Patient, Row, draft, with_plan
+from bundled_domains.generator import Dice, Generator, bundled, first_kept
+from bundled_domains.patient_intake.case import Case
+from bundled_domains.patient_intake.health_cases import chart_cases, lifestyle_cases
+from bundled_domains.patient_intake.insurance_cases import insurance_cases, risk_cases
+from bundled_domains.patient_intake.patients import Patient, Row, draft, with_plan
 
 SEED = 2
 ROWS = 90
@@ -68,4 +63,4 @@ def _row(dice: Dice, cases: Iterable[Case], number: int) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(Generator(folder=Path(__file__).parent, rows=rows).main(sys.argv[1:]))
+    sys.exit(Generator(folder=bundled("patient_intake"), rows=rows).main(sys.argv[1:]))

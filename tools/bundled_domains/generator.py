@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 - what lies beside it are folders of files, not packages
 """What the generators of bundled domains share: dice, look-up answers, and the files they write.
 
 Labels and expected calls come from a domain's `policy.py` alone, over tools that answer as its
@@ -26,6 +25,11 @@ Row: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = Callable[[str, Mapping[str, Any]], Any]
 """What a tool answers to its arguments; raises `ToolError` where the call fails."""
 AnswerOfRow: TypeAlias = Callable[[Mapping[str, Any], Row], Answer]
+
+
+def bundled(name: str) -> Path:
+    """Return the folder of a bundled domain in this checkout."""
+    return Path(__file__).parents[2] / "src" / "pytest_sopbench" / "bundled" / name
 
 
 class Dice:
@@ -129,13 +133,13 @@ class Generator:
     def main(self, arguments: Sequence[str]) -> int | str:
         """Write the files, or tell with `--check` whether one would differ."""
         if list(arguments) not in ([], ["--check"]):
-            return "usage: python generate.py [--check]"
+            return "usage: python -m bundled_domains.NAME.generate [--check]"
         for name, content in self.files().items():
             path = self.folder / name
             if not arguments:
                 path.write_bytes(content)
             elif not path.is_file() or path.read_bytes() != content:
-                return f"{name} differs from what generate.py writes; run it without --check"
+                return f"{name} differs from what its generator writes; run it without --check"
         return 0
 
 

@@ -1,14 +1,13 @@
-# ruff: noqa: INP001 - a domain is a folder of files, not a package
 """Cases of parts 3 and 4: where the order goes, and who orders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_sopbench.bundled._generator import Dice
+from bundled_domains.generator import Dice
 
-from ._case import Case, Change, Wanted, fixed, is_, matters
-from ._orders import Order, Row
+from .case import Case, Change, Wanted, fixed, is_, matters
+from .orders import Order, Row
 
 
 def customer_cases() -> Iterator[Case]:
