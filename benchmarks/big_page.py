@@ -13,14 +13,11 @@ from dataclasses import replace
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
-from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Problem, Trace, Usage
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
+from pytest_sopbench._core.model.trace import Mismatch, Problem, Trace, Usage
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome

@@ -24,8 +24,7 @@ from pytest_sopbench._core.model.task import FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.queue.job import Job
-from pytest_sopbench._running.queue.pending import Limits
+from pytest_sopbench._running.queue import Job, Limits
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 
 TASKS, SMALL_TASKS = 200, 192

@@ -15,7 +15,7 @@ from typing import Any
 
 from tables import is_small
 
-from pytest_sopbench._core.documents.rules import DocumentRules, Role
+from pytest_sopbench._core.documents.schema import DocumentRules, Role
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task

@@ -17,11 +17,10 @@ from collections.abc import Sequence
 
 from tables import is_small
 
-from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.published_finding import NOT_FOUND
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import find_answer, read_returned
+from pytest_sopbench._core.answers.published import NOT_FOUND
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.fields.published import matches_as_published
+from pytest_sopbench._core.fields.comparison import matches_as_published
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import FieldType, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import comb
 from random import Random
 
-from pytest_sopbench._core.statistics.paired_tests import ALPHA, paired_test
+from pytest_sopbench._core.statistics import ALPHA, paired_test
 
 BEFORE = 0.9
 SEEN = 0.8

@@ -14,10 +14,8 @@ from itertools import pairwise
 from statistics import median, quantiles
 from time import perf_counter
 
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping
 from pytest_sopbench._replay.tape.run_tape import RunTape
-from pytest_sopbench._replay.tape.shape import Shaping
 
 SIZES = (10, 1_000, 10_000)
 TURNS = 4

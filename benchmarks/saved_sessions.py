@@ -22,12 +22,11 @@ from tempfile import TemporaryDirectory
 
 from tables import Table, is_small
 
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.store import store_session
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.file.writer import store_session
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
 from pytest_sopbench._sessions.reading.planned import summarized
 
 LONG, MANY = 3_000, 100_000

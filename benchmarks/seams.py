@@ -23,9 +23,8 @@ from botocore.awsrequest import AWSResponse
 from tables import Table, is_small
 
 from pytest_sopbench._replay.proxy.children import watching
-from pytest_sopbench._replay.tape.current import on_tape, switched_on
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.outside import OutsideTape
+from pytest_sopbench._replay.tape.exchange import OutsideTape, Request, Response
+from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
 
 CALLS, SMALL_CALLS, ROUNDS = 1_000, 100, 5
 LIMIT_MS = 0.2

@@ -19,35 +19,31 @@ from hypothesis import settings
 # pytester restores `sys.modules` after each run inside this process. What a session loads only
 # where it is used is loaded here, so that it is loaded once and not by every run.
 import pytest_sopbench._audit.saved
-import pytest_sopbench._core.records.approvable
+import pytest_sopbench._core.records.reconstruct
 import pytest_sopbench._hooks.books.budget
-import pytest_sopbench._hooks.books.resumed_session
+import pytest_sopbench._hooks.books.resume
 import pytest_sopbench._hooks.books.variant_books
 import pytest_sopbench._hooks.items.variants
-import pytest_sopbench._hooks.printing.forecast
+import pytest_sopbench._hooks.printing.summary
 import pytest_sopbench._hooks.replaying.totals
-import pytest_sopbench._hooks.runs.shown.document_paths
+import pytest_sopbench._hooks.runs.shown
 import pytest_sopbench._hooks.settings.agent_option
 import pytest_sopbench._hooks.snapshots.fixture
 import pytest_sopbench._hooks.snapshots.report
-import pytest_sopbench._judge.calibrating.report
+import pytest_sopbench._judge.calibrating
 import pytest_sopbench._judge.judging
-import pytest_sopbench._loading.contract.read
-import pytest_sopbench._loading.documents.load
-import pytest_sopbench._loading.domain.expected_calls
-import pytest_sopbench._loading.domain.outputs.comparisons
-import pytest_sopbench._loading.domain.outputs.rubrics
-import pytest_sopbench._loading.domain.record_tables
-import pytest_sopbench._loading.prices.file
-import pytest_sopbench._loading.prices.library
+import pytest_sopbench._loading.contract
+import pytest_sopbench._loading.documents
+import pytest_sopbench._loading.domain.outputs
+import pytest_sopbench._loading.domain.rows
+import pytest_sopbench._loading.domain.tools
+import pytest_sopbench._loading.prices
 import pytest_sopbench._loading.quarantine_file
-import pytest_sopbench._loading.variants.read
-import pytest_sopbench._reports.terminal.comparison.comparison
-import pytest_sopbench._reports.terminal.comparison.leaderboard
-import pytest_sopbench._running.event_loop.loop_thread
+import pytest_sopbench._loading.variants
+import pytest_sopbench._reports.terminal.comparison
+import pytest_sopbench._running.event_loop
 import pytest_sopbench._running.tools.domain_code
 import pytest_sopbench._sessions.commands.page
-import pytest_sopbench._sessions.commands.page_sources
 import pytest_sopbench._sessions.commands.resume
 import pytest_sopbench.agents.sources  # noqa: F401 - see above
 from tests.processes import installed, popen

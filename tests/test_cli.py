@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 from tests.builders import commands
 from tests.builders.refunds import write_refunds
 

@@ -11,17 +11,15 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.records.approvable import CUT
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.reconstruct import CUT
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header.git import GitState
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import GitState, SessionHeader
 from tests.builders.commands import sopbench
 from tests.builders.refunds import write_refunds
 

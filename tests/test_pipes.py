@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._judge.calibrating.calibration_file import calibration_path, read_calibrations
-from pytest_sopbench._judge.keeping.judgements import Judgements
+from pytest_sopbench._judge.calibrating import calibration_path, read_calibrations
+from pytest_sopbench._judge.keeping import Judgements
 from pytest_sopbench._loading.files.document import read_toml
 from pytest_sopbench._loading.files.table import read_table
-from pytest_sopbench._replay.cassettes.inspection import inspect
-from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
 from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
+from pytest_sopbench._replay.cassettes.survey import inspect
+from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
 from pytest_sopbench.errors import SopbenchError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")

@@ -10,20 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_sopbench._core.fields.comparison import Match
+    from pytest_sopbench._core.model.trace import Answer, Mismatch
+    from pytest_sopbench._core.steps.split import Procedure, Step
+    from pytest_sopbench._hooks.runs.shown import Run
+
     from ._core.domain import Domain
-    from ._core.fields.match import Match
     from ._core.metrics.summary import Summary
-    from ._core.model.answer import Answer, Mismatch
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
     from ._core.steps.approving import ApprovalDecision, ApprovalRequest
-    from ._core.steps.procedure import Procedure, Step
     from ._core.steps.split import split_sop
     from ._core.trajectory.match import TrajectoryMatch, match_trajectory
     from ._core.verdict import Outcome, Verdict
-    from ._hooks.runs.shown.run import Run
     from ._running.tools.facade import Tools
     from ._sessions.load import load_session
     from ._sessions.reading.reader import SavedSession
@@ -61,21 +62,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "_core.model.answer",
+    "Answer": "_core.model.trace",
     "ApprovalDecision": "_core.steps.approving",
     "ApprovalRequest": "_core.steps.approving",
     "Call": "_core.model.trajectory",
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
-    "Match": "_core.fields.match",
-    "Mismatch": "_core.model.answer",
+    "Match": "_core.fields.comparison",
+    "Mismatch": "_core.model.trace",
     "Outcome": "_core.verdict",
-    "Procedure": "_core.steps.procedure",
-    "Run": "_hooks.runs.shown.run",
+    "Procedure": "_core.steps.split",
+    "Run": "_hooks.runs.shown",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SopbenchError": "errors",
-    "Step": "_core.steps.procedure",
+    "Step": "_core.steps.split",
     "Summary": "_core.metrics.summary",
     "Task": "_core.model.task",
     "ToolCall": "_core.model.trace",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pytest_sopbench._core.metrics.summary import Summary
-    from pytest_sopbench._core.model.keys import RunKey
+    from pytest_sopbench._core.model.task import RunKey
     from pytest_sopbench._core.records.record import RunRecord
 
 

@@ -19,7 +19,7 @@ from pytest_sopbench.endings import CONFIGURED, EndGuard, UsageErrors, is_set
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Task
-    from pytest_sopbench._hooks.runs.shown.run import Run
+    from pytest_sopbench._hooks.runs.shown import Run
     from pytest_sopbench._hooks.snapshots.fixture import SopSnapshot
     from pytest_sopbench._running.tools.facade import Tools
 
@@ -191,7 +191,7 @@ def _names_domain_folder(config: pytest.Config) -> bool:
     folders = (config.invocation_params.dir / arg for arg in config.args if "::" not in arg)
     if not any(_may_hold_domain(folder) for folder in folders):
         return False
-    from pytest_sopbench._hooks.settings.asked.folders import typed_domain_folders
+    from pytest_sopbench._hooks.settings.asked import typed_domain_folders
 
     return bool(typed_domain_folders(config))
 

@@ -13,10 +13,7 @@ from typing import Any
 import pytest
 from model_stub.judging import outside
 
-from pytest_sopbench._judge.asking.asker import ModelAsker
-from pytest_sopbench._judge.asking.prompt import request_of
-from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import Judgement, read_reply
+from pytest_sopbench._judge.asking import Judgement, ModelAsker, Question, read_reply, request_of
 from pytest_sopbench._judge.setting import read_setting
 from pytest_sopbench.agents import Message
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_sopbench._judge.asking.asker import ModelAsker
-from pytest_sopbench._judge.asking.prompt import REPLY_SCHEMA
-from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import read_reply
+from pytest_sopbench._judge.asking import REPLY_SCHEMA, ModelAsker, Question, read_reply
 from pytest_sopbench._judge.setting import read_setting
 
 QUESTION = Question(rubric="It says so.", field="letter", expected="Paid", actual="It is paid.")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
+from pytest_sopbench._sessions.lines import bare, sealed, seed_of
 from pytest_sopbench.cli import main
 
 KEPT = "kept.jsonl"

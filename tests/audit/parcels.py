@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model.finding import Finding
+from pytest_sopbench._audit.model import Finding
 
 SOP = """# PD-3 Parcels at the counter
 

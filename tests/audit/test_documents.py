@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model.finding import Finding
+from pytest_sopbench._audit.model import Finding
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

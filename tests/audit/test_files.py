@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import audit_domain
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.rules.catalogue import FOLDER_RULES
 
 

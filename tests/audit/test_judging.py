@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.model.finding import Severity
+from pytest_sopbench._audit.model import Severity
 
 
 def relabelled(lab: Any, old: str, *new: str) -> Any:

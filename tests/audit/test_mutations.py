@@ -9,7 +9,7 @@ import pytest
 from campaign.mutations import HARMLESS, MUTATIONS, copy_of, drawn, found_in, rewritten
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model.finding import Severity
+from pytest_sopbench._audit.model import Severity
 from pytest_sopbench._loading.finding.search_paths import BUNDLED, domains_in
 
 SEED = 1

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.model.finding import Finding
+from pytest_sopbench._audit.model import Finding
 
 GOODS = """
 import re

@@ -13,8 +13,8 @@ import pytest
 from parcels import spec, write_lab
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.measures.random_source import changing_calls
-from pytest_sopbench._audit.model.finding import Finding
+from pytest_sopbench._audit.measures.policy_source import changing_calls
+from pytest_sopbench._audit.model import Finding
 from pytest_sopbench._audit.observing.sandbox import Limits
 
 MANAGER = """

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.contract.ruling import RuleState
+from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import Policy

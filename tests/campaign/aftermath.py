@@ -15,7 +15,7 @@ from campaign.kit import (
     traceback_of_ours,
 )
 from campaign.victims import KILLED, TASKS, arguments, truth
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session

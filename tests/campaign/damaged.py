@@ -25,10 +25,10 @@ from campaign.kit import (
     traceback_of_ours,
     write_lab,
 )
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.lines.checksum import bare
+from pytest_sopbench._sessions.lines import bare
 from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.cli import main

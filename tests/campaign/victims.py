@@ -72,7 +72,7 @@ def around(function, line_of):
 def begin():
     import sys
 
-    from pytest_sopbench._sessions.journal.journal import Journal
+    from pytest_sopbench._sessions.journal import Journal
     from pytest_sopbench._sessions.file.writer import SessionWriter
 
     SessionWriter.append = around(SessionWriter.append, lambda args: args[0])

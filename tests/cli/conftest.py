@@ -10,14 +10,18 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_trials
-from pytest_sopbench._sessions.header.options import read_session_options
+from pytest_sopbench._sessions.header import (
+    DomainHeader,
+    SessionHeader,
+    planned_trials,
+    read_session_options,
+)
 from pytest_sopbench._sessions.reading.planned import summarized
 from tests.builders import commands
 from tests.builders.refunds import write_refunds

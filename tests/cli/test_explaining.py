@@ -13,12 +13,11 @@ from click.testing import Result
 from pytest_sopbench._cli.glossary import find_term, glossary, names_of
 from pytest_sopbench._core.comparing.comparison import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.model.trace import Mismatch, Problem
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
-from pytest_sopbench._reports.text.layout import LABEL_WIDTH
+from pytest_sopbench._reports.text import LABEL_WIDTH
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

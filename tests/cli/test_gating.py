@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.start import start_to_line
-from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
+from pytest_sopbench._sessions.file.line_places import start_to_line
+from pytest_sopbench._sessions.lines import sealed, seed_of
 
 Sopbench = Callable[..., Result]
 Save = Callable[..., Path]

@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._making.maze.convert import CASE, REQUIREMENT
-from pytest_sopbench._making.maze.parts import HEADERS, joined_prompt, split_prompt
+from pytest_sopbench._making.maze import CASE, HEADERS, REQUIREMENT, joined_prompt, split_prompt
 from pytest_sopbench.cli import main
 
 SCHEMA = {

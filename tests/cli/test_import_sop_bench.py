@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._making import next_steps
+from pytest_sopbench._making import place as next_steps
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.runner import run_task
 from pytest_sopbench._running.tools.domain_code import load_manager_factory

@@ -10,11 +10,10 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.shards import share_of
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import share_of
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
-from pytest_sopbench._sessions.header.git import GitState
-from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks
+from pytest_sopbench._sessions.header import DomainHeader, GitState, PlannedTasks
 from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import read_session
 

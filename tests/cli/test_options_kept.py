@@ -11,9 +11,9 @@ import pytest
 from click.testing import Result
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.shards import share_of
-from pytest_sopbench._sessions.file.slim import slim_header
-from pytest_sopbench._sessions.header.header import (
+from pytest_sopbench._core.model.task import share_of
+from pytest_sopbench._sessions.file.writer import slim_header
+from pytest_sopbench._sessions.header import (
     DomainHeader,
     SessionHeader,
     header_from_json,

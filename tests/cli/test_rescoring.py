@@ -14,8 +14,7 @@ from click.testing import Result
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.model.task import MASK, RunKey, Scoring
 from pytest_sopbench._core.model.trace import (
     Ending,
     Problem,
@@ -29,8 +28,8 @@ from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.header.header import header_from_json
-from pytest_sopbench._sessions.lines.checksum import bare
+from pytest_sopbench._sessions.header import header_from_json
+from pytest_sopbench._sessions.lines import bare
 from pytest_sopbench._sessions.reading.reader import read_session
 
 Sopbench = Callable[..., Result]

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.event_log import event_log

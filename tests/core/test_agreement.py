@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.statistics.agreement import Agreement, agreement_of
+from pytest_sopbench._core.statistics import Agreement, agreement_of
 
 COUNTS = st.integers(min_value=0, max_value=400)
 TABLES = st.builds(

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.trace import Answer
 
 DATA = Path(__file__).parent / "data"
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.answers.find import find_answer
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.answer import Answer
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import Answer, Returned, ReturnedKind
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("North Quay", "South Quay"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)

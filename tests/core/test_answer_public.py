@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.fields.types import infer_field
+from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Trace

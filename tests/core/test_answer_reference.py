@@ -20,13 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.forms.bare_words import bare_dicts
+from pytest_sopbench._core.answers.forms import bare_dicts
 from pytest_sopbench._core.fields.values import value_key
-from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
-from pytest_sopbench._core.values.grammars import Dialect
-from pytest_sopbench._core.values.literals import last_object, read_list
+from pytest_sopbench._core.model.trace import AnswerForm, Returned, ReturnedKind
+from pytest_sopbench._core.values.patterns import Dialect
+from pytest_sopbench._core.values.text import last_object, read_list
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),

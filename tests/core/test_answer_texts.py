@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.model.answer import AnswerForm
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import AnswerForm, Returned, ReturnedKind
 
 BERTH = OutputField(
     name="berth",

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.answers.find import find_answer
-from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.model.answer import Answer, AnswerForm
+from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import Answer, AnswerForm, Returned, ReturnedKind
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),

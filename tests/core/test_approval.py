@@ -7,21 +7,20 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
-from pytest_sopbench._core.records.approvable import (
+from pytest_sopbench._core.records.lines import from_line, to_line
+from pytest_sopbench._core.records.reconstruct import (
     CUT,
     record_refusal,
     recorded_trajectory,
     refusal,
+    trace_of,
 )
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
-from pytest_sopbench._core.records.reconstruct import trace_of
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
 

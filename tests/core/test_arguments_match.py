@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.trajectory.arguments import (
+from pytest_sopbench._core.trajectory.calls import (
     ArgumentMode,
     argument_differences,
     arguments_match,

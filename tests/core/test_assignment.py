@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.trajectory.assignment import assigned
+from pytest_sopbench._core.trajectory.match import assigned
 
 CHOICES = st.dictionaries(
     st.integers(0, 6), st.lists(st.integers(0, 6), unique=True, max_size=7), max_size=6

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.gates.calibration import Calibration, doubt_of, shown, uncalibrated
-from pytest_sopbench._core.gates.conditions.spec import read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState
+from pytest_sopbench._core.gates.calibration import Calibration, doubt_of, shown_kappa, uncalibrated
+from pytest_sopbench._core.gates.conditions import GateState, read_gate
 from pytest_sopbench._core.gates.decide import SessionFacts, decide
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.agreement import Agreement
+from pytest_sopbench._core.statistics import Agreement
 from pytest_sopbench._core.verdict import Outcome
 
 GOOD = Agreement(both_yes=56, only_first=4, only_second=4, both_no=56)
@@ -55,8 +54,8 @@ def test_what_is_wrong_with_a_calibration_is_said(found: Calibration | None, why
 
 
 def test_a_kappa_below_the_bound_is_never_shown_as_the_bound() -> None:
-    assert "0.5996" == shown(0.5996)
-    assert "0.86" == shown(0.8567)
+    assert "0.5996" == shown_kappa(0.5996)
+    assert "0.86" == shown_kappa(0.8567)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.clause_text import clause_text
+from pytest_sopbench._core.contract.rules import clause_text
 
 SOP = """# Refunds
 

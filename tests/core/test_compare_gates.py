@@ -9,12 +9,12 @@ import pytest
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
-from pytest_sopbench._core.gates.conditions.comparison_gates import evaluate_comparison
-from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.summary_gates import (
+from pytest_sopbench._core.gates.conditions import (
+    COMPARISON_GATES,
     GateSpec,
     GateState,
     blockers_of,
+    evaluate_comparison,
     gate_names,
 )
 from pytest_sopbench._core.metrics.summary import Summary

@@ -16,13 +16,11 @@ from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
     SessionComparison,
+    comparison_to_json,
 )
-from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics.intervals import mcnemar
-from pytest_sopbench._core.statistics.paired_tests import newcombe
+from pytest_sopbench._core.statistics import mcnemar, newcombe
 from pytest_sopbench._core.verdict import Outcome
 
 RIGHT, WRONG, ERROR = Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR

@@ -13,18 +13,14 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.records.event_log import event_log
-from pytest_sopbench._core.records.event_log_reading import trace_of_log
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
-from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, RunKey, Task
+from pytest_sopbench._core.model.trace import Compared, Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.records.event_log import event_log, trace_of_log
+from pytest_sopbench._core.records.lines import from_line, to_line, trace_from_json, trace_to_json
 from pytest_sopbench._core.records.record import record_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._sessions.lines.skimming import Skimmer
+from pytest_sopbench._sessions.lines import Skimmer
 
 RULES = JudgingRules(
     fields=(OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL),)

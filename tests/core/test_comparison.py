@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Scoring
-from pytest_sopbench._core.values.normalise import fold
+from pytest_sopbench._core.values.text import fold
 
 
 def field_of(kind: FieldType = FieldType.TEXT, **options: Any) -> OutputField:

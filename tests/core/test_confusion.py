@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.metrics.counts.confusion import Collapse, Confusion
+from pytest_sopbench._core.metrics.counts import Collapse, Confusion
 
 
 def table(**rows: str) -> Confusion:

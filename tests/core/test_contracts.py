@@ -10,26 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.argument_source import (
-    ArgumentDemand,
-    EqualsInput,
-    EqualsResult,
-    Origin,
-    SatisfiesSchema,
-)
 from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
+    ArgumentDemand,
     AsksApproval,
     AtMost,
     Before,
     Demand,
     DemandKind,
+    EqualsInput,
+    EqualsResult,
     Forbids,
     InOrder,
+    Known,
+    Origin,
     Requires,
+    RuleState,
+    SatisfiesSchema,
 )
-from pytest_sopbench._core.contract.equal_values import Known
 from pytest_sopbench._core.contract.rules import (
     Contract,
     Rule,
@@ -40,7 +39,6 @@ from pytest_sopbench._core.contract.rules import (
     grounded,
     unreadable_rules,
 )
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Approval, Ending, ToolCall, Trace
 from pytest_sopbench._core.values.json import JsonValue

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.decide import SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.gates.quarantine import Forgiven, PolicyReport, RunsOfEntry, TaskPolicy
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

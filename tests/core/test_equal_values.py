@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.argument_source import ArgumentDemand
-from pytest_sopbench._core.contract.equal_values import (
+from pytest_sopbench._core.contract.demands import (
+    ArgumentDemand,
     EqualsAnswer,
     EqualsColumn,
     EqualsExpected,
+    RuleState,
     Value,
 )
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.judging.judge import breaches, judge
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
 from pytest_sopbench._core.values.json import JsonValue

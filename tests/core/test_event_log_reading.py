@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
@@ -22,8 +22,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.records.event_log import SCHEMA, event_log
-from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.event_log import SCHEMA, event_log, trace_of_log
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict

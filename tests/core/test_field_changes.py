@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pytest_sopbench._core.comparing.compare import compare
-from pytest_sopbench._core.comparing.comparison import ComparedSession, GroupComparison
-from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
-from pytest_sopbench._core.comparing.field_changes import FieldChange
-from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.comparing.comparison import (
+    ComparedSession,
+    FieldChange,
+    GroupComparison,
+    comparison_to_json,
+)
+from pytest_sopbench._core.model.trace import Compared
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown.markdown_comparison import comparison_block
-from pytest_sopbench._reports.terminal.comparison.comparison import comparison_lines
+from pytest_sopbench._reports.pages.markdown import comparison_block
+from pytest_sopbench._reports.terminal.comparison import comparison_lines
 from tests.builders import runs
 from tests.builders.runs import differing
 

@@ -10,15 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.spec import gate_text, read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState, evaluate
-from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
+from pytest_sopbench._core.gates.conditions import (
+    GateSpec,
+    GateState,
+    evaluate,
+    gate_text,
+    read_gate,
+)
+from pytest_sopbench._core.metrics.counts import FieldCounts
 from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from tests.builders import runs

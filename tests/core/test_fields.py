@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.fields.types import colliding_labels, infer_field
+from pytest_sopbench._core.fields.values import colliding_labels, infer_field
 from pytest_sopbench._core.model.task import FieldType, OutputField
 
 

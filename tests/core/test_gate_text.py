@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.comparison_names import LOST, P
-from pytest_sopbench._core.gates.conditions.spec import gate_text, names, read_fail_under, read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions import (
+    LOST,
+    GateSpec,
+    P,
+    gate_text,
+    names,
+    read_fail_under,
+    read_gate,
+)
 
 RATES = st.floats(0, 1)
 

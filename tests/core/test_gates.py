@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.summary_gates import (
+from pytest_sopbench._core.gates.conditions import (
     GateSpec,
     GateState,
     blockers_of,
     evaluate,
     gate_names,
 )
-from pytest_sopbench._core.metrics.counts.counts import ToolCounts
-from pytest_sopbench._core.metrics.counts.document_counts import DocumentCounts
-from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
+from pytest_sopbench._core.metrics.counts import DocumentCounts, FieldCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
 

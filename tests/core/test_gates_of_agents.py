@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.spec import gate_text, read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState, evaluate
+from pytest_sopbench._core.gates.conditions import (
+    GateSpec,
+    GateState,
+    evaluate,
+    gate_text,
+    read_gate,
+)
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.hiding.harmless import (
+from pytest_sopbench._core.hiding import (
     LineStart,
     as_xml_without_commands,
     harmless,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.statistics.multiple_tests import holm
+from pytest_sopbench._core.statistics import holm
 
 _PS = st.lists(st.floats(0, 1), max_size=8)
 

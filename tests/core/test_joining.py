@@ -16,10 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
-from pytest_sopbench._core.trajectory.arguments import ArgumentMode, arguments_match
-from pytest_sopbench._core.trajectory.joining import joined, laid_out
-from pytest_sopbench._core.trajectory.match import match_trajectory
-from pytest_sopbench._core.trajectory.overlap import spans, stands_before
+from pytest_sopbench._core.trajectory.calls import (
+    ArgumentMode,
+    arguments_match,
+    spans,
+    stands_before,
+)
+from pytest_sopbench._core.trajectory.match import joined, laid_out, match_trajectory
 
 MODES: tuple[ArgumentMode, ...] = ("exact", "contains", "ignore")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.gates.calibration import OTHER_JUDGE, UNCALIBRATED, Calibration
-from pytest_sopbench._core.gates.judge_report import (
+from pytest_sopbench._core.gates.decide import (
     JudgedField,
     JudgeReport,
     judge_report_to_json,
@@ -16,8 +16,8 @@ from pytest_sopbench._core.gates.judge_report import (
     read_judge_report,
 )
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.statistics.agreement import Agreement
-from pytest_sopbench._reports.text.judge import report_lines
+from pytest_sopbench._core.statistics import Agreement
+from pytest_sopbench._reports.text import report_lines
 
 AGREED = Calibration(fingerprint="f", agreement=Agreement(both_yes=57, only_first=2, both_no=41))
 FIELD = judged_field("claims", "reason", AGREED, "")

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.fields.types import infer_field
-from pytest_sopbench._core.fields.values import value_key
+from pytest_sopbench._core.fields.values import infer_field, value_key
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Trace

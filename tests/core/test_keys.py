@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.model.keys import GroupKey, TaskKey, TaskName, domain_of
+from pytest_sopbench._core.model.task import GroupKey, TaskKey, TaskName, domain_of
 
 
 def test_the_one_group_of_a_domain_is_called_as_the_domain() -> None:

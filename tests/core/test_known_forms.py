@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.hiding.known_forms import masked_forms
+from pytest_sopbench._core.hiding import masked_forms
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._replay.cassettes.credentials import credentials_in
+from pytest_sopbench._replay.cassettes.masking import credentials_in
 
 MIX = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4"
 HEX = "0123456789abcdef0123456789abcdef"

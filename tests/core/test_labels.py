@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._core.fields.values import value_key
-from pytest_sopbench._core.metrics.labels import (
+from pytest_sopbench._core.metrics.summary import (
     ANSWER_LIMIT,
     NO_VALUE,
     FieldLabels,
@@ -13,8 +13,7 @@ from pytest_sopbench._core.metrics.labels import (
     field_labels,
     is_joint,
 )
-from pytest_sopbench._core.model.keys import MASK
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 
 HAZARD = OutputField(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import Call
-from pytest_sopbench._core.trajectory.overlap import (
+from pytest_sopbench._core.trajectory.calls import (
     Span,
     ended_before,
     groups,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.pairs import NotCompared, pair_runs
-from pytest_sopbench._core.model.keys import TaskKey
+from pytest_sopbench._core.comparing.comparison import NotCompared, pair_runs
+from pytest_sopbench._core.model.task import TaskKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
-from pytest_sopbench._core.statistics import paired_tests
-from pytest_sopbench._core.statistics.intervals import wilson
-from pytest_sopbench._core.statistics.paired_tests import needed_for, newcombe, paired_test
+from pytest_sopbench._core import statistics as paired_tests
+from pytest_sopbench._core.statistics import needed_for, newcombe, paired_test, wilson
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 DIFFERENCES = st.lists(st.integers(-5, 5), min_size=1, max_size=9)

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from pytest_sopbench._core.values.plain import escape_surrogates, to_json_value
+from pytest_sopbench._core.values.json import escape_surrogates, to_json_value
 
 
 class Colour(enum.Enum):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.prices import ModelPrice, PriceTable, Reckoning
 from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.usage import ModelPrice, PriceTable, Reckoning
 
 PRICE = ModelPrice(input=1.0, cached=0.1, cache_write=1.25, output=10.0)
 TABLE = PriceTable(label="mine of 2026-11-01", models={"openai/a": PRICE, "b": PRICE})

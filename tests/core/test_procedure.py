@@ -7,12 +7,10 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
-from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires
+from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires, RuleState
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.procedure import CUT_OFF, breaches, with_procedure
+from pytest_sopbench._core.judging.judge import CUT_OFF, breaches, judge, with_procedure
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.metrics.counts.counts import UnneededCounts
+from pytest_sopbench._core.metrics.counts import UnneededCounts
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.summary_json import (
     summary_from_json,
@@ -18,7 +17,7 @@ from pytest_sopbench._core.metrics.summary_json import (
 )
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.values.quantities import (
+from pytest_sopbench._core.values.text import (
     as_seconds,
     as_words,
     distance,

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
-from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.task import MASK, FieldType, OutputField, RunKey
 from pytest_sopbench._core.model.trace import (
+    Answer,
+    AnswerForm,
     Approval,
     Ending,
     Finding,
     FindingKind,
+    Mismatch,
     Problem,
     Returned,
     ReturnedKind,
@@ -29,7 +29,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.records.event_log import event_log, key_of_log
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
 from pytest_sopbench._core.verdict import Outcome, Verdict

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from scipy.stats import binom, chisquare
 
-from pytest_sopbench._core.statistics.bootstrap import _binomial, _resample, bootstrap
+from pytest_sopbench._core.statistics import _binomial, _resample, bootstrap
 
 
 def rate(kinds: Mapping[bool, int]) -> tuple[float | None]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.answers.find import read_returned
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task

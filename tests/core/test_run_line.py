@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DEMANDS
+from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.trace import Problem, Usage
-from pytest_sopbench._core.records.document import DocumentRecord
-from pytest_sopbench._core.records.lines.run_line import from_line, record_from_json, to_line
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
+from pytest_sopbench._core.model.trace import Compared, Mismatch, Problem, Usage
+from pytest_sopbench._core.records.lines import from_line, record_from_json, to_line
+from pytest_sopbench._core.records.record import (
+    CallRecord,
+    DocumentRecord,
+    RunRecord,
+    TrajectoryCheck,
+)
 from pytest_sopbench._core.verdict import Outcome
 
 # An agent may return half of a surrogate pair.

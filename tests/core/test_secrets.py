@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.hiding.secrets import SHORTEST, Secrets, is_long_enough, secrets_of
+from pytest_sopbench._core.hiding import SHORTEST, Secrets, is_long_enough, secrets_of
 
 MASK = "***"
 PEM = (

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.comparing.setups import Setup, SetupChange, setup_changes
-from pytest_sopbench._reports.terminal.comparison.comparison import setup_lines
+from pytest_sopbench._core.comparing.comparison import Setup, SetupChange, setup_changes
+from pytest_sopbench._reports.terminal.comparison import setup_lines
 
 BEFORE = Setup(
     agent="react",

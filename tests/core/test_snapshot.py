@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
 from pytest_sopbench._core.trajectory.snapshot import (
+    DEFAULT_RULES,
     LONGEST,
     Snapshot,
     compare,
+    read_rules,
     read_snapshot,
     snapshot_file,
     snapshot_text,
 )
-from pytest_sopbench._core.trajectory.snapshot_rules import DEFAULT_RULES, read_rules
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 VALUES = st.recursive(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
-from pytest_sopbench._core.trajectory.snapshot_rules import DEFAULT_RULES, SnapshotRules, read_rules
+from pytest_sopbench._core.trajectory.snapshot import DEFAULT_RULES, SnapshotRules, read_rules
 from pytest_sopbench._core.values.json import JsonValue
 
 UUID = "0b5a3f0e-7f1c-4a58-9a51-2f3f0c1d2e3f"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.values.normalise import fold, is_empty, normal_form
+from pytest_sopbench._core.values.text import fold, is_empty, normal_form
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pytest_sopbench
-from pytest_sopbench._core.steps.procedure import Moment, Procedure, Step
-from pytest_sopbench._core.steps.split import split_sop
+from pytest_sopbench._core.steps.split import Moment, Procedure, Step, split_sop
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
 

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from pytest_sopbench._core.statistics.intervals import EXACT_LIMIT, mcnemar, wilson
+from pytest_sopbench._core.statistics import EXACT_LIMIT, mcnemar, wilson
 
 CLOSE = {"rel": 1e-9, "abs": 1e-9}
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_sopbench._core.documents.reading import Read, Unreadable, read_document
-from pytest_sopbench._core.values.strict_json import STRICT, RefusedError
+from pytest_sopbench._core.values.json import STRICT, RefusedError
 
 MANY = 200_000
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Ending, Problem
+from pytest_sopbench._core.model.trace import Ending, Mismatch, Problem
 from pytest_sopbench._core.records.reconstruct import NOTE, trace_of, verdict_of
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome

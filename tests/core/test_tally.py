@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.metrics.counts.counts import Amount, RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.counts import Amount, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.keys import MASK
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
+from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome

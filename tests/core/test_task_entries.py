@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from pytest_sopbench._core.gates.mandatory import quarantine_verdicts
+from pytest_sopbench._core.gates.decide import quarantine_verdicts
 from pytest_sopbench._core.gates.quarantine import (
     NO_ENTRIES,
     PolicyReport,
@@ -15,8 +15,8 @@ from pytest_sopbench._core.gates.quarantine import (
     TaskPolicy,
     report_entries,
 )
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
+from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from tests.builders.runs import run

@@ -21,7 +21,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.records.lines.trace_line import trace_from_json, trace_to_json
+from pytest_sopbench._core.records.lines import trace_from_json, trace_to_json
 from pytest_sopbench._core.values.json import JsonValue
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -14,9 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory, expected_calls
-from pytest_sopbench._core.trajectory.arguments import ArgumentMode, arguments_match
-from pytest_sopbench._core.trajectory.departure import MatchMode
-from pytest_sopbench._core.trajectory.match import MatchedPair, TrajectoryMatch, match_trajectory
+from pytest_sopbench._core.trajectory.calls import ArgumentMode, arguments_match
+from pytest_sopbench._core.trajectory.match import (
+    MatchedPair,
+    MatchMode,
+    TrajectoryMatch,
+    match_trajectory,
+)
 
 MATCHES: tuple[MatchMode, ...] = get_args(MatchMode)
 CountSteps = Callable[[Callable[[], object]], int]

@@ -15,9 +15,9 @@ from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.trials import TrialCounts, disagreements, pass_all, pass_any
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.verdict import Outcome
 from tests.builders.runs import run
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.fields.typed import typed_value
+from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.fields.values import equal_values
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue

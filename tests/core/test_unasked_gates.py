@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.spec import read_gate
-from pytest_sopbench._core.gates.conditions.unasked import unasked_agents, unasked_verdicts
-from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
+from pytest_sopbench._core.gates.conditions import read_gate, unasked_agents, unasked_verdicts
+from pytest_sopbench._core.metrics.counts import FieldCounts
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
 

@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from pytest_sopbench._core.values.plain import DEPTH_LIMIT, SIZE_LIMIT, to_json_value
+from pytest_sopbench._core.values.json import DEPTH_LIMIT, SIZE_LIMIT, to_json_value
 
 
 class ItselfAgain:

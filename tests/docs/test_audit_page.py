@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_sopbench._audit.model.acceptance import read_acceptances
+from pytest_sopbench._audit.model import read_acceptances
 from pytest_sopbench._audit.rules.catalogue import GROUPS, rule_names
 from pytest_sopbench._loading.files.document import parse_json
 

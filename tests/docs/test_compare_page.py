@@ -8,8 +8,7 @@ import shlex
 import pytest
 
 from pytest_sopbench._core.comparing.comparison import ComparisonResult
-from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.summary_gates import gate_names
+from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_names
 from tests.builders.pages import DOCS, blocks, write_late_returns
 
 OPTIONS = (DOCS / "reference" / "options.md").read_text(encoding="utf-8")

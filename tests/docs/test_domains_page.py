@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
+from pytest_sopbench._loading.domain.tools import read_tool_specs
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata.schema import (
     DocumentMetadata,

@@ -14,11 +14,15 @@ from click.testing import CliRunner
 from pytest_sopbench._core.contract.conditions import Operator
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.metrics.counts.counts import GroundedCounts, ToolCounts
-from pytest_sopbench._core.metrics.counts.rule_counts import ContractTally, RuleTally
+from pytest_sopbench._core.metrics.counts import (
+    ContractTally,
+    GroundedCounts,
+    RuleTally,
+    ToolCounts,
+)
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.summary.summary import domain_lines
+from pytest_sopbench._reports.terminal.summary import domain_lines
 from pytest_sopbench.cli import main
 from tests.builders.pages import DOCS, DOMAINS, blocks, write_late_returns
 

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.notices.progress import Progress, progress_line
+from pytest_sopbench._reports.notices import Progress, progress_line
 from tests.builders.pages import DOCS, write_late_returns
 
 PAGE = (DOCS / "how-to" / "run-many-at-once.md").read_text(encoding="utf-8")

@@ -11,8 +11,8 @@ from pytest_sopbench._core.gates.budget import Budget, Spending
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.notices.budget import budget_lines
-from pytest_sopbench._reports.terminal.summary.summary import domain_lines
+from pytest_sopbench._reports.notices import budget_lines
+from pytest_sopbench._reports.terminal.summary import domain_lines
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "trials-and-budgets.md").read_text(
     encoding="utf-8"

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._settings.spec import NO, OWN, SAME
-from pytest_sopbench._settings.table import SPECS, TABLE
+from pytest_sopbench._settings.table import NO, OWN, SAME, SPECS, TABLE
 
 GIVEN = {
     "sop_approver": "deny",

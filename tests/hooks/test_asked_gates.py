@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.measurable import why_unmeasurable
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions import GateSpec, why_unmeasurable
 from pytest_sopbench._loading.load import load_domain
 from tests.builders.lab import write_lab
 

@@ -9,12 +9,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import DEMANDS, DemandKind
-from pytest_sopbench._core.contract.equal_values import Known
-from pytest_sopbench._core.contract.ruling import RuleCheck, broken, held, not_exercised
+from pytest_sopbench._core.contract.demands import (
+    DEMANDS,
+    DemandKind,
+    Known,
+    RuleCheck,
+    broken,
+    held,
+    not_exercised,
+)
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._loading.contract.context import RulePlace
-from pytest_sopbench._loading.contract.readers import READERS, DemandReader
+from pytest_sopbench._loading.contract import READERS, DemandReader, RulePlace
 from pytest_sopbench._sessions.load import load_session
 
 WITHOUT_PAUSE = {"id": "at-once", "severity": "must", "ends_with": "measure"}

@@ -10,7 +10,7 @@ import pytest
 from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.first_runs import Likeness, Starts
+from pytest_sopbench._hooks.runs.prefetch import Likeness, Starts
 from tests.builders.runs import run
 
 MANY = 100

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_sopbench._core.answers.forms.table import FORMS, AnswerFormSpec, read_form
-from pytest_sopbench._core.answers.text.search import AnswerCandidate, Search
+from pytest_sopbench._core.answers.forms import FORMS, AnswerFormSpec, read_form
+from pytest_sopbench._core.answers.text import AnswerCandidate, Search
 from pytest_sopbench._sessions.load import load_session
 
 AGENT = """

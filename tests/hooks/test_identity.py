@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._hooks.session.domains import active_domain
-from pytest_sopbench._hooks.settings.node_ids import (
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._hooks.session import domains as active_domain
+from pytest_sopbench._hooks.settings.marks import (
     TaskId,
     domain_id,
     encoded,

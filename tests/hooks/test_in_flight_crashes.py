@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._sessions.journal.journal import read_journals
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._sessions.journal import read_journals
 
 MakeDomain = Callable[..., Path]
 DYING = ("T_05", "T_18", "T_30")

@@ -21,7 +21,7 @@ import threading
 
 import pytest
 
-from pytest_sopbench._sessions.journal.journal import Journal
+from pytest_sopbench._sessions.journal import Journal
 
 ends = Journal.end
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._hooks.session.plan import Part, Plan
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._hooks.session.session import Part, Plan
 
 WORDS = st.text(max_size=8)
 KEYS = st.builds(RunKey, WORDS, WORDS, st.integers(1, 3), WORDS)

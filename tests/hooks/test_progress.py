@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import pytest_sopbench._hooks.printing.progress
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
-from pytest_sopbench._running.queue.queues import EngineStatus
+from pytest_sopbench._running.queue import EngineStatus
 
 KEY = RunKey("lab", "T_01", 1, "a")
 RIGHT = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT, duration_s=2.0)

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_sopbench._core.model.run_notes import EMPTY, REPLAYED, UNUSED
+from pytest_sopbench._core.model.trace import EMPTY, REPLAYED, UNUSED
 from pytest_sopbench._hooks.replaying.totals import ReplayTotals
 
 SERVED = f"{REPLAYED} 2026-10-12"

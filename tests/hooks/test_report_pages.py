@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._reports.pages.formats import FORMATS
-from pytest_sopbench._sessions.reading import content
+from pytest_sopbench._sessions.reading import reader as content
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")

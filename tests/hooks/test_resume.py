@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
+from pytest_sopbench._sessions.lines import bare, sealed, seed_of
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")

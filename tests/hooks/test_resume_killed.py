@@ -59,7 +59,7 @@ def told(function):
 
 
 if at:
-    from pytest_sopbench._sessions.journal.journal import Journal
+    from pytest_sopbench._sessions.journal import Journal
     from pytest_sopbench._sessions.file.writer import SessionWriter
 
     SessionWriter.append = told(SessionWriter.append)

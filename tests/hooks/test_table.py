@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._settings.spec import OptionSpec
-from pytest_sopbench._settings.table import SPECS, TABLE, WAKING
+from pytest_sopbench._settings.table import SPECS, TABLE, WAKING, OptionSpec
 
 
 def test_every_name_stands_once() -> None:

@@ -9,17 +9,21 @@ from typing import Any, cast
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.run_notes import EMPTY, UNUSED
-from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import (
+    EMPTY,
+    UNUSED,
+    Ending,
+    Problem,
+    Returned,
+    ReturnedKind,
+    Trace,
+)
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._hooks.replaying.tapes import Tapes
-from pytest_sopbench._replay.cassettes.places import TaskPlace
-from pytest_sopbench._replay.tape.current import current_tape
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.recording import Recording
-from pytest_sopbench._replay.tape.run_tape import RunTape
-from pytest_sopbench._replay.tape.shape import Shaping
+from pytest_sopbench._replay.cassettes.lines import TaskPlace
+from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping
+from pytest_sopbench._replay.tape.run_tape import RunTape, current_tape
 from pytest_sopbench.errors import CassetteError
 
 ASKED = Request(method="POST", url="https://api.example.com/v1/chat", body=b'{"turn": 1}')

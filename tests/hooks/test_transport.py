@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.payload import Payload, attach, detach, sanitised
+from pytest_sopbench._hooks.items.transport import Payload, attach, detach, sanitised
 
 LONE = "\\ud83d"
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from pytest_sopbench._judge.asking.question import Question
+from pytest_sopbench._judge.asking import Question
 from pytest_sopbench._judge.judge import ModelJudge
-from pytest_sopbench._judge.keeping.consumption import ConsumptionLog
-from pytest_sopbench._judge.keeping.judgements import Judgements
+from pytest_sopbench._judge.keeping import ConsumptionLog, Judgements
 from pytest_sopbench._judge.setting import JudgeSetting
 from pytest_sopbench.agents import Message, Reply, StopReason
 from pytest_sopbench.agents.conversation import ModelUsage

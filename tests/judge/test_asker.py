@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from model_judge import judgement_text, question, replied
 
-from pytest_sopbench._judge.asking.asker import ModelAsker, refused_part
+from pytest_sopbench._judge.asking import ModelAsker, refused_part
 from pytest_sopbench.agents import ModelRequest, Reply
 
 

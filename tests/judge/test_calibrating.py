@@ -12,19 +12,20 @@ import pytest
 from model_judge import Asked, judge_of, judgement_text, replied
 
 from pytest_sopbench._core.gates.calibration import Calibration
-from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._core.statistics.agreement import Agreement
-from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import Judgement
-from pytest_sopbench._judge.calibrating.calibration_file import (
+from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._core.statistics import Agreement
+from pytest_sopbench._judge.asking import Judgement, Question
+from pytest_sopbench._judge.calibrating import (
     FILE,
+    FieldCheck,
+    JudgedCase,
+    LabelledCase,
+    check_labels,
+    check_lines,
+    drawn,
     read_calibrations,
     write_calibrations,
 )
-from pytest_sopbench._judge.calibrating.check import FieldCheck, JudgedCase, check_labels
-from pytest_sopbench._judge.calibrating.labels import LabelledCase
-from pytest_sopbench._judge.calibrating.report import check_lines
-from pytest_sopbench._judge.calibrating.sample import drawn
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.agents import Reply
 from pytest_sopbench.errors import JudgeError

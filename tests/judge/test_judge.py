@@ -13,12 +13,10 @@ from zlib import crc32
 import pytest
 from model_judge import Asked, Says, judge_of, judgement_text, question, replied, yes
 
-from pytest_sopbench._judge.asking.question import Question
-from pytest_sopbench._judge.asking.reply import LONGEST, Judgement
-from pytest_sopbench._judge.calibrating.report import summary_lines
+from pytest_sopbench._judge.asking import LONGEST, Judgement, Question
+from pytest_sopbench._judge.calibrating import summary_lines
 from pytest_sopbench._judge.judge import ModelJudge, fingerprint_of
-from pytest_sopbench._judge.keeping.consumption import ConsumptionLog, read_log
-from pytest_sopbench._judge.keeping.judgements import CHANGED, MISQUOTED
+from pytest_sopbench._judge.keeping import CHANGED, MISQUOTED, ConsumptionLog, read_log
 from pytest_sopbench._judge.setting import JudgeSetting
 from pytest_sopbench.agents import Reply
 from pytest_sopbench.errors import NotJudgedError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._judge.calibrating.labels import (
+from pytest_sopbench._judge.calibrating import (
     COLUMNS,
     LabelledCase,
     as_it_was,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from model_judge import judgement_text, replied
 
-from pytest_sopbench._core.fields.match import stands_in
-from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._judge.asking.reply import LONGEST, read_reply
+from pytest_sopbench._core.fields.comparison import stands_in
+from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._judge.asking import LONGEST, read_reply
 from pytest_sopbench.agents import Message, Reply, StopReason, ToolRequest
 from pytest_sopbench.errors import NotJudgedError
 

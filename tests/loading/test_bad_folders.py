@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.finding.catalogue import load_catalogue
-from pytest_sopbench._loading.finding.resolve import find_domains
+from pytest_sopbench._loading.finding.resolve import find_domains, load_catalogue
 from pytest_sopbench._loading.finding.search_paths import SearchPaths
 from pytest_sopbench._loading.load import FILES as OF_A_DOMAIN
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.variants.read import variants_of
+from pytest_sopbench._loading.variants import variants_of
 from pytest_sopbench.errors import LoadingError, ToolSpecError
 
 MakeDomain = Callable[..., Path]

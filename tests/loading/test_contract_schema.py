@@ -8,13 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.contract.argument_source import (
-    ArgumentDemand,
-    EqualsInput,
-    EqualsResult,
-    Origin,
-    SatisfiesSchema,
-)
 from pytest_sopbench._core.contract.conditions import (
     AllOf,
     AnyOf,
@@ -25,16 +18,23 @@ from pytest_sopbench._core.contract.conditions import (
 )
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
+    ArgumentDemand,
     AsksApproval,
     AtMost,
     Before,
+    EqualsAnswer,
+    EqualsColumn,
+    EqualsExpected,
+    EqualsInput,
+    EqualsResult,
     Forbids,
     InOrder,
+    Origin,
     Requires,
+    SatisfiesSchema,
 )
-from pytest_sopbench._core.contract.equal_values import EqualsAnswer, EqualsColumn, EqualsExpected
 from pytest_sopbench._core.contract.rules import Contract, Rule, Severity
-from pytest_sopbench._loading.contract.read import read_contract
+from pytest_sopbench._loading.contract import read_contract
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench.errors import LoadingError
 

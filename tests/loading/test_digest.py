@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._loading.files.digest import canonical, digest, text_digest, unordered_digest
+from pytest_sopbench._loading.files.document import canonical, digest, text_digest, unordered_digest
 
 
 def test_a_digest_is_known_and_short() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.documents.rules import Role
+from pytest_sopbench._core.documents.schema import Role
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
 

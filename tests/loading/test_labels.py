@@ -3,11 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.row_labels import (
-    acceptable_answers,
-    disagreement_reason,
-    tags_of,
-)
+from pytest_sopbench._loading.domain.rows import acceptable_answers, disagreement_reason, tags_of
 from pytest_sopbench._loading.files.cells import CellError
 
 ONE: dict[str, JsonValue] = {"route": "north"}

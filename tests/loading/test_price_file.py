@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._loading.prices.file import read_price_file
+from pytest_sopbench._loading.prices import read_price_file
 from pytest_sopbench.errors import LoadingError
 
 GOOD = """

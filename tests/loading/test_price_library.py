@@ -10,7 +10,7 @@ from genai_prices import Usage as LibraryUsage
 from genai_prices import calc_price
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._loading.prices.library import LibraryPrices
+from pytest_sopbench._loading.prices import LibraryPrices
 
 PRICES = LibraryPrices()
 USAGE = Usage(input_tokens=1_000, cached_tokens=400, output_tokens=200, model="openai/gpt-4o-mini")

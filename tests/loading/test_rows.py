@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._loading.domain.task_rows import TaskRows
+from pytest_sopbench._loading.domain.rows import TaskRows
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import RowError
 

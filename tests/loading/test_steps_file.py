@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.steps.procedure import Moment
+from pytest_sopbench._core.steps.split import Moment
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench.errors import LoadingError
 

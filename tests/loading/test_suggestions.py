@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
+from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 
 
 def test_the_nearest_name_is_suggested_and_a_far_one_is_not() -> None:

@@ -11,7 +11,7 @@ from pytest_sopbench._core.contract.demands import Forbids
 from pytest_sopbench._core.contract.rules import Contract, Rule
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.quarantine import TaskPolicy
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._loading.quarantine_file import check_tasks, read_tasks_file
 from pytest_sopbench.errors import LoadingError
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.task import ToolSpec
-from pytest_sopbench._loading.domain.tool_specs import parameter_names, read_tool_specs
+from pytest_sopbench._loading.domain.tools import parameter_names, read_tool_specs
 from pytest_sopbench.errors import ToolSpecError
 
 SCHEMA = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.variants.variant import Variant
+from pytest_sopbench._core.variants import Variant
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.variants.read import variants_of
+from pytest_sopbench._loading.variants import variants_of
 from pytest_sopbench.errors import LoadingError
 
 SOP = "# Desk\n\n1. Greet.\n2. Leave.\n"

@@ -10,20 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._making.folder import write_files
-from pytest_sopbench._making.imported.files import domain_files
-from pytest_sopbench._making.imported.plan import Plan, Procedure, make_plan
-from pytest_sopbench._making.imported.preview import preview_lines
-from pytest_sopbench._making.imported.roles import (
+from pytest_sopbench._making.imported.fields import (
     Roles,
     proposed_id,
     proposed_inputs,
     proposed_outputs,
     proposed_private,
 )
-from pytest_sopbench._making.place import Place
-from pytest_sopbench._making.sheet.grid import Cell, Grid, Merged, cell_of
-from pytest_sopbench._making.sheet.table import table_of
+from pytest_sopbench._making.imported.plan import Plan, Procedure, domain_files, make_plan
+from pytest_sopbench._making.imported.preview import preview_lines
+from pytest_sopbench._making.place import Place, write_files
+from pytest_sopbench._making.sheet.table import Cell, Grid, Merged, cell_of, table_of
 from pytest_sopbench.errors import LoadingError
 
 PLACE = Place(name="any", folder=Path("domains/any"), domain="any")

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pytest_sopbench._making import bounded
-from pytest_sopbench._making.documents.procedure import read_procedure
+from pytest_sopbench._making.documents import read_procedure
 from pytest_sopbench._making.sheet.read import read_grid
 from pytest_sopbench.errors import LoadingError, RowError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._making.documents.procedure import read_procedure
+from pytest_sopbench._making.documents import read_procedure
 from pytest_sopbench.errors import LoadingError
 
 OLD_CASES = Path(__file__).parents[2] / "docs" / "files" / "old_cases.py"

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._making.sheet.columns import Column
-from pytest_sopbench._making.sheet.forms import with_forms
-from pytest_sopbench._making.sheet.grid import EMPTY, cell_of, text_cell
+from pytest_sopbench._making.sheet.table import EMPTY, Column, cell_of, text_cell, with_forms
 
 from .conftest import Read, texts_of
 

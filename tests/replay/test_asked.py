@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._replay.tape.asked import asked_tools
-from pytest_sopbench._replay.tape.exchange import Response
+from pytest_sopbench._replay.tape.exchange import Response, asked_tools
 
 CHAT = {"index": 0, "id": "call_1", "type": "function"}
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "weigh"}

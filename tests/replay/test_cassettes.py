@@ -14,21 +14,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.hiding.secrets import secrets_of
+from pytest_sopbench._core.hiding import secrets_of
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.values.patterns import linear_pattern
-from pytest_sopbench._replay.cassettes.lines.bodies import BodyWriter, read_body_line
-from pytest_sopbench._replay.cassettes.lines.replies import read_reply, write_reply
-from pytest_sopbench._replay.cassettes.lines.seals import Seal, checksum, seal_of
-from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path, safe_name
+from pytest_sopbench._replay.cassettes.lines import (
+    BodyWriter,
+    Seal,
+    TaskPlace,
+    cassette_path,
+    checksum,
+    read_body_line,
+    read_reply,
+    safe_name,
+    seal_of,
+    write_reply,
+)
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.cassettes.survey import survey
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.paths import read_path
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.exchange import Recording, Request, Response, Shaping, read_path
 from pytest_sopbench._replay.tape.run_tape import RunTape
-from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import CassetteError, MissingRecordingError
 
 from .conftest import SOP, conversation, reply, request

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.patterns import linear_pattern
-from pytest_sopbench._replay.tape.changing import PATTERNS, advice_on
+from pytest_sopbench._replay.tape.miss import PATTERNS, advice_on
 
 FIELDS: dict[str, tuple[str, JsonValue, JsonValue]] = {
     "a-moment": ("sent_at", "2026-01-02T03:04:05Z", "2026-02-03T04:05:06Z"),

@@ -11,10 +11,8 @@ from typing import TypeVar
 
 import pytest
 
-from pytest_sopbench._replay.tape.beside import BesideTape
-from pytest_sopbench._replay.tape.current import active, current_tape, on_tape, switched_on
-from pytest_sopbench._replay.tape.exchange import Request
-from pytest_sopbench._replay.tape.outside import OutsideTape
+from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Request
+from pytest_sopbench._replay.tape.run_tape import active, current_tape, on_tape, switched_on
 from pytest_sopbench.errors import MissingRecordingError
 
 T = TypeVar("T")

@@ -11,11 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.paths import read_path, show_path
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.exchange import (
+    Recording,
+    Request,
+    Response,
+    Shaping,
+    read_path,
+    show_path,
+)
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape
-from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import MissingRecordingError
 
 from .conftest import conversation, reply, request

@@ -10,14 +10,20 @@ from urllib.parse import quote
 
 import pytest
 
-from pytest_sopbench._replay.cassettes.inspection import faults_of, inspect
-from pytest_sopbench._replay.cassettes.places import TaskPlace
+from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.tape.exchange import Headers, Request, Response
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.cassettes.survey import faults_of, inspect
+from pytest_sopbench._replay.tape.exchange import (
+    Headers,
+    Parts,
+    Recording,
+    Request,
+    Response,
+    Shaping,
+    credentials_sent,
+    is_secret,
+)
 from pytest_sopbench._replay.tape.run_tape import RunTape
-from pytest_sopbench._replay.tape.sent import Parts, credentials_sent, is_secret
-from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import CassetteError
 from tests.replay.conftest import request
 

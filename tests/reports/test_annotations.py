@@ -12,15 +12,13 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import RowPlace, SessionPage
 from pytest_sopbench._core.gates.quarantine import Forgiven
-from pytest_sopbench._core.gates.row_place import RowPlace
-from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.annotations import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_sopbench._core.gates.budget import Budget, Spending
-from pytest_sopbench._reports.notices.budget import budget_lines
+from pytest_sopbench._reports.notices import budget_lines
 
 BOTH = Budget(usd=5, seconds=840)
 

@@ -7,26 +7,25 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.comparing.changes import Change
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import (
+    Change,
     ComparedSession,
     ComparisonResult,
     GroupComparison,
+    SetupChange,
 )
-from pytest_sopbench._core.comparing.setups import SetupChange
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison.comparison import (
+from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     comparison_lines,
     p_value,
     setup_lines,
     short_comparison,
 )
-from pytest_sopbench._reports.text.layout import WIDTH, columns
+from pytest_sopbench._reports.text import WIDTH, columns
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE
 

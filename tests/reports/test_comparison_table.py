@@ -9,15 +9,12 @@ from pytest_sopbench._core.comparing.comparison import (
     ComparisonResult,
     GroupComparison,
 )
-from pytest_sopbench._core.metrics.counts.counts import Amount
+from pytest_sopbench._core.metrics.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import TaskKey
-from pytest_sopbench._core.statistics.paired_tests import PairedTest
+from pytest_sopbench._core.model.task import TaskKey
+from pytest_sopbench._core.statistics import PairedTest
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison.comparison_table import (
-    SessionRow,
-    session_table_lines,
-)
+from pytest_sopbench._reports.terminal.comparison import SessionRow, session_table_lines
 
 SUMMARY = Summary(
     runs=274,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._reports.notices.dead_workers import death_lines, untold_lines
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._reports.notices import death_lines, untold_lines
 
 
 def keys(number: int) -> list[RunKey]:

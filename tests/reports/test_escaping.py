@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._reports.pages.markdown.markdown_blocks import escaped, table
+from pytest_sopbench._reports.pages.markdown import escaped, table
 
 SIGNS = set("\\`*[]|~@")
 TAG = re.compile(r"<(?![= ])")

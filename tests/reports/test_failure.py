@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.answers.forms.table import FORMS
-from pytest_sopbench._core.model.answer import AnswerForm, Mismatch
-from pytest_sopbench._core.model.trace import Problem, Usage
+from pytest_sopbench._core.answers.forms import FORMS
+from pytest_sopbench._core.model.trace import AnswerForm, Mismatch, Problem, Usage
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue

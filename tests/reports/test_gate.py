@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
 
 

@@ -16,17 +16,14 @@ from jsonschema_rs import validator_for
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
-from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport, SessionPage
 from pytest_sopbench._core.gates.quarantine import Forgiven
-from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.keys import GroupKey, TaskName
-from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.model.task import GroupKey, TaskName
+from pytest_sopbench._core.model.trace import Mismatch, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.formats import rendered

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard, Standing
-from pytest_sopbench._core.metrics.counts.counts import Amount
+from pytest_sopbench._core.metrics.counts import Amount
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.statistics.paired_tests import PairedTest
+from pytest_sopbench._core.statistics import PairedTest
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.comparison.leaderboard import (
-    difference_text,
-    leaderboard_lines,
-)
+from pytest_sopbench._reports.terminal.comparison import difference_text, leaderboard_lines
 
 USED = {
     "input_tokens": Amount(total=4_100 * 50, known=50),

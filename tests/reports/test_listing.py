@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, ToolSpec
-from pytest_sopbench._reports.lists.domains import listing_lines
+from pytest_sopbench._reports.lists import listing_lines
 
 HAZARD = OutputField(
     name="hazard_class",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
-from pytest_sopbench._reports.terminal.comparison.lost import keys_of, lost_lines, lost_records
+from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import LIMIT
 
 WRONG = RunRecord(

@@ -8,18 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.gates.quarantine import Forgiven
-from pytest_sopbench._core.gates.session_page import SessionPage
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown.markdown import markdown
+from pytest_sopbench._reports.pages.markdown import markdown
 from tests.builders.runs import timed_run as run
 
 

@@ -11,7 +11,7 @@ from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.pages.markdown.markdown_comparison import comparison_block
+from pytest_sopbench._reports.pages.markdown import comparison_block
 from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE

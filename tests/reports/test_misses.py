@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.model.trace import Mismatch, Problem
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
@@ -23,7 +21,7 @@ from pytest_sopbench._reports.terminal.misses import (
     namer,
     short_miss_lines,
 )
-from pytest_sopbench._reports.text.layout import columns, shown, told_apart
+from pytest_sopbench._reports.text import columns, shown, told_apart
 
 MISS = RunRecord(domain="dangerous_goods", task="P_1", outcome=Outcome.NO_ANSWER, reason="no class")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._reports.text import numbers
+from pytest_sopbench._reports import text as numbers
 
 
 @pytest.mark.parametrize(
@@ -21,14 +21,14 @@ from pytest_sopbench._reports.text import numbers
     ],
 )
 def test_a_rate_reads(rate: float | None, text: str) -> None:
-    assert text == numbers.percent(rate)
+    assert text == numbers.as_percent(rate)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 10_000))
 def test_only_all_reads_as_all_and_only_none_as_none(part: int, n: int) -> None:
     part = min(part, n)
 
-    text = numbers.percent(part / n)
+    text = numbers.as_percent(part / n)
 
     assert (text == "100.0%") is (part == n)
     assert (text == "0.0%") is (part == 0)

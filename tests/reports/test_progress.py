@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.notices.progress import Progress, progress_line
+from pytest_sopbench._reports.notices import Progress, progress_line
 
 HALF = Progress(
     planned=200,

@@ -6,11 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.metrics.counts.counts import GroundedCounts, ToolCounts, UnneededCounts
-from pytest_sopbench._core.metrics.counts.rule_counts import ContractTally, RuleTally
+from pytest_sopbench._core.metrics.counts import (
+    ContractTally,
+    GroundedCounts,
+    RuleTally,
+    ToolCounts,
+    UnneededCounts,
+)
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
@@ -18,8 +22,8 @@ from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.assertion import call_lines, contract_lines, unmet_lines
 from pytest_sopbench._reports.failure.task import failure_lines
-from pytest_sopbench._reports.terminal.summary.rules import contract_lines as summary_lines
-from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
+from pytest_sopbench._reports.terminal.summary import contract_lines as summary_lines
+from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 
 RULES = (
     RuleTally(id="sanctions-first", clause="4.2", severity=Severity.MUST, exercised=274, held=274),

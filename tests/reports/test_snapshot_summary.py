@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._reports.notices.approval import approval_lines, unplaced_lines
-from pytest_sopbench._reports.notices.snapshots import (
+from pytest_sopbench._reports.notices import (
+    approval_lines,
     leftover_lines,
     not_approved_lines,
     unasked_lines,
+    unplaced_lines,
 )
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.model.run_notes import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
+from pytest_sopbench._core.model.trace import ATTEMPT, GOES_ON, HELD, LOOP_LOST, STOOD_STILL
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.notices.alarms import RunAlarms, special_lines
+from pytest_sopbench._reports.notices import RunAlarms, special_lines
 
 RUN = RunRecord(domain="lab", task="T_01", outcome=Outcome.CORRECT)
 HUNG = replace(RUN, outcome=Outcome.TIMEOUT, notes=("cut", GOES_ON))

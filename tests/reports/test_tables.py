@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.metrics.counts.confusion import Confusion
-from pytest_sopbench._core.metrics.counts.counts import RunCounts, ToolCounts
+from pytest_sopbench._core.metrics.counts import Confusion, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._reports.terminal.summary.tables import (
+from pytest_sopbench._reports.terminal.summary import (
     confusion_lines,
     expected_lines,
     table_lines,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 from pytest_sopbench._core.gates.quarantine import PolicyReport, RunsOfEntry, TaskPolicy
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.quarantine import entry_lines
+from pytest_sopbench._reports.terminal.gate import entry_lines
 
 
 def entry(task: str = "T1") -> TaskPolicy:

@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.metrics.counts.counts import (
+from pytest_sopbench._core.metrics.counts import (
     Amount,
     DisputedCounts,
+    RuleTally,
     RunCounts,
     ToolCounts,
 )
-from pytest_sopbench._core.metrics.counts.rule_counts import RuleTally
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
+from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
 
 SUMMARY = Summary(
     runs=274,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.text import layout as text
+from pytest_sopbench._reports import text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.metrics.counts.rule_counts import RuleTally
+from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.model.trace import ToolCall
 from pytest_sopbench._core.model.trajectory import Call, Trajectory, expected_calls
-from pytest_sopbench._core.trajectory.departure import MatchMode
-from pytest_sopbench._core.trajectory.match import match_trajectory
+from pytest_sopbench._core.trajectory.match import MatchMode, match_trajectory
 from pytest_sopbench._reports.failure.trajectory import (
     call_text,
     departure_lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.summary.trials import disagreement_lines, trial_lines
+from pytest_sopbench._reports.terminal.summary import disagreement_lines, trial_lines
 
 SUMMARY = Summary(
     runs=500,

@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Mismatch
 from pytest_sopbench._core.model.trace import (
     Approval,
     Ending,
+    Mismatch,
     Problem,
     Returned,
     ReturnedKind,
@@ -25,9 +24,16 @@ from pytest_sopbench._core.model.trace import (
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.text.layout import columns
-from pytest_sopbench._reports.whole_run.blocks import FOLD, NARROWEST, Page, wrapped
-from pytest_sopbench._reports.whole_run.run import CHANGED, WholeRun, run_lines
+from pytest_sopbench._reports.text import columns
+from pytest_sopbench._reports.whole_run import (
+    CHANGED,
+    FOLD,
+    NARROWEST,
+    Page,
+    WholeRun,
+    run_lines,
+    wrapped,
+)
 
 PAGE = Page(width=80)
 REASON = "illness in the family, as the guest wrote in a long letter to the hotel"

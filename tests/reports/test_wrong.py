@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._core.metrics.counts.counts import RunCounts
+from pytest_sopbench._core.metrics.counts import RunCounts
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._reports.text.mismatches import common_start, wrong_kinds, wrong_parts
+from pytest_sopbench._reports.text import common_start, wrong_kinds, wrong_parts
 
 Table = dict[tuple[str, str], int]
 

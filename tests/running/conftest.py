@@ -14,11 +14,9 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import FieldType, LookupTool, OutputField, Task, ToolSpec
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine.adaptive import Limit
-from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.queue.job import Job
-from pytest_sopbench._running.queue.pending import Limits
-from pytest_sopbench._running.threads.pulse import Pulse
+from pytest_sopbench._running.engine.engine import Engine, Limit
+from pytest_sopbench._running.queue import Job, Limits
+from pytest_sopbench._running.threads import Pulse
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import Unavailable

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._running.engine.adaptive import Limit
+from pytest_sopbench._running.engine.engine import Limit
 
 EVENTS = st.lists(
     st.tuples(st.booleans(), st.integers(1, 300), st.floats(0, 5), st.none() | st.floats(0, 60)),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_sopbench._running.threads.timers import Timers
+from pytest_sopbench._running.threads import Timers
 
 SOON = 60.0
 """Seconds of real time that a test waits at most for what is sure to come."""
@@ -101,7 +101,7 @@ def no_thread(_: threading.Thread) -> None:
 def test_without_a_thread_alarms_ring_where_somebody_catches_up(
     alarms: Timers, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_sopbench._running.threads.timers.start", no_thread)
+    monkeypatch.setattr("pytest_sopbench._running.threads.start", no_thread)
     rung: list[str] = []
     alarms.at(20.0, lambda: rung.append("later"))
     alarms.at(10.0, lambda: rung.append("due"))
@@ -117,7 +117,7 @@ def test_a_thread_that_could_not_start_is_tried_again(
 ) -> None:
     rung: queue.Queue[str] = queue.Queue()
     with monkeypatch.context() as patched:
-        patched.setattr("pytest_sopbench._running.threads.timers.start", no_thread)
+        patched.setattr("pytest_sopbench._running.threads.start", no_thread)
         alarms.at(-1.0, lambda: rung.put("first"))
 
     alarms.at(-1.0, lambda: rung.put("second"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_sopbench._running.event_loop import blocking as awaiting
+from pytest_sopbench._running import event_loop as awaiting
 
 
 def test_work_that_is_cancelled_before_it_begins_is_not_done(

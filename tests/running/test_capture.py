@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._running.observing.capture import MARGIN, Output, captured, route_streams
 
 

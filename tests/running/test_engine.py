@@ -15,8 +15,8 @@ import pytest
 
 from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._running.queue import queues
-from pytest_sopbench._running.threads import run_threads as workers
+from pytest_sopbench._running import queue as queues
+from pytest_sopbench._running import threads as workers
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
 SOON = 60.0

@@ -11,13 +11,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._core.model.run_notes import GOES_ON
-from pytest_sopbench._core.model.trace import Ending, Trace, Usage
-from pytest_sopbench._running.engine.adaptive import Limit
-from pytest_sopbench._running.event_loop.cancellable import CancellableAwait
-from pytest_sopbench._running.event_loop.shared_loop import SharedLoop
-from pytest_sopbench._running.queue.backoff import Backoff
-from pytest_sopbench._running.threads import run_threads as workers
+from pytest_sopbench._core.model.trace import GOES_ON, Ending, Trace, Usage
+from pytest_sopbench._running import threads as workers
+from pytest_sopbench._running.engine.engine import Limit
+from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
+from pytest_sopbench._running.queue import Backoff
 from pytest_sopbench.errors import ToolError, Unavailable
 
 SOON = 60.0

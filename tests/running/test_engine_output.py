@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.observing.capture import Output, captured
-from pytest_sopbench._running.observing.log_capture import RunLogHandler, is_shown
+from pytest_sopbench._running.observing.capture import Output, RunLogHandler, captured, is_shown
 
 LOGGER = logging.getLogger("some_agent")
 RUNS = 64

@@ -8,11 +8,7 @@ import threading
 
 import pytest
 
-from pytest_sopbench._running.observing.interrupt import (
-    Deferral,
-    standing_watch,
-    watched_interrupts,
-)
+from pytest_sopbench._running.observing.problem import Deferral, standing_watch, watched_interrupts
 
 
 def press_ctrl_c() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from pytest_sopbench._running.threads.latch import OneShotEvent
+from pytest_sopbench._running.threads import OneShotEvent
 
 SOON = 60.0
 

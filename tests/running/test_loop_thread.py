@@ -6,7 +6,7 @@ import asyncio
 import gc
 from threading import Event
 
-from pytest_sopbench._running.event_loop.loop_thread import LoopThread
+from pytest_sopbench._running.event_loop import LoopThread
 
 HANG_GUARD = 120.0
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.model.trace import FindingKind, ReturnedKind
-from pytest_sopbench._core.values.plain import TEXT_LIMIT
+from pytest_sopbench._core.values.json import TEXT_LIMIT
 from pytest_sopbench.errors import ToolError
 
 MUCH = "x" * 100_000_000

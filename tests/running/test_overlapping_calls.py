@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.trajectory.overlap import stands_before
-from pytest_sopbench._running.tools.call_log import GIVEN_UP, CallLog, OpenCall, replies_seen
+from pytest_sopbench._core.trajectory.calls import stands_before
+from pytest_sopbench._running.tools.calls import GIVEN_UP, CallLog, OpenCall, replies_seen
 from pytest_sopbench.errors import ToolError
 
 WAITING = """

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from pytest_sopbench._running.observing.recursion_limit import (
+from pytest_sopbench._running.observing.problem import (
     kept_recursion_limit,
     restored_recursion_limit,
 )

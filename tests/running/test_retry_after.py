@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._running.observing.retry_after import LONGEST, retry_after
-from pytest_sopbench._running.queue.backoff import Backoff
+from pytest_sopbench._running.observing.problem import LONGEST, retry_after
+from pytest_sopbench._running.queue import Backoff
 
 
 class ThrottledError(Exception):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._running.threads import starting
+from pytest_sopbench._running import threads as starting
 
 
 class DiesEarly(threading.Thread):

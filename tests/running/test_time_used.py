@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.trace import Ending
-from pytest_sopbench._running.event_loop import loop_thread
-from pytest_sopbench._running.threads.pulse import BEAT, Pulse
+from pytest_sopbench._running import event_loop as loop_thread
+from pytest_sopbench._running.threads import BEAT, Pulse
 
 SOON = 60.0
 """Seconds that a test waits at most for what is sure to come."""
@@ -343,7 +343,7 @@ class TestPulse:
         def scarce(_: threading.Thread) -> None:
             raise MemoryError
 
-        monkeypatch.setattr("pytest_sopbench._running.threads.pulse.start_thread", scarce)
+        monkeypatch.setattr("pytest_sopbench._running.threads.start", scarce)
         clock = HandClock()
         pulse = Pulse(clock)
         pulse.start(lambda: None)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._running.tools.call_log import REFUSALS
+from pytest_sopbench._running.tools.calls import REFUSALS
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import (
     ClosedToolboxError,

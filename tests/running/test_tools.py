@@ -10,7 +10,7 @@ from typing import Any, Literal, get_type_hints
 import pytest
 
 from pytest_sopbench._core.model.task import ToolSpec
-from pytest_sopbench._running.tools.functions import annotation
+from pytest_sopbench._running.tools.domain_code import annotation
 from pytest_sopbench.errors import ToolError, UnknownToolError
 
 PARCEL = "class ParcelManager:\n    def process_tool_call(self, name, arguments):\n        "

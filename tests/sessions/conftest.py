@@ -6,9 +6,12 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.header.git import GitState
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.header.options import read_session_options
+from pytest_sopbench._sessions.header import (
+    DomainHeader,
+    GitState,
+    SessionHeader,
+    read_session_options,
+)
 
 TASKS = ("T1", "T2", "T3")
 

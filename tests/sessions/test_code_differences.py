@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_sopbench._sessions.commands.resume import git_differences
-from pytest_sopbench._sessions.header.git import GitState
+from pytest_sopbench._sessions.header import GitState
 
 CLEAN = GitState(commit="a" * 40, dirty=False)
 CHANGED = GitState(commit="a" * 40, dirty=True)

@@ -15,22 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.comparison_names import LOST
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.gates.conditions import LOST, GateSpec, GateState
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.resume import read_resumable
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader
-from pytest_sopbench._sessions.lines.checksum import bare, sealed, seed_of
-from pytest_sopbench._sessions.reading.baseline import write_baseline
+from pytest_sopbench._sessions.header import DomainHeader, SessionHeader
+from pytest_sopbench._sessions.lines import bare, sealed, seed_of
 from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of, summarized
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session, write_baseline
 from pytest_sopbench.errors import SessionFileError
 
 DATA = Path(__file__).parent / "data"

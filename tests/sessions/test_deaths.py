@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.journal.deaths import DeadWorkerRuns, record_worker_death
-from pytest_sopbench._sessions.journal.journal import Journal, journal_path
+from pytest_sopbench._sessions.journal import (
+    DeadWorkerRuns,
+    Journal,
+    journal_path,
+    record_worker_death,
+)
 from pytest_sopbench.errors import SessionFileError
 
 ENDED = RunRecord(domain="lab", task="T_1", agent="a", outcome=Outcome.CORRECT)

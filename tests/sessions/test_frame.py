@@ -8,11 +8,11 @@ import pytest
 
 from pytest_sopbench import load_session
 from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 
 # At once, since pytester takes back what is imported later, and numpy cannot be loaded again.
 pandas = pytest.importorskip("pandas")

@@ -18,23 +18,24 @@ from tempfile import TemporaryDirectory
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
-from pytest_sopbench._core.model.keys import RunKey, TaskName
-from pytest_sopbench._core.model.shards import shard_number, share_of
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey, TaskName, shard_number, share_of
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
-from pytest_sopbench._sessions.file.start import start_to_line
-from pytest_sopbench._sessions.file.store import store_session
-from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.header.options import SessionOptions
+from pytest_sopbench._sessions.file.line_places import start_to_line
+from pytest_sopbench._sessions.file.writer import sealed_session, store_session, summary_to_line
+from pytest_sopbench._sessions.header import (
+    DomainHeader,
+    SessionHeader,
+    SessionOptions,
+    planned_tasks,
+)
 from pytest_sopbench._sessions.reading.planned import summarized
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError

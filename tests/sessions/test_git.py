@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.header.git import GitState, git_state
+from pytest_sopbench._sessions.header import GitState, git_state
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

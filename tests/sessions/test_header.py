@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_sopbench._sessions.header.header import (
+from pytest_sopbench._sessions.header import (
     DomainHeader,
     PlannedTasks,
     SessionHeader,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file import writer
-from pytest_sopbench._sessions.journal.journal import (
+from pytest_sopbench._sessions.journal import (
     Journal,
     ReadJournal,
     clear_journals,
@@ -24,7 +24,7 @@ from pytest_sopbench._sessions.journal.journal import (
     read_journal,
     read_journals,
 )
-from pytest_sopbench._sessions.lines.checksum import bare, sealed
+from pytest_sopbench._sessions.lines import bare, sealed
 from pytest_sopbench.errors import SessionFileError
 from tests.builders.runs import run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._sessions.folder.last_time import LastSession, read_last
+from pytest_sopbench._sessions.folder.pointer import LastSession, read_last
 
 HEADER: dict[str, Any] = {
     "type": "header",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_sopbench._sessions.commands import learned_options
-from pytest_sopbench._sessions.header.options import SessionOptions, read_session_options
+from pytest_sopbench._sessions.commands import resume as learned_options
+from pytest_sopbench._sessions.header import SessionOptions, read_session_options
 
 TOLD: dict[str, Any] = {
     "trials": 1,

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import merge_journal_into_session, read_resumable
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header.header import SessionHeader
-from pytest_sopbench._sessions.header.options import SessionOptions
-from pytest_sopbench._sessions.journal.journal import Journal, journal_path, journals_folder
-from pytest_sopbench._sessions.journal.leftovers import claim_journals
+from pytest_sopbench._sessions.header import SessionHeader, SessionOptions
+from pytest_sopbench._sessions.journal import Journal, claim_journals, journal_path, journals_folder
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 

@@ -8,23 +8,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.shards import Share
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey, Share
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.line_places import run_key
-from pytest_sopbench._sessions.file.slim import slim_from_json, slim_to_line, slimmed
-from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
-from pytest_sopbench._sessions.header.git import GitState
-from pytest_sopbench._sessions.header.header import (
+from pytest_sopbench._sessions.file.line_places import run_key, start_from_json, start_to_line
+from pytest_sopbench._sessions.file.writer import slim_from_json, slim_to_line, slimmed
+from pytest_sopbench._sessions.header import (
     DomainHeader,
+    GitState,
     PlannedTasks,
     SessionHeader,
+    SessionOptions,
     header_from_json,
     header_to_line,
 )
-from pytest_sopbench._sessions.header.options import SessionOptions
 
 TEXT = st.text(max_size=6)
 NAMES = st.lists(TEXT, max_size=3).map(tuple)

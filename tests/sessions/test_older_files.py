@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.comparing.pairs import NotCompared
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, GateState
+from pytest_sopbench._core.comparing.comparison import NotCompared
+from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._sessions.commands.compare import compare_saved
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards

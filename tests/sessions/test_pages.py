@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._sessions.file.pages import add_to_page, write_pages
+from pytest_sopbench._sessions.file.event_logs import add_to_page, write_pages
 from pytest_sopbench.errors import SopbenchError
 
 

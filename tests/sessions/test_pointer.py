@@ -18,7 +18,7 @@ from pytest_sopbench._sessions.folder.pointer import (
     point_at,
     withdrawn_by,
 )
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 
 STARTED = "2026-11-22T07:14:49+00:00"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench import load_session
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._settings import project_file
 from pytest_sopbench._settings.project_file import FILES, read_project
 from pytest_sopbench._settings.table import SPECS

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._sessions.commands.row_places import row_places
+from pytest_sopbench._sessions.commands.page import row_places
 
 TASK = TaskName("lab", "T2")
 

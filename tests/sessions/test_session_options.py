@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._sessions.file.writer import sealed_session
-from pytest_sopbench._sessions.header.header import SessionHeader
-from pytest_sopbench._sessions.header.options import (
+from pytest_sopbench._sessions.header import (
+    SessionHeader,
     SessionOptions,
     options_to_json,
     read_session_options,
 )
 from pytest_sopbench._sessions.reading.reader import read_session
-from pytest_sopbench._settings.values import Shard
+from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -13,9 +13,8 @@ from click.testing import CliRunner
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._sessions.lines.checksum import sealed as seal
-from pytest_sopbench._sessions.lines.checksum import seed_of
-from pytest_sopbench._sessions.lines.shapes import check_shape
+from pytest_sopbench._sessions.lines import check_shape, seed_of
+from pytest_sopbench._sessions.lines import sealed as seal
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError

@@ -10,21 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.comparing.comparison import comparison_to_json
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Usage
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.model.trace import Mismatch, Usage
+from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.compare import compare_saved
-from pytest_sopbench._sessions.lines.shapes import check_shape
-from pytest_sopbench._sessions.lines.skimming import Skimmer
-from pytest_sopbench._sessions.reading.content import read_json
-from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench._sessions.lines import Skimmer, check_shape
+from pytest_sopbench._sessions.reading.reader import read_json, read_session
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_sopbench._core.model.trajectory import Call, Trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
-from pytest_sopbench._sessions.snapshots.folder import ApprovalEntry, SnapshotFolder, shown_task
+from pytest_sopbench._sessions.snapshots import ApprovalEntry, SnapshotFolder, shown_task
 from pytest_sopbench.errors import SnapshotFileError
 
 SNAPSHOT = Snapshot(task="a/1", approved=(Trajectory(calls=(Call(name="é", arguments={}),)),))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.start import start_from_json, start_to_line
+from pytest_sopbench._sessions.file.line_places import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 
 HEADER = SessionHeader(plugin="1", agent="a", started="2026-01-01T00:00:00+00:00", judging="j")

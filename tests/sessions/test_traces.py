@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, trace_name, traces_folder
 from pytest_sopbench.errors import SessionFileError
 

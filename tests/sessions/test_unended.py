@@ -9,16 +9,17 @@ import pytest
 from pytest_sopbench._sessions.file.writer import SessionWriter
 from pytest_sopbench._sessions.folder.mark import Mark, mark_path
 from pytest_sopbench._sessions.folder.paths import with_time
-from pytest_sopbench._sessions.folder.pointer import last_path, point_at
-from pytest_sopbench._sessions.folder.pruning import prune
-from pytest_sopbench._sessions.folder.unended import (
+from pytest_sopbench._sessions.folder.pointer import (
+    last_path,
     marked_unended,
     not_ended,
+    point_at,
+    prune,
     resumable_since_last,
     running_since_last,
     unended_since_last,
 )
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.header import SessionHeader
 
 HEADER = SessionHeader(
     plugin="1.0",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.header.header import DomainHeader, PlannedTasks, SessionHeader
+from pytest_sopbench._sessions.header import DomainHeader, PlannedTasks, SessionHeader
 from pytest_sopbench._sessions.reading.planned import planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from tests.builders.runs import run

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file import writer as module
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.lines.checksum import sealed
+from pytest_sopbench._sessions.header import SessionHeader, header_to_line
+from pytest_sopbench._sessions.lines import sealed
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
@@ -353,9 +353,9 @@ import os
 from pathlib import Path
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.lines.run_line import to_line
-from pytest_sopbench._sessions.lines.checksum import sealed
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._sessions.lines import sealed
+from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.file.writer import SessionWriter
 header = SessionHeader(plugin="", agent="", started="", judging="")
 writer = SessionWriter(Path({str(tmp_path / "s.jsonl")!r}), header)

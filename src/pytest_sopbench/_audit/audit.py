@@ -8,21 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._audit.disagreements import write_disagreements
-from pytest_sopbench._audit.model.acceptance import (
-    KEY,
-    read_acceptances,
-    sorted_out,
-    unused_faults,
-)
-from pytest_sopbench._audit.model.audit import Audit
-from pytest_sopbench._audit.model.finding import Fault, Finding, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
 from pytest_sopbench._audit.private import masked
-from pytest_sopbench._audit.reading.content import content_hash
-from pytest_sopbench._audit.reading.folder import read_folder
-from pytest_sopbench._audit.reading.material import Folder
-from pytest_sopbench._audit.reading.subject import Subject
 from pytest_sopbench._audit.rules.catalogue import (
     ACCEPTANCES,
     DOMAIN_RULES,
@@ -31,6 +18,20 @@ from pytest_sopbench._audit.rules.catalogue import (
     rule_names,
 )
 from pytest_sopbench._audit.rules.labels import agreement, highest_rate
+
+from .model import (
+    KEY,
+    Audit,
+    Fault,
+    Finding,
+    Place,
+    Rule,
+    Severity,
+    read_acceptances,
+    sorted_out,
+    unused_faults,
+)
+from .reading import Folder, Subject, content_hash, read_folder
 
 _ORDER: Final = tuple(Severity)
 

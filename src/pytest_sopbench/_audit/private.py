@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from pytest_sopbench._audit.model.finding import Finding
-from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.values.json import JsonValue
+
+from .model import Finding
+from .reading import Subject
 
 LONG = 4
 """Characters from which on a value is masked wherever it stands; a shorter one is in any text."""

@@ -6,10 +6,10 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_sopbench._audit.model.audit import Audit
-from pytest_sopbench._audit.model.finding import Severity
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._sessions.file.atomic import replace_file
+
+from .model import Audit, Severity
 
 FOLDER = Path(".sop") / "audits"
 """Where they lie, in the folder of the project."""
@@ -40,7 +40,7 @@ def saved_summary(domain: Domain, project: Path) -> str:
     if not path.is_file():
         return ""
     # Only where there is a saved audit need its reader be loaded.
-    from pytest_sopbench._audit.reading.content import content_hash  # noqa: PLC0415
+    from .reading import content_hash  # noqa: PLC0415
 
     with suppress(OSError, ValueError, KeyError, TypeError):
         saved = json.loads(path.read_text("utf-8"))

@@ -15,8 +15,7 @@ from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._sessions.reading.content import Parse
-    from pytest_sopbench._sessions.reading.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import Parse, SavedSession
     from pytest_sopbench._settings.project_file import Project
 
 HOLDS: Final = 0
@@ -48,7 +47,7 @@ class FrontDoor(click.Group):
             tell(known_mask()(f"{fault.filename}: {fault.strerror or fault}"))
             sys.exit(WRONG_USAGE)
         except click.UsageError as error:
-            from pytest_sopbench._core.hiding.harmless import harmless
+            from pytest_sopbench._core.hiding import harmless
 
             told = error.format_message()
             if harmless(told) == told:
@@ -86,10 +85,10 @@ def known_redaction(agent_args: Sequence[str] = ()) -> Redaction:
     Raises:
         PatternError: a pattern cannot be used.
     """
-    from pytest_sopbench._core.hiding.secrets import secrets_of
+    from pytest_sopbench._core.hiding import secrets_of
     from pytest_sopbench._core.records.redaction import Redaction
     from pytest_sopbench._core.values.patterns import linear_pattern
-    from pytest_sopbench._settings.secret_values import ENV, held_by_variables, passwords_of
+    from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
 
     words = project().words("sop_redact")
     settings = (*agent_args, *project().words("sop_judge"))
@@ -127,9 +126,8 @@ def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
     damaged session never ends with 0.
     """
     from pytest_sopbench._sessions.folder.paths import LAST, with_time
-    from pytest_sopbench._sessions.folder.unended import not_ended
-    from pytest_sopbench._sessions.reading.content import parse_run
-    from pytest_sopbench._sessions.reading.reader import read_session
+    from pytest_sopbench._sessions.folder.pointer import not_ended
+    from pytest_sopbench._sessions.reading.reader import parse_run, read_session
 
     path = path_of(session)
     why = not_ended(path)
@@ -164,7 +162,7 @@ def counted_session(session: str) -> SavedSession:
 
     A command that has made numbers of a session without an end never ends with 0 either.
     """
-    from pytest_sopbench._sessions.lines.skimming import Skimmer
+    from pytest_sopbench._sessions.lines import Skimmer
 
     saved = saved_session(session, Skimmer())
     if not is_ended(saved):
@@ -185,7 +183,7 @@ def full_session(session: str, parse: Parse | None = None) -> SavedSession:
 
 def say(line: str, *, err: bool = False) -> None:
     """Write a line, which nobody's text can make a command to a terminal or a CI server."""
-    from pytest_sopbench._core.hiding.harmless import harmless
+    from pytest_sopbench._core.hiding import harmless
 
     # No stream takes half of a character that JSON escapes.
     whole = harmless(line).encode("utf-8", "backslashreplace").decode()
@@ -204,6 +202,29 @@ def refuse(message: str, hint: str = "") -> NoReturn:
 
 def echo_json(value: object) -> None:
     """Write a value for a program; rates that are unknown are `null`."""
-    from pytest_sopbench._reports.text.json_text import json_text
+    from pytest_sopbench._reports.text import json_text
 
     click.echo(json_text(value))
+
+
+# What the project around a command masks, for what was never a part of a session.
+
+
+def project_redaction(agent_args: Sequence[str] = ()) -> Redaction:
+    """Return what the project masks, for what was never a part of the session.
+
+    A variable may be missing where nothing is run. What it would mask is then told, and no error:
+    sessions are masked already, and often they are read where the key is not. `agent_args` are
+    those of a session, as `KEY=VALUE`.
+    """
+    from pytest_sopbench._core.values.patterns import PatternError
+    from pytest_sopbench._settings.readers import ENV
+
+    words = project().words("sop_redact")
+    named = [one.removeprefix(ENV) for one in words if one.startswith(ENV)]
+    if missing := [name for name in named if name not in os.environ]:
+        tell(f"sop_redact: not set here: {', '.join(missing)}; what it names is not looked for")
+    try:
+        return known_redaction(agent_args)
+    except PatternError as fault:
+        refuse(f"sop_redact: not a regular expression that can be used: {fault}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._loading.finding.resolve import FoundDomain
     from pytest_sopbench._loading.finding.search_paths import SearchPaths
-    from pytest_sopbench._sessions.header.header import DomainHeader
+    from pytest_sopbench._sessions.header import DomainHeader
 
 _NOTHING_RUN: Mapping[str, DomainHeader] = MappingProxyType({})
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_sopbench._core.contract.rules import Contract
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
     Compare,
@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.task import (
     ToolSpec,
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.steps.procedure import Procedure
+from pytest_sopbench._core.steps.split import Procedure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

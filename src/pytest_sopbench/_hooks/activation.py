@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._hooks.books.judge_books import JudgeBooks
-from pytest_sopbench._hooks.books.price_books import PriceBooks
+from pytest_sopbench._hooks.books.costs import JudgeBooks, PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
-from pytest_sopbench._hooks.deciding.earned import NAME as EARNED
-from pytest_sopbench._hooks.deciding.earned import Earned
-from pytest_sopbench._hooks.deciding.ending import Ending
+from pytest_sopbench._hooks.deciding.ending import NAME as EARNED
+from pytest_sopbench._hooks.deciding.ending import Earned, Ending
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
@@ -30,11 +28,10 @@ from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
 from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
-from pytest_sopbench._hooks.session.partial import is_due
-from pytest_sopbench._hooks.session.session import SESSION, SopSession
+from pytest_sopbench._hooks.session.domains import ActiveDomain
+from pytest_sopbench._hooks.session.session import SESSION, SopSession, is_due
 from pytest_sopbench._hooks.session.variants import variants_in
-from pytest_sopbench._hooks.settings.node_ids import read_task_id
+from pytest_sopbench._hooks.settings.marks import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._hooks.snapshots import PLUGIN as SYRUPY
@@ -221,7 +218,7 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
         # Before workers are started, each of which would say the same again.
         runs.prepare(sop.domains, sop.options.agents)
     if sop.options.gates:
-        from pytest_sopbench._hooks.deciding.asked_gates import check_gates
+        from pytest_sopbench._hooks.deciding.gate import check_gates
 
         check_gates(sop)
     _check_tags(sop)
@@ -260,7 +257,7 @@ def _check_kept(sop: SopSession) -> None:
                 "choose another name; to renew a baseline, move that away or remove it first"
             )
             raise pytest.UsageError(msg)
-    from pytest_sopbench._hooks.session.writable import check_writable
+    from pytest_sopbench._hooks.session.session import check_writable
 
     check_writable(sop, "--sop-save", path)
 

@@ -6,18 +6,22 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_sopbench._hooks.code.agent_params import AGENT, agents_of, parametrize_agent
-from pytest_sopbench._hooks.code.agents import check_agent_given
-from pytest_sopbench._hooks.items.preparation import asks_for_agent
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
+from pytest_sopbench._hooks.code.agents import (
+    AGENT,
+    agents_of,
+    check_agent_given,
+    parametrize_agent,
+)
+from pytest_sopbench._hooks.items.collection import asks_for_agent
+from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.marks import (
     check_mark,
     marked_agent,
     marked_domains,
     marked_trials,
+    parameter_id,
 )
-from pytest_sopbench._hooks.settings.node_ids import parameter_id
 from pytest_sopbench._hooks.snapshots.fixture import FIXTURE, check_syrupy, check_update
 
 from .activation import activate

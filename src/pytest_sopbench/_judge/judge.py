@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import Final
 
-from pytest_sopbench._core.values.normalise import is_empty
+from pytest_sopbench._core.fields.comparison import Match, as_text
+from pytest_sopbench._core.judging.judge import Question as Comparison
+from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.values.text import is_empty
+from pytest_sopbench._running.comparing import Comparer
 from pytest_sopbench.errors import NotJudgedError
 
-from .asking.asker import Asker
-from .asking.question import Question, digest
-from .asking.reply import Judgement, bounded, read_reply
-from .keeping.consumption import ASKED, FAILED, KEPT, ConsumptionLog
-from .keeping.judgements import Judgements
+from .asking import Asker, Judgement, Question, bounded, digest, read_reply
+from .keeping import ASKED, FAILED, KEPT, ConsumptionLog, Judgements
 from .setting import JudgeSetting
 
 _HASH: Final = 16
@@ -133,3 +135,27 @@ class ModelJudge:
         except OSError:
             # The judgement holds all the same; the next session pays for it again.
             self.log.note(f"judgements could not be kept in {self.judgements.folder}")
+
+
+# The judge as what compares an output field, as a function of the user would.
+
+
+def judged_by(judge: ModelJudge, field: OutputField) -> Comparer:
+    """Return what compares a field by its rubric; its identity changes with judge and rubric."""
+    setting = judge.setting
+    identity = f"judge {setting.model} {fingerprint_of(setting, field.rubric)}"
+    return Comparer(identity, partial(_match, judge))
+
+
+def _match(judge: ModelJudge, comparison: Comparison) -> Match:
+    field = comparison.field
+    judgement = judge.judge(
+        Question(
+            rubric=field.rubric,
+            field=field.name,
+            expected=as_text(comparison.expected),
+            actual=as_text(comparison.actual),
+        )
+    )
+    quote = f' ("{" ".join(judgement.quote.split())}")' if judgement.quote else ""
+    return Match(judgement.held, f"{judgement.reason}{quote}", quote=judgement.quote)

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from pytest_sopbench._core.gates.calibration import Calibration, doubt_of
-from pytest_sopbench._core.gates.judge_report import JudgedField, judged_field
+from pytest_sopbench._core.gates.decide import JudgedField, judged_field
 from pytest_sopbench._core.model.task import OutputField
-from pytest_sopbench._running.comparing.comparer import Comparer
-from pytest_sopbench._running.comparing.functions import Place
+from pytest_sopbench._running.comparing import Comparer, Place
 from pytest_sopbench.errors import JudgeError
 
-from .asking.asker import ModelAsker
-from .calibrating.calibration_file import read_calibrations
-from .comparer import judged_by
-from .judge import ModelJudge, fingerprint_of
-from .keeping.consumption import ConsumptionLog, log_path
-from .keeping.judgements import Judgements
+from .asking import ModelAsker
+from .calibrating import read_calibrations
+from .judge import ModelJudge, fingerprint_of, judged_by
+from .keeping import ConsumptionLog, Judgements, log_path
 from .setting import OPTION, read_setting
 
 ALLOW: Final = "allow"

@@ -14,7 +14,7 @@ from pytest_sopbench.agents.conversation import ModelClient
 from pytest_sopbench.agents.settings import Connection, connection_of, parameters_of
 from pytest_sopbench.errors import AgentSpecError, JudgeError
 
-from .asking.prompt import prompt_hash
+from .asking import prompt_hash
 
 OPTION: Final = "sop_judge"
 ENV: Final = "env:"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.cells import shown
 from pytest_sopbench._loading.files.document import read_json
-from pytest_sopbench._loading.files.suggestions import shown
 from pytest_sopbench.errors import LoadingError
 
 

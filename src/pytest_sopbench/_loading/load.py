@@ -11,35 +11,45 @@ from typing import TYPE_CHECKING
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.contract.procedure import domain_contract, domain_expected_calls
-from pytest_sopbench._loading.domain.content_hashes import ContentHashes
-from pytest_sopbench._loading.domain.layout import Layout, lay_out
+from pytest_sopbench._loading.domain.layout import ContentHashes, Layout, lay_out, task_ids
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
-from pytest_sopbench._loading.domain.outputs.output_fields import (
+from pytest_sopbench._loading.domain.outputs import (
     answers_left_empty,
     label_warnings,
     output_fields,
 )
-from pytest_sopbench._loading.domain.records import Records
+from pytest_sopbench._loading.domain.rows import Records, RowTypes, TaskRows
 from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
-from pytest_sopbench._loading.domain.task_ids import task_ids
-from pytest_sopbench._loading.domain.task_rows import RowTypes, TaskRows
-from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
-from pytest_sopbench._loading.domain.tool_specs import read_tool_specs
-from pytest_sopbench._loading.files.cells import ColumnType, infer_type, odd_cell
-from pytest_sopbench._loading.files.digest import digest, text_digest, unordered_digest
-from pytest_sopbench._loading.files.document import is_a_file, read_text, refuse_links_out
-from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
-from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
+from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
+from pytest_sopbench._loading.domain.tools import read_tool_specs
+from pytest_sopbench._loading.files.cells import (
+    NAME_RULE,
+    ColumnType,
+    did_you_mean,
+    infer_type,
+    is_domain_name,
+    odd_cell,
+    shown,
+)
+from pytest_sopbench._loading.files.document import (
+    digest,
+    is_a_file,
+    read_text,
+    refuse_links_out,
+    text_digest,
+    unordered_digest,
+)
 from pytest_sopbench._loading.files.table import Table, read_table, rename
-from pytest_sopbench._loading.metadata.published_layout import DATA_FILE as PUBLISHED_DATA
+from pytest_sopbench._loading.metadata.read import DATA_FILE as PUBLISHED_DATA
 from pytest_sopbench._loading.metadata.read import FILE_NAMES, Described, read_metadata
 from pytest_sopbench._loading.metadata.schema import DocumentMetadata
 from pytest_sopbench.errors import LoadingError
 
+from .contract import domain_contract, domain_expected_calls
+
 if TYPE_CHECKING:
-    from pytest_sopbench._loading.domain.record_tables import RecordTable
+    from pytest_sopbench._loading.domain.rows import RecordTable
 
 SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
@@ -74,7 +84,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
     sop = _sop(folder)
     if isinstance(metadata, DocumentMetadata):
-        from pytest_sopbench._loading.documents.load import load_document_domain  # noqa: PLC0415 - only where an answer is a document
+        from .documents import load_document_domain  # noqa: PLC0415 - only where an answer is a document
 
         policy = _optional(folder / POLICY_FILE)
         return load_document_domain(described, metadata, name=domain, sop=sop, policy=policy)
@@ -204,7 +214,7 @@ def _check_distractors(described: Described, specs: Sequence[ToolSpec]) -> None:
 def _tables(described: Described, table: Table, layout: Layout) -> tuple[RecordTable, ...]:
     if not described.metadata.tables:
         return ()
-    from pytest_sopbench._loading.domain.record_tables import record_tables  # noqa: PLC0415 - only where a domain asks for it
+    from pytest_sopbench._loading.domain.rows import record_tables  # noqa: PLC0415 - only where a domain asks for it
 
     return record_tables(described, table, layout)
 

@@ -11,10 +11,9 @@ from typing import Any, Final, NoReturn, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.gates.quarantine import TaskEntries, TaskPolicy
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
+from pytest_sopbench._loading.files.cells import NAME_RULE, did_you_mean, is_domain_name, shown
 from pytest_sopbench._loading.files.document import read_text, read_toml
-from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
-from pytest_sopbench._loading.files.suggestions import did_you_mean, shown
 from pytest_sopbench.errors import LoadingError
 
 KEYS: Final = ("must_pass", "may_fail", "may_break", "until", "issue")

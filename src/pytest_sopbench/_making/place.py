@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import shlex
+import shutil
+import tempfile
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.report import audit_lines
+from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name
 from pytest_sopbench.errors import LoadingError, SopbenchError
 
 _WORDS: Final = frozenset({"all", "bundled"})
@@ -117,3 +125,152 @@ def _check_folder(folder: Path, target: Path) -> None:
             "is there already, and nothing is overwritten",
             hint="take another name, or remove the folder first",
         )
+
+
+# A new folder appears whole or not at all.
+
+
+@contextmanager
+def new_folder(target: Path) -> Generator[Path]:
+    """Yield an empty folder, which becomes the target when the block ends.
+
+    Where the block fails, nothing is left.
+
+    Raises:
+        LoadingError: the disk did not take it, or the target is there and not empty.
+    """
+    made = [one for one in target.parents if not one.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as fault:
+        raise _refused(target, fault) from fault
+    try:
+        # A folder of this kind is for its maker alone, and a domain is one to share.
+        aside.chmod(0o755)
+        yield aside
+        aside.rename(target)
+    except BaseException as fault:
+        shutil.rmtree(aside, ignore_errors=True)
+        for one in made:
+            _remove_empty(one)
+        if isinstance(fault, OSError):
+            raise _refused(target, fault) from fault
+        raise
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write texts as UTF-8, with the line ends that they have."""
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+
+
+def _remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError:
+        return
+
+
+def _refused(target: Path, fault: OSError) -> LoadingError:
+    return LoadingError(target, f"cannot be written: {fault.strerror or fault}")
+
+
+# The small example: a whole domain to look at, to run, and to replace.
+
+_FILES: Final = (
+    "sop.md",
+    "toolspecs.json",
+    "data.csv",
+    "metadata.json",
+    "policy.py",
+    "expected_calls.jsonl",
+    "agent.py",
+)
+
+
+def example_files(place: Place) -> Mapping[str, str]:
+    """Return the files of the example by their names, for a domain in this place."""
+    texts = {name: template(name, place) for name in _FILES}
+    return {**texts, place.test_file: template("test_domain.py", place)}
+
+
+def template(name: str, place: Place) -> str:
+    """Return a file of the example, with what the place has to say in it."""
+    text = files("pytest_sopbench._making").joinpath("template", f"{name}.txt").read_text("utf-8")
+    for mark, value in (
+        ("@NAME@", place.name),
+        ("@DOMAIN@", place.domain),
+        ("@AGENT@", place.agent),
+    ):
+        text = text.replace(mark, value)
+    return text
+
+
+# What to do with a domain that has been made: three commands, and what is still open.
+
+
+def example_commands(place: Place) -> tuple[str, ...]:
+    """Return the commands for a domain that has a reference policy."""
+    domain = shlex.quote(place.domain)
+    return (
+        f"pytest --sop-domain={domain} --agent=reference-policy",
+        f"pytest --sop-domain={domain} --agent={place.agent} --sop-fail-under=0.9",
+        f"pytest {place.folder / place.test_file}",
+    )
+
+
+def table_commands(place: Place) -> tuple[str, ...]:
+    """Return the commands for a domain that has rows, and an agent that knows nothing yet."""
+    domain = shlex.quote(place.domain)
+    return (
+        f"sopbench list {domain} -v",
+        f"pytest --sop-domain={domain} --agent={place.agent} --sop-sample=20",
+        f"pytest --sop-domain={domain} --agent={place.agent} --sop-fail-under=0.9",
+    )
+
+
+def to_do_lines(folder: Path, *, run_code: bool = True) -> Iterator[str]:
+    """Yield what is still open in a domain's folder: what its audit finds.
+
+    Code that is known to hang, or to end its process, need not be run once more.
+
+    This is the one place that knows what checks a new domain.
+    """
+    yield from audit_lines(audit(folder, run_code=run_code))
+
+
+# Libraries that only some need: imported when a file asks for them.
+
+
+def library(name: str, *, path: Path) -> Any:
+    """Import a module that reads this file.
+
+    Raises:
+        LoadingError: it is not installed; the hint says what to install.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as fault:
+        package = name.partition(".")[0]
+        raise LoadingError(
+            path,
+            f"{package} is needed to read it, and cannot be imported: {fault}",
+            hint=f"pip install {package}; the extra 'import' of this package brings all of these",
+        ) from fault
+
+
+def read_by(path: Path, name: str, fault: Exception) -> LoadingError:
+    """Return the error for a file that a library could not read, whatever it raised.
+
+    Raises:
+        MemoryError: there was not enough of it, which says nothing of the file's form.
+        RecursionError: it is nested too deeply.
+    """
+    if isinstance(fault, MemoryError | RecursionError):
+        raise fault
+    told = " ".join(str(fault).split()) or type(fault).__name__
+    if "allocate output buffer" in told:
+        # So says zlib, by an error of its own.
+        raise MemoryError
+    return LoadingError(path, f"{name} cannot read it: {told}", hint="is it what its name says?")

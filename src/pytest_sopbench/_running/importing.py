@@ -14,9 +14,10 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Final
 
-from pytest_sopbench._core.values.quantities import as_seconds
+from pytest_sopbench._core.values.text import as_seconds
 from pytest_sopbench._running.observing.problem import is_installed, is_of, is_ours
-from pytest_sopbench._running.threads.starting import start
+
+from .threads import start
 
 PATIENCE: Final = 10.0
 """Seconds after which a line says what is being imported."""

@@ -11,19 +11,18 @@ from contextlib import AbstractContextManager
 from contextvars import copy_context
 from os import getpid
 
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Ending, Problem, Returned, ReturnedKind, Trace
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.event_loop.blocking import close_coroutine, run_blocking
-from pytest_sopbench._running.observing.capture import Capture, captured
-from pytest_sopbench._running.observing.forked import end_child_of
-from pytest_sopbench._running.observing.interrupt import watched_interrupts
-from pytest_sopbench._running.observing.problem import is_of, problem_of
-from pytest_sopbench._running.threads.clock import Clock
+from pytest_sopbench._running.observing.capture import Capture, captured, end_child_of
+from pytest_sopbench._running.observing.problem import is_of, problem_of, watched_interrupts
 from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench.errors import TurnLimitError
+
+from .event_loop import close_coroutine, run_blocking
+from .threads import Clock
 
 
 def _never(_: BaseException) -> bool:

@@ -1,37 +1,128 @@
-"""What the texts of options mean.
-
-A reader takes the text that was set and returns its value. A text that means nothing raises
-`ValueError`, whose message begins with the text, so that the name of what set it can stand before.
-"""
+"""Values of options, read from their texts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from os.path import expanduser, realpath
 from typing import Final, Literal
+from urllib.parse import unquote
 
 from pytest_sopbench._core.gates.budget import read_budget
-from pytest_sopbench._core.gates.conditions.spec import read_fail_under as read_bound
-from pytest_sopbench._core.gates.conditions.spec import read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions import GateSpec, read_gate
+from pytest_sopbench._core.gates.conditions import read_fail_under as read_bound
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.steps import approving
-from pytest_sopbench._core.trajectory.snapshot_rules import read_rules as read_snapshot_rules
+from pytest_sopbench._core.trajectory.snapshot import read_rules as read_snapshot_rules
 from pytest_sopbench._core.verdict import Outcome
 
-from .values import (
-    ALWAYS_AGAIN,
-    ANNOTATIONS,
-    GITHUB,
-    MARKDOWN,
-    MAY_BE_AGAIN,
-    GivenAgent,
-    Ignored,
-    ReportTarget,
-    Sample,
-)
+# What some options come to: values of their own, where a number or a word does not do.
+
+ALWAYS_AGAIN: Final = frozenset({Outcome.UNAVAILABLE, Outcome.CRASH, Outcome.NOT_RUN})
+"""Outcomes whose runs a resumed session makes again, since they say nothing of the agent."""
+
+MAY_BE_AGAIN: Final = tuple(one for one in Outcome if one not in {*ALWAYS_AGAIN, Outcome.CORRECT})
+"""Outcomes whose runs are made again where that is asked for."""
+
+MARKDOWN: Final = "md"
+"""The format of a page that the summary of a step takes."""
+
+ANNOTATIONS: Final = "annotations"
+"""What has no page: commands to a CI server, on its log."""
+
+GITHUB: Final = "github"
+"""Instead of a path: GitHub Actions, by the summary of a step or by its log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignored:
+    """What need not agree with a recording: paths in bodies, and hosts that are left alone."""
+
+    paths: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How many tasks of each domain to draw, and with which seed."""
+
+    size: int
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.size}@{self.seed}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """The `number`-th of `count` parts of each domain, counted from 1."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def read(cls, text: str) -> Shard:
+        """Read `i/n`.
+
+        Raises:
+            ValueError: it is written otherwise, or there is no such part.
+        """
+        found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+        if not found or not 1 <= int(found[1]) <= int(found[2]):
+            msg = f"{text}: write i/n with i from 1 to n, such as 1/4"
+            raise ValueError(msg)
+        return cls(number=int(found[1]), count=int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """The session to resume, outcomes whose runs are made again, and whether to in any case."""
+
+    session: str
+    retry: frozenset[Outcome] = frozenset()
+    anyway: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAgent:
+    """An agent of the session: its spec, and what its runs are filed under."""
+
+    name: str
+    spec: str
+
+    def __str__(self) -> str:
+        return self.spec if self.name == self.spec else f"{self.name}={self.spec}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTarget:
+    """A page of a format, and where it goes: a path, or `github`."""
+
+    format: str
+    path: str
+
+    @property
+    def is_step_summary(self) -> bool:
+        return self.format == MARKDOWN and self.path == GITHUB
+
+    @property
+    def is_annotations(self) -> bool:
+        return self.format == ANNOTATIONS
+
+    def __str__(self) -> str:
+        return f"{self.format}={self.path}"
+
+
+# What the texts of options mean.
+#
+# A reader takes the text that was set and returns its value. A text that means nothing raises
+# `ValueError`, whose message begins with the text, so that the name of what set it can stand
+# before.
 
 __all__ = (
     "read_agent_args",
@@ -295,3 +386,48 @@ def read_choice(*words: str) -> Callable[[str], str]:
 def read_scoring(text: str) -> Scoring:
     """Read whose rules decide."""
     return Scoring(read_choice(*(scoring.value for scoring in Scoring))(text))
+
+
+# Secrets that nobody has to name: what `env:` settings hold, and passwords in addresses.
+
+ENV: Final = "env:"
+"""Begins what names a variable of the environment."""
+
+_USER: Final = re.compile(r"://([^/?#\s\"'<>]+)@")
+"""What stands before the host of an address: a user with a password, or a token alone."""
+
+_TOKEN: Final = 16
+"""Characters from which on a user without a password is taken for a token."""
+
+_ADDRESS: Final = re.compile(
+    r".*(?:_PROXY|_BASE_URL|_API_BASE|_ENDPOINT)|AWS_ENDPOINT_URL\w*", re.IGNORECASE
+)
+"""Variables that lead clients to a proxy or to another server."""
+
+
+def held_by_variables(
+    settings: Iterable[str], environment: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the key and the secret of each `KEY=env:NAME` whose variable holds anything."""
+    for one in settings:
+        name, _, value = one.partition("=")
+        held = environment.get(value.removeprefix(ENV), "") if value.startswith(ENV) else ""
+        if held.strip():
+            yield name, held
+
+
+def passwords_of(settings: Iterable[str], environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the passwords in the addresses of settings, and of variables that clients follow.
+
+    Clients quote the address that they cannot reach, and servers the header that they were sent.
+    """
+    given = [*settings]
+    texts = [*given, *(held for _, held in held_by_variables(given, environment))]
+    # A thread may change the environment meanwhile.
+    texts += [environment.get(name, "") for name in [*environment] if _ADDRESS.fullmatch(name)]
+    for text in texts:
+        for found in _USER.findall(text):
+            user, sign, password = found.partition(":")
+            if sign or len(user) >= _TOKEN:
+                secret = password if sign else user
+                yield from dict.fromkeys((secret, unquote(secret)))

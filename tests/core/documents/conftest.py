@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers.returned import read_returned
-from pytest_sopbench._core.documents.rules import DocumentRules, Role
+from pytest_sopbench._core.answers.find import read_returned
+from pytest_sopbench._core.documents.schema import DocumentRules, Role
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Task

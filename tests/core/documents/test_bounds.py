@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.documents.comparing import comparing
-from pytest_sopbench._core.documents.comparing.comparing import compare_documents
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents import comparing
+from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.fields.values import item_key
 
 STOP = {"type": "object", "properties": {"name": {"type": "string"}}}

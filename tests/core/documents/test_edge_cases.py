@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.verdict import Verdict
 
 SCHEMA = {

@@ -10,12 +10,9 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.documents.comparing.canonical import canonical
-from pytest_sopbench._core.documents.comparing.comparing import compare_documents
-from pytest_sopbench._core.documents.leaves import compared_paths, wrong_paths
-from pytest_sopbench._core.documents.paths import path_of, path_text, value_at
-from pytest_sopbench._core.documents.reading import Read, read_document
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.comparing import canonical, compare_documents
+from pytest_sopbench._core.documents.reading import Read, compared_paths, read_document, wrong_paths
+from pytest_sopbench._core.documents.schema import DocumentRules, path_of, path_text, value_at
 
 RULES = DocumentRules(schema={"type": "object"})
 ORDERED = DocumentRules(schema={"type": "object"}, ordered=("items",))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.documents.leaves import compared_paths, labelled_paths, wrong_paths
-from pytest_sopbench._core.documents.rules import DocumentRules, Role
+from pytest_sopbench._core.documents.reading import compared_paths, labelled_paths, wrong_paths
+from pytest_sopbench._core.documents.schema import DocumentRules, Role
 
 SCHEMA = {
     "$defs": {"kind": {"enum": ["a", "b"]}},

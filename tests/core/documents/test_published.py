@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.answers.returned import read_returned
+from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.documents.published import (
     published_mismatches,
     refuse_without_libraries,
 )
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Scoring, Task

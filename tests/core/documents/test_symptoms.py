@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.documents.rules import Role
-from pytest_sopbench._core.documents.wording.symptoms import list_symptom, lost_or_extra, symptom
+from pytest_sopbench._core.documents.schema import Role
+from pytest_sopbench._core.documents.wording import list_symptom, lost_or_extra, symptom
 
 ROUTES = {
     ("4.1", "4.3"): "sibling",

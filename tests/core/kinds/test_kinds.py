@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.fields.typed import typed_value
+from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.variants.findings import VariantFinding, findings, joined
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.variants import VariantFinding, findings, joined
 from pytest_sopbench._core.verdict import Outcome
 
 RIGHT, WRONG = Outcome.CORRECT, Outcome.WRONG

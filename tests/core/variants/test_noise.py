@@ -7,8 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.variants.noise import PARAGRAPHS, prose, with_noise
-from pytest_sopbench._loading.variants.sops import bundled_sops
+from pytest_sopbench._core.variants import PARAGRAPHS, prose, with_noise
+from pytest_sopbench._loading.variants import bundled_sops
 
 BLOCKS = st.lists(
     st.sampled_from(["# Head", "1. One.", "Text of\ntwo lines", "| a | b |", "```\nx = 1\n```"]),

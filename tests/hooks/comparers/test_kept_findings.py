@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
+from pytest_sopbench._sessions.lines import sealed, seed_of
 from pytest_sopbench.cli import main
 
 from .conftest import COMPARERS, ReadSaved, right_outcomes

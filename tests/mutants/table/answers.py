@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_PRECEDENCE = "_core/answers/precedence.py"
+_PRECEDENCE = "_core/answers/find.py"
 
 MUTANTS = (
     Mutant(
         "answers/any-length-is-read",
-        "_core/answers/returned.py",
+        "_core/answers/find.py",
         "    return _too_long(read) if is_too_long([read.text, dict(read.mapping)]) else read\n",
         "    return read\n",
         ("running/test_much_text.py",),
@@ -57,7 +57,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/echo-is-an-answer",
-        "_core/answers/text/search.py",
+        "_core/answers/text.py",
         "            self.echo(found) is not None\n            or ",
         "            ",
         ("core/test_answer_corpus.py",),
@@ -65,7 +65,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/quoted-object-is-an-answer",
-        "_core/answers/text/search.py",
+        "_core/answers/text.py",
         "            or self._echoes.quotes(found.beside)\n",
         "",
         ("core/test_answer_corpus.py",),
@@ -73,7 +73,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/form-is-an-answer",
-        "_core/answers/text/search.py",
+        "_core/answers/text.py",
         "            or _is_a_form(found.values)\n",
         "",
         ("core/test_answers.py",),
@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/reasoning-is-searched",
-        "_core/answers/text/search_text.py",
+        "_core/answers/text.py",
         "    return without_hidden(tags_unescaped(text, fields), fields)",
         "    return tags_unescaped(text, fields)",
         ("core/test_no_answer_texts.py",),
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/error-of-a-wrapper-is-dropped",
-        "_core/answers/returned.py",
+        "_core/answers/find.py",
         "        declared_error=failure or read.declared_error,",
         "        declared_error=read.declared_error,",
         ("core/test_returned.py",),
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/unsuccessful-is-fine",
-        "_core/answers/returned.py",
+        "_core/answers/find.py",
         '    return "success is False" if to_json_value(success) is False else None',
         "    return None",
         ("core/test_returned.py",),
@@ -121,7 +121,7 @@ MUTANTS = (
     ),
     Mutant(
         "answers/pasted-sop-is-said",
-        "_core/judging/questions.py",
+        "_core/judging/judge.py",
         "find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)",
         "find_answer(returned, rules.fields, rules.sop)",
         ("core/test_judgement.py",),

@@ -7,14 +7,14 @@ from mutants.mutant import Mutant
 _DOCUMENTS = ("core/documents/test_edge_cases.py",)
 _SNAPSHOTS = "hooks/test_snapshots.py::test_"
 _LAWS = (*_DOCUMENTS, "core/documents/test_laws.py")
-_COMPARING = "_core/documents/comparing/comparing.py"
-_STRICT = "_core/values/strict_json.py"
+_COMPARING = "_core/documents/comparing.py"
+_STRICT = "_core/values/json.py"
 _READING = "_core/documents/reading.py"
 
 MUTANTS = (
     Mutant(
         "snapshots/wrong-run-is-approved",
-        "_core/records/approvable.py",
+        "_core/records/reconstruct.py",
         "    if outcome is not Outcome.CORRECT:",
         "    if outcome is Outcome.CRASH:",
         ("core/test_approval.py",),
@@ -22,7 +22,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/breach-is-approved",
-        "_core/records/approvable.py",
+        "_core/records/reconstruct.py",
         "    broken = [rule.id for rule in rules if rule.broken]",
         "    broken: list[str] = []",
         ("core/test_approval.py",),
@@ -30,7 +30,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/cut-arguments-are-approved",
-        "_core/records/approvable.py",
+        "_core/records/reconstruct.py",
         "    if not why and any(map(_is_cut, kept)):",
         "    if why and any(map(_is_cut, kept)):",
         ("core/test_approval.py",),
@@ -38,7 +38,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/changed-row-is-approved",
-        "_sessions/snapshots/approve.py",
+        "_sessions/snapshots.py",
         "        if domain.tasks[place].hash != record.task_hash:",
         "        if not record.task_hash:",
         ("test_cli_approve.py",),
@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/last-agent-wins",
-        "_sessions/snapshots/approve.py",
+        "_sessions/snapshots.py",
         "            if not why and key in seen and not self._keep and seen[key] != made:",
         "            if not why and key in seen and self._keep and seen[key] != made:",
         ("test_cli_approve.py",),
@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/trials-write",
-        "_sessions/snapshots/approve.py",
+        "_sessions/snapshots.py",
         "            if record.trial != 1:\n",
         "            if record.trial == 1 and False:\n",
         ("test_cli_approve.py",),
@@ -167,7 +167,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/sign-of-an-id",
-        "_core/documents/text_key.py",
+        "_core/documents/schema.py",
         '    return " ".join(text.casefold().split())',
         '    return " ".join(text.casefold().replace("-", " ").split())',
         _DOCUMENTS,
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/path-of-a-part",
-        "_core/documents/paths.py",
+        "_core/documents/schema.py",
         '        ends = {".".join(keys[start:]) for start in range(len(keys))}',
         '        ends = {".".join(keys[:start + 1]) for start in range(len(keys))}',
         ("core/documents/test_edge_cases.py",),
@@ -183,7 +183,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/tier-is-correct",
-        "_core/judging/documents.py",
+        "_core/judging/judge.py",
         "        outcome=Outcome.WRONG if mismatches else Outcome.CORRECT,",
         "        outcome=Outcome.WRONG if len(mismatches) > 1 else Outcome.CORRECT,",
         ("core/documents/test_edge_cases.py",),
@@ -191,7 +191,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/published-unsaid",
-        "_core/judging/documents.py",
+        "_core/judging/judge.py",
         "        only_published=not mismatches and not exact.correct,",
         "        only_published=False,",
         ("core/documents/test_published.py",),

@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/guessed-thousands",
-        "_making/sheet/forms.py",
+        "_making/sheet/table.py",
         "    if not doubts:",
         "    if not doubts or sign:",
         ("making/test_forms.py",),
@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/persons-reach-agents",
-        "_cli/domains/new_table.py",
+        "_cli/domains/new.py",
         "    private = (*private, *persons)",
         "    private = (*private, *persons[1:])",
         ("making/test_tables_of_teams.py",),
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/second-answer-is-a-tool",
-        "_making/imported/roles.py",
+        "_making/imported/fields.py",
         '    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""',
         '    return ""',
         ("making/test_tables_of_teams.py",),
@@ -147,7 +147,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/duplicate-ids",
-        "_loading/domain/task_ids.py",
+        "_loading/domain/layout.py",
         "        if text in first:\n",
         "        if text in first and not text:\n",
         ("loading/test_identity.py",),
@@ -155,7 +155,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/equal-rows-without-ids",
-        "_loading/domain/task_ids.py",
+        "_loading/domain/layout.py",
         "        if name in first:\n",
         "        if name in first and not name:\n",
         ("loading/test_identity.py",),
@@ -203,7 +203,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/rule-of-no-tool",
-        "_loading/contract/context.py",
+        "_loading/contract.py",
         '        return self.known(key, "tool", name, self.tools)',
         "        return name",
         ("loading/test_contract_schema.py",),
@@ -211,7 +211,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/two-rules-of-one-id",
-        "_loading/contract/read.py",
+        "_loading/contract.py",
         "        if rule.id in seen:\n",
         "        if rule.id in seen and not rule.id:\n",
         ("loading/test_contract_schema.py",),
@@ -219,7 +219,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/expected-calls-of-no-tool",
-        "_loading/domain/expected_calls.py",
+        "_loading/domain/tools.py",
         "            if call.name not in tools:\n",
         "            if not call.name:\n",
         ("loading/test_procedure.py",),
@@ -227,7 +227,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/known-disagreement",
-        "_loading/domain/row_labels.py",
+        "_loading/domain/rows.py",
         "    if text.lower() in NO_DISAGREEMENT:\n",
         "    if text.lower() not in _UNEXPLAINED:\n",
         ("loading/test_labels.py",),
@@ -235,7 +235,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/acceptable-of-a-stranger",
-        "_loading/domain/row_labels.py",
+        "_loading/domain/rows.py",
         "    if strangers:\n",
         "    if len(strangers) > 1:\n",
         ("loading/test_labels.py",),

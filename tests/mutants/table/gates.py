@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/failures-are-forgiven",
-        "_core/gates/mandatory.py",
+        "_core/gates/decide.py",
         "    if not failures:\n        return ()\n",
         "    if failures is not None:\n        return ()\n",
         _DECIDE_TESTS,
@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/cut-short-has-no-failures",
-        "_core/gates/mandatory.py",
+        "_core/gates/decide.py",
         "    if failures is None:\n",
         "    if failures == -1:\n",
         _DECIDE_TESTS,
@@ -258,7 +258,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/typed-agent-is-forgotten",
-        "_hooks/session/partial.py",
+        "_hooks/session/session.py",
         "    return [str(one) for one in sop.options.agents if not {one.name, one.spec} & asked]",
         "    return []",
         ("hooks/test_law_of_gates.py",),
@@ -274,7 +274,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/any-failure-of-a-quarantined-test",
-        "_hooks/runs/shown/run.py",
+        "_hooks/runs/shown.py",
         '        about = "run" if by_run else ""\n',
         '        about = "run"\n',
         (
@@ -284,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/tests-of-the-user-are-misses",
-        "_hooks/deciding/failed_tests.py",
+        "_hooks/deciding/gate.py",
         "        if not is_builtin(report):\n            return Failed.OTHER\n",
         "",
         ("hooks/test_law_of_gates.py",),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_MATCH = "_core/fields/match.py"
-_REPLY = "_judge/asking/reply.py"
-_FUNCTIONS = "_running/comparing/functions.py"
+_MATCH = "_core/fields/comparison.py"
+_REPLY = "_judge/asking.py"
+_FUNCTIONS = "_running/comparing.py"
 
 MUTANTS = (
     Mutant(
@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparers/unasked-is-answered",
-        "_core/judging/questions.py",
+        "_core/judging/judge.py",
         "        if one is None or one.held is None:",
         "        if one is not None and one.held is None:",
         ("core/test_judgement.py",),
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/quote-without-words",
-        "_core/fields/match.py",
+        "_core/fields/comparison.py",
         "    return wanted in held and (has_words or",
         "    return wanted in held and (True or",
         ("judge/test_reply.py",),
@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/answer-of-another-question",
-        "_judge/keeping/judgements.py",
+        "_judge/keeping.py",
         'data.get("schema") == SCHEMA and data.get("key") == key',
         'data.get("schema") == SCHEMA',
         ("judge/test_judge.py",),
@@ -123,7 +123,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/changed-judgement-is-believed",
-        "_judge/keeping/judgements.py",
+        "_judge/keeping.py",
         "        if seal != _checksum(data):",
         "        if not seal:",
         ("judge/test_judge.py",),
@@ -131,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/kept-quote-is-believed",
-        "_judge/keeping/judgements.py",
+        "_judge/keeping.py",
         "        if not (stands_in(quote, answer) or stands_in(quote, self._written(answer))):",
         "        if not isinstance(quote, str):",
         ("judge/test_judge.py",),
@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/recorded-quote-is-believed",
-        "_core/records/lines/run_line.py",
+        "_core/records/lines.py",
         "            if not is_cut(actual) and not may_stand_in(one.quote, as_text(actual)):",
         "            if is_cut(one.quote):",
         ("core/test_compared_kept.py",),
@@ -155,7 +155,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/fence-is-open",
-        "_judge/asking/fence.py",
+        "_judge/asking.py",
         "        return sign in _BRACKETS",
         "        return False",
         ("agents/test_judge_attacks.py",),
@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/unjudged-agrees",
-        "_judge/calibrating/check.py",
+        "_judge/calibrating.py",
         "            for one in self.cases\n            if one.judgement is not None\n        )\n"
         "        return Calibration(",
         "            for one in self.cases\n            if one.judgement\n            and not one"
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/label-no-is-yes",
-        "_judge/calibrating/labels.py",
+        "_judge/calibrating.py",
         "        return word in YES\n",
         "        return word in YES or word in NO\n",
         ("judge/test_labels.py",),

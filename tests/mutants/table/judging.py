@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/lost-run-breaks-rules",
-        "_core/judging/procedure.py",
+        "_core/judging/judge.py",
         "        if lost:\n            results",
         "        if not lost:\n            results",
         ("core/test_procedure.py",),
@@ -123,7 +123,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/cut-off-forgives-every-rule",
-        "_core/judging/procedure.py",
+        "_core/judging/judge.py",
         "and not (cut_off and _is_lacking(one))",
         "and not cut_off",
         ("core/test_procedure.py",),
@@ -131,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/identifiers-as-floats-are-near",
-        "_core/values/quantities.py",
+        "_core/values/text.py",
         "        if value.is_integer():\n            return value\n        at = ",
         "        at = ",
         ("core/test_returned_floats.py",),
@@ -139,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/cents-of-many-dollars-are-noise",
-        "_core/values/quantities.py",
+        "_core/values/text.py",
         "    return near and off < _MILLIONTH and (",
         "    return near and (",
         ("core/test_returned_floats.py",),
@@ -155,7 +155,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/an-outage-forgives-what-was-done",
-        "_core/judging/procedure.py",
+        "_core/judging/judge.py",
         "    if result.broken and not _is_lacking(result):",
         "    if False:",
         ("core/test_procedure.py",),
@@ -171,7 +171,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/threads-decide-an-order",
-        "_running/tools/call_log.py",
+        "_running/tools/calls.py",
         "                reach[one.number] = max(reach[one.number], places[-1])\n",
         "",
         ("running/test_overlapping_calls.py",),
@@ -179,7 +179,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/should-is-must",
-        "_core/judging/procedure.py",
+        "_core/judging/judge.py",
         "(enforce or one.severity is Severity.MUST)",
         "(enforce or one.severity is Severity.SHOULD)",
         ("core/test_procedure.py",),

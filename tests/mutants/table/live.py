@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/late-is-in-time",
-        "_running/engine/attempt.py",
+        "_running/engine/limits.py",
         "    if timeout is None or trace.duration - kept < timeout:",
         "    if timeout is None or trace.duration:",
         ("running/test_engine_limits.py", "running/test_time_used.py"),
@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/cost-of-the-last-attempt",
-        "_running/engine/attempt.py",
+        "_running/engine/limits.py",
         "    if flight.attempts > 1:\n",
         "    if flight.attempts > 9:\n",
         ("running/test_engine.py", "running/test_engine_limits.py"),
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/bad-arguments-are-good",
-        "_running/tools/argument_check.py",
+        "_running/tools/calls.py",
         "            *self._missing(arguments),\n",
         "",
         ("running/test_arguments.py",),
@@ -83,7 +83,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/tools-in-a-user-session",
-        "_running/tools/tool_server.py",
+        "_running/tools/toolbox.py",
         "        rejected = self._domain.reject_bad_arguments or not",
         "        rejected = not",
         ("running/test_tools.py", "running/test_toolbox.py", "running/test_arguments.py"),
@@ -135,7 +135,7 @@ MUTANTS = (
     ),
     Mutant(
         "early-abort/never",
-        "_hooks/books/early_abort.py",
+        "_hooks/books/recorder.py",
         "        if self._fault:\n            raise",
         "        if not self._begun and self._fault:\n            raise",
         ("hooks/test_agents.py::test_five_first_runs_that_end_alike_stop_the_session",),
@@ -143,7 +143,7 @@ MUTANTS = (
     ),
     Mutant(
         "early-abort/unlike-errors",
-        "_hooks/runs/first_runs.py",
+        "_hooks/runs/prefetch.py",
         "        unlike = problem is None or self._problem not in {None, problem}",
         "        unlike = problem is None",
         ("hooks/test_first_runs.py::test_runs_are_alike_until_one_is_not",),
@@ -263,7 +263,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/silent-session-passes",
-        "_hooks/session/partial.py",
+        "_hooks/session/session.py",
         "            if nodeid not in reported and (key in plan.made or not sop.options.budget)",
         "            if not reported",
         (f"{_MISSING}one_test_that_a_conftest_swallows_fails[1 in flight-built-in-protocol]",),
@@ -271,7 +271,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/made-up-pass",
-        "_hooks/session/partial.py",
+        "_hooks/session/session.py",
         "            and (plan.made.get(key) is not Outcome.CORRECT or key in broken)",
         "            and key in broken",
         (f"{_MISSING}a_built_in_test_that_a_conftest_lets_pass_fails_as_its_run_did[plain-call]",),
@@ -287,7 +287,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/misses-are-failures-beside",
-        "_hooks/deciding/failed_tests.py",
+        "_hooks/deciding/gate.py",
         "        if found is None or key is None:\n            return Failed.OTHER\n",
         "        if found is None or key is None:\n            return Failed.MISS\n",
         (f"{_STATUS}a unit test beside, failing]",),
@@ -311,7 +311,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/status-is-unearned",
-        "_hooks/deciding/earned.py",
+        "_hooks/deciding/ending.py",
         '        why = self._unearned() if given == pytest.ExitCode.OK else ""',
         '        why = ""',
         (f"{_EARNED}a_plugin_overwrites_the_status[plain]",),
@@ -327,7 +327,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-wrong-run-passes",
-        "_hooks/runs/shown/run.py",
+        "_hooks/runs/shown.py",
         "        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)",
         "        return False",
         (f"{_FIXTURES}users_test_is_decided_by_its_assertions_and_the_run",),
@@ -335,7 +335,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-crashed-run-passes",
-        "_hooks/runs/shown/run.py",
+        "_hooks/runs/shown.py",
         "        if not self._judged.verdict.completed:\n            return True\n"
         "        if self.breaches",
         "        if self.breaches",

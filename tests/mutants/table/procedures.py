@@ -52,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "trajectories/further-arguments-are-exact",
-        "_core/trajectory/arguments.py",
+        "_core/trajectory/calls.py",
         '    if mode == "exact":\n        for name',
         '    if mode == "contains":\n        for name',
         ("core/test_arguments_match.py",),
@@ -60,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "trajectories/lists-in-part",
-        "_core/trajectory/arguments.py",
+        "_core/trajectory/calls.py",
         'yield from _differences(one, other, "exact", f"{path}[{index}]")',
         'yield from _differences(one, other, mode, f"{path}[{index}]")',
         ("core/test_arguments_match.py",),
@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "trajectories/overlap-is-order",
-        "_core/trajectory/overlap.py",
+        "_core/trajectory/calls.py",
         "    return earlier + calls[earlier].overlaps < later",
         "    return earlier < later",
         ("core/test_overlap.py",),
@@ -180,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "contracts/missing-argument-holds",
-        "_core/contract/argument_source.py",
+        "_core/contract/demands.py",
         "            if not values:\n                return broken(",
         "            if not values and not calls:\n                return broken(",
         ("core/test_contracts.py",),
@@ -188,7 +188,7 @@ MUTANTS = (
     ),
     Mutant(
         "contracts/result-of-a-failed-call",
-        "_core/contract/argument_source.py",
+        "_core/contract/demands.py",
         "        if call.name != origin.tool or not call.succeeded:",
         "        if call.name != origin.tool:",
         ("core/test_contracts.py",),
@@ -196,7 +196,7 @@ MUTANTS = (
     ),
     Mutant(
         "contracts/result-from-later",
-        "_core/contract/argument_source.py",
+        "_core/contract/demands.py",
         "for one in ended_before(calls, step - 1)]",
         "for one in range(len(calls))]",
         ("core/test_contracts.py",),
@@ -204,7 +204,7 @@ MUTANTS = (
     ),
     Mutant(
         "contracts/answer-that-was-not-given",
-        "_core/contract/equal_values.py",
+        "_core/contract/demands.py",
         "    if any(_equal(output, one, given) for one in wanted):",
         "    if all(_equal(output, one, given) for one in wanted):",
         ("core/test_equal_values.py",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _TAPE = "_replay/tape/run_tape.py"
-_SHAPE = "_replay/tape/shape.py"
+_SHAPE = "_replay/tape/exchange.py"
 _RUN_TAPE = ("replay/test_run_tape.py",)
 _SESSIONS = "hooks/test_replay.py::test_"
 _CASSETTES = ("replay/test_cassettes.py",)
@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/what-is-said-is-ignored",
-        "_replay/tape/changing.py",
+        "_replay/tape/miss.py",
         "    can_go = _TALK.match(path) is None and not",
         "    can_go = not",
         ("replay/test_changing.py",),
@@ -125,7 +125,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/credential-in-a-stream",
-        "_replay/cassettes/credentials.py",
+        "_replay/cassettes/masking.py",
         '        yield from _in_text(joined, f"{where}{place}")',
         "        yield from ()",
         _CASSETTES,
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/child-is-sent-live",
-        "_replay/proxy/handler.py",
+        "_replay/proxy/server.py",
         "            self._refuse(HTTPStatus.FAILED_DEPENDENCY, str(missing))\n",
         "            self._pass_on(visit, asked, None)\n",
         ("replay/seams/test_children.py",),

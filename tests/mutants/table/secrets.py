@@ -5,8 +5,8 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _REDACTION = "_core/records/redaction.py"
-_SECRETS = "_core/hiding/secrets.py"
-_HARMLESS = "_core/hiding/harmless.py"
+_SECRETS = "_core/hiding.py"
+_HARMLESS = "_core/hiding.py"
 _FORMS = ("core/test_secrets.py",)
 _REDACTED = ("core/test_redaction.py",)
 
@@ -86,7 +86,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/ids-are-keys",
-        "_core/hiding/known_forms.py",
+        "_core/hiding.py",
         "    if not form.is_sure(found[group]):",
         "    if not found[group]:",
         ("core/test_known_forms.py",),
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/formula",
-        "_reports/pages/csv_cells.py",
+        "_reports/pages/csv_runs.py",
         '    return _FORMULA.sub("\'", line',
         "    return str.strip(line",
         ("reports/test_csv.py",),
@@ -183,7 +183,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/formula-behind-a-semicolon",
-        "_reports/pages/csv_cells.py",
+        "_reports/pages/csv_runs.py",
         '|(?<=;)(?=[\\s\'\\"]*[{_SIGNS}])")',
         '")',
         ("reports/test_csv.py",),
@@ -191,7 +191,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/script-of-the-page",
-        "_reports/html/data/embed.py",
+        "_reports/html/data/runs.py",
         '    "[<>&',
         '    "[&',
         ("reports/html/test_hostile.py",),
@@ -199,7 +199,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/hidden-signs-of-the-page",
-        "_reports/html/visible.py",
+        "_reports/html/page.py",
         "_SIGNS.sub(_escaped, text)",
         "text",
         ("reports/html/test_hostile.py",),
@@ -207,7 +207,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/page-of-a-failed-session",
-        "_reports/html/parts/overview.py",
+        "_reports/html/parts.py",
         "    if not states and not page.not_evaluated and ungated_failures(page):",
         "    if False:",
         ("reports/html/test_page.py",),
@@ -215,7 +215,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/values-cut-alike",
-        "_reports/text/layout.py",
+        "_reports/text.py",
         "    if start > len(ELLIPSIS):",
         "    if start < 0:",
         ("reports/test_misses.py",),
@@ -223,7 +223,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/markdown",
-        "_reports/pages/markdown/markdown_blocks.py",
+        "_reports/pages/markdown.py",
         "    return _SIGNS.sub(_as_entity, one_line(text))",
         "    return one_line(text)",
         ("reports/test_markdown.py",),
@@ -271,7 +271,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/error-holds-the-row",
-        "_running/tools/tool_server.py",
+        "_running/tools/toolbox.py",
         "    error.__cause__ = error.__context__ = None\n"
         "    return CallOutcome(None, error.with_traceback(None))",
         "    return CallOutcome(None, error)",

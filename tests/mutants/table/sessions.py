@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_CHECKSUM = "_sessions/lines/checksum.py"
-_JOURNAL = "_sessions/journal/journal.py"
+_CHECKSUM = "_sessions/lines.py"
+_JOURNAL = "_sessions/journal.py"
 _READER = "_sessions/reading/reader.py"
-_HEADER_LINE = "_sessions/reading/header_line.py"
-_SCHEMAS = "_core/records/lines/line_schemas.py"
-_OPTIONS = "_sessions/header/options.py"
-_CONTENT = "_sessions/reading/content.py"
+_HEADER_LINE = "_sessions/reading/reader.py"
+_SCHEMAS = "_core/records/lines.py"
+_OPTIONS = "_sessions/header.py"
+_CONTENT = "_sessions/reading/reader.py"
 _PLANNED = "_sessions/reading/planned.py"
 _MERGE = "_sessions/commands/merge.py"
-_SHARES = "_sessions/commands/shares.py"
+_SHARES = "_sessions/commands/merge.py"
 _RESUME = "_sessions/commands/resume.py"
 _GATE = "_sessions/commands/gate.py"
 _REJUDGE = "_core/records/rejudge.py"
@@ -117,7 +117,7 @@ MUTANTS = (
     ),
     Mutant(
         "sessions/text-that-is-nan",
-        "_sessions/lines/parsing.py",
+        "_sessions/lines.py",
         "        return from_json(line, allow_inf_nan=False)",
         "        return from_json(line)",
         ("sessions/test_shapes.py",),
@@ -245,7 +245,7 @@ MUTANTS = (
     ),
     Mutant(
         "lines/half-a-pair-is-no-text",
-        "_core/records/lines/run_line.py",
+        "_core/records/lines.py",
         "        except ValueError:\n            # JSON",
         "        except AttributeError:\n            # JSON",
         ("core/test_run_line.py",),
@@ -431,7 +431,7 @@ MUTANTS = (
     ),
     Mutant(
         "gate-command/slim-baseline-that-lost-a-run",
-        "_sessions/reading/baseline.py",
+        "_sessions/reading/reader.py",
         "    if lost or saved.unfinished or not records:",
         "    if not records:",
         ("cli/test_comparing.py",),

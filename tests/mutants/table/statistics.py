@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_PAIRED = "_core/statistics/paired_tests.py"
-_INTERVALS = "_core/statistics/intervals.py"
+_PAIRED = "_core/statistics.py"
+_INTERVALS = "_core/statistics.py"
 _COMPARE = "_core/comparing/compare.py"
-_PAIRS = "_core/comparing/pairs.py"
+_PAIRS = "_core/comparing/comparison.py"
 
 MUTANTS = (
     Mutant(
@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/holm-without-correction",
-        "_core/statistics/multiple_tests.py",
+        "_core/statistics.py",
         "(len(ps) - rank) * ps[place]",
         "ps[place]",
         ("core/test_holm.py",),
@@ -77,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/holm-falls",
-        "_core/statistics/multiple_tests.py",
+        "_core/statistics.py",
         "        least = adjusted[place] = max(least, min(1.0, (len(ps) - rank) * ps[place]))",
         "        adjusted[place] = min(1.0, (len(ps) - rank) * ps[place])",
         ("core/test_holm.py",),
@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/kappa-is-the-rate",
-        "_core/statistics/agreement.py",
+        "_core/statistics.py",
         "        return (rate - chance) / (1 - chance)",
         "        return rate",
         ("core/test_agreement.py",),
@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/bootstrap-too-narrow",
-        "_core/statistics/bootstrap.py",
+        "_core/statistics.py",
         "    outside = (1 - confidence) / 2",
         "    outside = 1 - confidence",
         ("core/test_resampling.py",),
@@ -101,7 +101,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/bootstrap-of-nothing",
-        "_core/statistics/bootstrap.py",
+        "_core/statistics.py",
         "    if len(known) < len(values):\n        return None\n",
         "    if not known:\n        return None\n",
         ("core/test_resampling.py",),

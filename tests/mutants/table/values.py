@@ -148,7 +148,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/boolean-is-a-number",
-        "_core/values/quantities.py",
+        "_core/values/text.py",
         "    if isinstance(value, bool):\n        return None\n"
         "    if isinstance(value, int | float):",
         "    if isinstance(value, int | float):\n        value = value + 0\n"
@@ -158,7 +158,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/offset-is-dropped",
-        "_core/values/quantities.py",
+        "_core/values/text.py",
         "    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)",
         "    aware = moment.replace(tzinfo=UTC)",
         ("core/test_quantities.py",),
@@ -166,7 +166,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/superscript-is-a-digit",
-        "_core/values/normalise.py",
+        "_core/values/text.py",
         '    if not tag.startswith("<") or tag in _MEANINGFUL:',
         '    if not tag.startswith("<"):',
         ("core/test_spelling.py",),
@@ -174,7 +174,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/leading-sign-is-a-space",
-        "_core/values/normalise.py",
+        "_core/values/text.py",
         '    return " " if joined and not sign else mark[0]',
         '    return " "',
         ("core/test_spelling.py",),
@@ -182,7 +182,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/keyed-takes-extra-items",
-        "_core/fields/kinds/keyed.py",
+        "_core/fields/kinds.py",
         "        if key is not None and key not in asked\n",
         "        if key is not None and key in asked and False\n",
         ("core/kinds/test_kinds.py",),
@@ -190,7 +190,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/keyed-takes-twice",
-        "_core/fields/kinds/keyed.py",
+        "_core/fields/kinds.py",
         "    if len(found) < len(given) and None not in found:",
         "    if len(found) > len(given) and None not in found:",
         ("core/kinds/test_kinds.py",),
@@ -198,7 +198,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/one-phrase-is-enough",
-        "_core/fields/kinds/phrases.py",
+        "_core/fields/kinds.py",
         "    if wanted and not lacking:",
         "    if wanted and len(lacking) < len(wanted):",
         ("core/kinds/test_kinds.py",),
@@ -206,7 +206,7 @@ MUTANTS = (
     ),
     Mutant(
         "values/part-of-a-word",
-        "_core/fields/kinds/phrases.py",
+        "_core/fields/kinds.py",
         "    return one.isalnum() or (",
         '    return one in "#" or (',
         ("core/kinds/test_kinds.py",),

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._replay.seams.installed import installed
-from pytest_sopbench._replay.tape.current import on_tape, switched_on
-from pytest_sopbench._replay.tape.exchange import Tape
-from pytest_sopbench._replay.tape.outside import OutsideTape
+from pytest_sopbench._replay.tape.exchange import OutsideTape, Tape
+from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -14,10 +14,8 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import aiohttp_json, converse, library, requests_json
 
-from pytest_sopbench._replay.tape.outside import OutsideTape
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.exchange import OutsideTape, Recording, Shaping
 from pytest_sopbench._replay.tape.run_tape import RunTape
-from pytest_sopbench._replay.tape.shape import Shaping
 from pytest_sopbench.errors import MissingRecordingError
 
 IN_FLIGHT = 64

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from replay_stub.asking import library
 
-from pytest_sopbench._replay.seams.doors import Door, Seam
 from pytest_sopbench._replay.seams.installed import SEAMS, Installation, installed
+from pytest_sopbench._replay.seams.take import Door, Seam
 from pytest_sopbench.errors import CassetteError
 
 PARTS = {

@@ -12,12 +12,11 @@ import pytest
 from replay_stub import MemoryTape, Provider
 from replay_stub.asking import bedrock, library, openai_chat
 
-from pytest_sopbench._replay.cassettes.places import TaskPlace
+from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
+from pytest_sopbench._replay.seams.decoding import is_for_credentials, leaving_out
 from pytest_sopbench._replay.seams.installed import installed
-from pytest_sopbench._replay.seams.left_out import is_for_credentials, leaving_out
-from pytest_sopbench._replay.tape.exchange import Request, Response
-from pytest_sopbench._replay.tape.recording import Recording
+from pytest_sopbench._replay.tape.exchange import Recording, Request, Response
 from pytest_sopbench._replay.tape.run_tape import RunTape
 from pytest_sopbench.errors import MissingRecordingError
 
@@ -245,7 +244,7 @@ def test_credentials_are_fetched_and_never_kept(
     provider: Provider, taped: Any, tape: MemoryTape, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "pytest_sopbench._replay.seams.beneath.is_for_credentials", lambda url: "/echo" in url
+        "pytest_sopbench._replay.seams.take.is_for_credentials", lambda url: "/echo" in url
     )
 
     with taped(tape):

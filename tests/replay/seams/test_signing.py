@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from replay_stub.asking import library
 
-from pytest_sopbench._replay.proxy.signing import signed
+from pytest_sopbench._replay.proxy.forwarding import signed
 from pytest_sopbench._replay.tape.exchange import Request
 from pytest_sopbench.errors import CassetteError
 
@@ -63,7 +63,7 @@ def test_without_botocore_nothing_is_signed(monkeypatch: pytest.MonkeyPatch) -> 
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr("pytest_sopbench._replay.proxy.signing.import_module", missing)
+    monkeypatch.setattr("pytest_sopbench._replay.proxy.forwarding.import_module", missing)
 
     with pytest.raises(CassetteError, match="only be recorded where botocore is installed"):
         signed(asked(), ENVIRONMENT)

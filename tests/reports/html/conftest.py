@@ -11,8 +11,7 @@ from typing import Any
 import html5lib
 import pytest
 
-from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.gates.session_page import SessionPage
+from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._reports.html.page import html_page

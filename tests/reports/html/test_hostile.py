@@ -12,15 +12,13 @@ from big_page import HOSTILE, big_page
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
-from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import TaskFacts
+from pytest_sopbench._core.model.trace import Mismatch, Problem
 from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.html.data.embed import json_text
-from pytest_sopbench._reports.html.page import html_page
-from pytest_sopbench._reports.html.visible import visible
+from pytest_sopbench._reports.html.data.runs import json_text
+from pytest_sopbench._reports.html.page import html_page, visible
 
 KNOWN = {"a", "b", "body", "br", "caption", "circle", "code", "dd", "div", "dl", "dt", "footer"} | {
     *("h1", "h2", "head", "header", "html", "i", "kbd", "li", "line", "link", "main", "meta"),

@@ -11,20 +11,17 @@ from big_page import big_page
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
-from pytest_sopbench._core.contract.demands import DemandKind
+from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict
-from pytest_sopbench._core.gates.judge_report import JudgedField, JudgeReport
-from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
+from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport, TaskFacts
+from pytest_sopbench._core.model.trace import Ending, Mismatch, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.html.data import details
+from pytest_sopbench._reports.html import parts as tables
+from pytest_sopbench._reports.html.data import runs as details
 from pytest_sopbench._reports.html.page import html_page
-from pytest_sopbench._reports.html.parts import tables
 from pytest_sopbench._sessions.reading.planned import grouped
 
 BROKEN = RuleResult(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._reports.html.data.strings import Strings
+from pytest_sopbench._reports.html.data.runs import Strings
 from pytest_sopbench._reports.html.data.timeline import (
     as_expected,
     beside,

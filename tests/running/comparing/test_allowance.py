@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_sopbench._running.comparing.allowance import LATE, STEP, Allowance
+from pytest_sopbench._running.comparing import LATE, STEP, Allowance
 
 
 def clock_of(*readings: float) -> Callable[[], float]:

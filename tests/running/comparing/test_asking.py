@@ -13,12 +13,10 @@ import pytest
 from pytest_sopbench import Match
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.compared import Compared
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.model.trace import Compared, Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._running.comparing.compare import Comparers
-from pytest_sopbench._running.comparing.comparer import Comparer
+from pytest_sopbench._running.comparing import Comparer, Comparers
 
 Says = Callable[[Any], object]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._running.comparing import functions
-from pytest_sopbench._running.comparing.functions import Place, called
+from pytest_sopbench._running import comparing as functions
+from pytest_sopbench._running.comparing import Place, called
 from pytest_sopbench.errors import ComparerError
 
 CODE = """

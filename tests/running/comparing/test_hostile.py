@@ -16,8 +16,7 @@ from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
 from pytest_sopbench._core.verdict import Outcome, Verdict
-from pytest_sopbench._running.comparing.compare import Comparers
-from pytest_sopbench._running.comparing.comparer import Comparer
+from pytest_sopbench._running.comparing import Comparer, Comparers
 
 REASON = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL, at_least=0.5)
 RULES = JudgingRules(fields=(REASON,))

@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.judging.questions import Question
-from pytest_sopbench._core.model.answer import Answer
-from pytest_sopbench._core.model.compared import Compared
+from pytest_sopbench._core.judging.judge import Question
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._running.comparing.comparer import ask
-from pytest_sopbench._running.comparing.functions import Place
-from pytest_sopbench._running.comparing.similar import LONGEST, similar
+from pytest_sopbench._core.model.trace import Answer, Compared
+from pytest_sopbench._running.comparing import LONGEST, Place, ask, similar
 from pytest_sopbench.errors import ComparerError
 
 LETTER = OutputField(name="letter", type=FieldType.TEXT, compare=Compare.SIMILAR, at_least=0.9)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import tokenize
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from pytest_sopbench._core.values.json import JsonValue
 
 _CITED: Final = re.compile(
     r"\bclauses?\s+([0-9.]+(?:(?:\s*,\s*|\s+and\s+)[0-9.]+)*)", re.IGNORECASE
@@ -188,3 +192,132 @@ def _comments(source: str) -> Mapping[int, str]:
             if token.type == tokenize.COMMENT:
                 found[token.start[0]] = token.string
     return found
+
+
+# What in a source gives another value each time.
+
+_RANDOM: Final = (
+    "random randint randrange choice choices sample shuffle uniform gauss getrandbits randbytes"
+)
+_CHANGING: Final[Mapping[str, str]] = {
+    "random": f"{_RANDOM} SystemRandom betavariate normalvariate triangular",
+    "uuid": "uuid1 uuid4",
+    "secrets": "token_hex token_bytes token_urlsafe choice randbelow",
+    "datetime": "now utcnow today",
+    "date": "today",
+    "time": "time time_ns monotonic perf_counter localtime",
+    "os": "urandom getpid",
+}
+"""Functions by the module or class that has them."""
+
+
+def changing_calls(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each call whose value differs from one time to the next."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    names = dict(_imported(tree))
+    seeded = any(_called(node, names) == ("random", "seed") for node in ast.walk(tree))
+    for node in ast.walk(tree):
+        module, name = _called(node, names)
+        if name in _CHANGING.get(module, "").split() and not (seeded and module == "random"):
+            yield getattr(node, "lineno", 1), f"{module}.{name}"
+
+
+def _imported(tree: ast.AST) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The names of a module, and what each stands for: a module, or a name of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield one.asname or one.name, (one.name, "")
+        elif isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                yield one.asname or one.name, (node.module or "", one.name)
+
+
+def _called(node: ast.AST, names: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+    if not isinstance(node, ast.Call):
+        return "", ""
+    function = node.func
+    if isinstance(function, ast.Name):
+        return names.get(function.id, ("", ""))
+    if not isinstance(function, ast.Attribute):
+        return "", ""
+    of = function.value
+    if isinstance(of, ast.Name) and of.id in names:
+        module, inner = names[of.id]
+        # `datetime.now()` of a class that was imported from its module.
+        return (inner or module), function.attr
+    if isinstance(of, ast.Attribute):
+        return of.attr, function.attr
+    return "", ""
+
+
+# Decision stumps: how many labels a rule of one question about one column gets right.
+
+FEWEST_OF_A_CATEGORY: Final = 5
+"""Rows that a value needs for a rule of its own; rarer values are one value together."""
+
+
+def frozen(value: JsonValue) -> str:
+    """A value as a text, which can be counted."""
+    return json.dumps(value, sort_keys=True)
+
+
+def leaves(name: str, value: JsonValue) -> Iterator[tuple[str, JsonValue]]:
+    """A value itself, or, of a list or an object, its size and what lies in it."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from leaves(f"{name}.{key}", part)
+    elif isinstance(value, list):
+        yield f"{name}.length", len(value)
+        for place, part in enumerate(value):
+            yield from leaves(f"{name}.{place}", part)
+    else:
+        yield name, value
+
+
+def flat_columns(rows: Sequence[Mapping[str, JsonValue]]) -> dict[str, list[JsonValue]]:
+    """The columns of rows, laid out flat; what a row does not have is `None`."""
+    found: dict[str, list[JsonValue]] = {}
+    for number, row in enumerate(rows):
+        for name, value in row.items():
+            for leaf, part in leaves(name, value):
+                found.setdefault(leaf, [None] * len(rows))[number] = part
+    return found
+
+
+def right_by_one_question(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
+    """Rows that the best rule of one question about these cells has right."""
+    return max(right_by_category(cells, labels), right_by_cut_off(cells, labels))
+
+
+def right_by_category(cells: Sequence[JsonValue], labels: Sequence[str]) -> int:
+    """Rows that the most frequent label of each value has right; rare values are one value."""
+    texts = [frozen(cell) for cell in cells]
+    sizes = Counter(texts)
+    groups: dict[str, Counter[str]] = {}
+    for text, label in zip(texts, labels, strict=True):
+        common = text if sizes[text] >= FEWEST_OF_A_CATEGORY else "rare"
+        groups.setdefault(common, Counter())[label] += 1
+    return sum(max(group.values()) for group in groups.values())
+
+
+def right_by_cut_off(cells: Sequence[Any], labels: Sequence[str]) -> int:
+    """Rows that the best cut-off has right: one label below it, one from it on, one for none."""
+    pairs = list(zip(cells, labels, strict=True))
+    without = Counter(label for cell, label in pairs if cell is None)
+    present = [(cell, label) for cell, label in pairs if cell is not None]
+    if len({type(cell) is str for cell, _ in present}) != 1:
+        return 0
+    present.sort(key=lambda pair: pair[0])
+    below: Counter[str] = Counter()
+    above = Counter(label for _, label in present)
+    best = max(above.values())
+    for number, (cell, label) in enumerate(present):
+        if number and present[number - 1][0] != cell:
+            best = max(best, max(below.values()) + max(above.values()))
+        below[label] += 1
+        above[label] -= 1
+    return best + max(without.values(), default=0)

@@ -19,10 +19,13 @@ from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tool
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import ToolCall
-from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._core.values.json import to_json_value
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._running.tools.domain_code import load_manager_factory, load_policy
-from pytest_sopbench._running.tools.manager import ManagerFactory
+from pytest_sopbench._running.tools.domain_code import (
+    ManagerFactory,
+    load_manager_factory,
+    load_policy,
+)
 from pytest_sopbench._running.tools.toolbox import ToolboxFactory
 from pytest_sopbench.errors import SopbenchError
 

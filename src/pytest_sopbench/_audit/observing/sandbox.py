@@ -11,22 +11,202 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from time import monotonic, sleep
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.model.trace import Finding, FindingKind, ToolCall
+from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
 
-from .copies import copied, with_other_contents
-from .observed import Incident, IncidentKind, Observed
-from .reading import observed
+from .probing import copied, with_other_contents
+
+# What the code of a domain did when it was run, row by row.
+
+
+class IncidentKind(StrEnum):
+    """How code of a domain can end, or disturb, the process that runs it."""
+
+    HANGS = "hangs"
+    SLOW = "slow"
+    EXITS = "exits"
+    CRASHES = "crashes"
+    FORKS = "forks"
+    PRINTS = "prints"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """One such end: what was done then, such as a tool and a row, and more words about it."""
+
+    kind: IncidentKind
+    tool: str = ""
+    position: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRun:
+    """What the reference policy did on one row; `error` is what it raised."""
+
+    position: int
+    answer: Mapping[str, JsonValue] | None
+    error: str
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """What a tool of the domain's own code answered on one row.
+
+    Attributes:
+        position: the number of the row, from 0.
+        result: what it returned, as JSON has it.
+        error: what it raised; empty where it did not.
+        not_json: what JSON has no word for in the result; empty where it has.
+        again: the same call again, by fresh instances, each as a text.
+    """
+
+    position: int
+    result: JsonValue
+    error: str = ""
+    not_json: str = ""
+    again: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What the implementation of a tool accepts: names, those it must get, and whether any."""
+
+    accepts: tuple[str, ...]
+    required: tuple[str, ...]
+    anything: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSight:
+    """What was seen of one tool of the domain's own code.
+
+    Attributes:
+        name: the name of the tool.
+        answers: one for each row on which it could be called.
+        uncallable: a required parameter that no column of a row has a value for.
+        ignored: required parameters that no answer depended on, though others were given.
+        blind: how many answers stayed with the id when all other columns were exchanged.
+        followed: how many answers went with the columns then.
+        unknown: whether it answers as it answers to a name that there is not.
+        signature: what its implementation accepts, where that is a method of its name.
+    """
+
+    name: str
+    answers: Sequence[ToolAnswer] = ()
+    uncallable: str = ""
+    ignored: tuple[str, ...] = ()
+    blind: int = 0
+    followed: int = 0
+    unknown: bool = False
+    signature: Signature | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that was seen; empty where a domain has no code, or it must not be run."""
+
+    policy: Mapping[int, PolicyRun] = field(default_factory=dict[int, PolicyRun])
+    tools: Mapping[str, ToolSight] = field(default_factory=dict[str, ToolSight])
+    extra_tools: tuple[str, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+
+
+# The lines of the child process, read into values.
+
+
+def observed(lines: Iterable[Mapping[str, Any]], incidents: Sequence[Incident]) -> Observed:
+    """Put together what the lines say; a line that was cut off is not among them."""
+    policy: dict[int, PolicyRun] = {}
+    answers: dict[str, dict[int, ToolAnswer]] = {}
+    facts: dict[str, dict[str, Any]] = {}
+    methods: Sequence[str] = ()
+    for line in lines:
+        if "policy" in line:
+            policy[line["policy"]] = _policy_run(line)
+        elif "methods" in line:
+            methods = line["methods"]
+        elif "tool" in line:
+            name = line["tool"]
+            facts.setdefault(name, {}).update(line)
+            if "row" in line:
+                answers.setdefault(name, {})[line["row"]] = _answer(line)
+    names = list(facts)
+    return Observed(
+        policy=policy,
+        tools={name: _sight(name, facts[name], answers.get(name, {})) for name in names},
+        extra_tools=tuple(one for one in methods),
+        incidents=tuple(dict.fromkeys(incidents)),
+    )
+
+
+def _policy_run(line: Mapping[str, Any]) -> PolicyRun:
+    answer = line["answer"]
+    return PolicyRun(
+        position=line["policy"],
+        answer=cast("dict[str, JsonValue]", answer) if isinstance(answer, dict) else None,
+        error=line["error"] or ("" if isinstance(answer, dict) else f"it returned {answer!r}"),
+        calls=tuple(_call(one) for one in line["calls"]),
+    )
+
+
+def _call(call: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(
+        name=call["name"],
+        arguments=call["arguments"],
+        result=call["result"],
+        error=call["error"],
+        findings=tuple(
+            Finding(kind=FindingKind.INVALID_VALUE, parameter="", message=one)
+            for one in call["bad"]
+        ),
+    )
+
+
+def _answer(line: Mapping[str, Any]) -> ToolAnswer:
+    return ToolAnswer(
+        position=line["row"],
+        result=line["result"],
+        error=line["error"],
+        not_json=line["not_json"],
+        again=tuple(line["again"]),
+    )
+
+
+def _sight(name: str, facts: Mapping[str, Any], answers: Mapping[int, ToolAnswer]) -> ToolSight:
+    signature = facts.get("signature")
+    return ToolSight(
+        name=name,
+        answers=tuple(answers[position] for position in sorted(answers)),
+        uncallable=facts.get("uncallable", ""),
+        ignored=tuple(facts.get("ignored", ())),
+        blind=facts.get("blind", 0),
+        followed=facts.get("followed", 0),
+        unknown=bool(facts.get("unknown")),
+        signature=Signature(
+            accepts=tuple(signature["accepts"]),
+            required=tuple(signature["required"]),
+            anything=signature["anything"],
+        )
+        if signature
+        else None,
+    )
+
 
 CHATTY: Final = 1_000_000
 """Bytes of output from which on printing is an incident."""

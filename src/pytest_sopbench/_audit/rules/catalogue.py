@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pytest_sopbench._audit.model.finding import Severity
-from pytest_sopbench._audit.model.rule import Rule
+from pytest_sopbench._audit.model import Rule, Severity
 from pytest_sopbench._audit.rules import (
     comparisons,
     contract,

@@ -7,17 +7,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.fields.kinds.table import KINDS
-from pytest_sopbench._core.judging.questions import Question
-from pytest_sopbench._core.model.answer import Answer
+from pytest_sopbench._core.fields.kinds import KINDS
+from pytest_sopbench._core.judging.judge import Question
 from pytest_sopbench._core.model.task import Compare, OutputField, Task
-from pytest_sopbench._running.comparing.comparer import Comparer, ask
-from pytest_sopbench._running.comparing.functions import Place as Whereabouts
-from pytest_sopbench._running.comparing.similar import similar
+from pytest_sopbench._core.model.trace import Answer
+from pytest_sopbench._running.comparing import Comparer, ask, similar
+from pytest_sopbench._running.comparing import Place as Whereabouts
 from pytest_sopbench.errors import ComparerError
 
 NOTHING_SAID: Final = ("x", "Unknown 7", "I cannot say.")

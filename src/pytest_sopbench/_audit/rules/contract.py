@@ -7,22 +7,18 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.contract.demands import DemandKind
-from pytest_sopbench._core.contract.equal_values import Known
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Subject
+from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, check_contract
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.model.answer import Answer, AnswerForm
-from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
+from pytest_sopbench._core.model.trace import Answer, AnswerForm, Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
 from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.expected_calls import FILE_NAME as CALLS_FILE
-from pytest_sopbench._loading.files.suggestions import cut
+from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
+from pytest_sopbench._loading.files.cells import cut
 from pytest_sopbench._loading.load import POLICY_FILE
-from pytest_sopbench._running.tools.argument_check import compile_checks
+from pytest_sopbench._running.tools.calls import compile_checks
 
 Results = Mapping[int, tuple[RuleResult, ...]]
 

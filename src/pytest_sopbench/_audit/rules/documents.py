@@ -6,13 +6,15 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.documents.declared import Declared
-from pytest_sopbench._core.documents.paths import Path, PathPatterns
-from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.documents.schema import Violation
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Subject
+from pytest_sopbench._core.documents.schema import (
+    Declared,
+    DocumentRules,
+    Path,
+    PathPatterns,
+    Violation,
+)
 from pytest_sopbench._core.values.json import JsonValue
 
 _DEPTH: Final = 12

@@ -8,10 +8,9 @@ import tomllib
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.material import File, Folder
-from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import File, Folder
+from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench._loading.load import DATA_FILES, SOP_FILES
 from pytest_sopbench._loading.metadata.read import FILE_NAMES as METADATA_FILES
 from pytest_sopbench.errors import LoadingError

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Final
 
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import SHOWN, Subject
-from pytest_sopbench._core.fields.types import colliding_labels, known_labels
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import SHOWN, Subject
+from pytest_sopbench._core.fields.values import colliding_labels, known_labels
 from pytest_sopbench._core.model.task import FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.normalise import fold
+from pytest_sopbench._core.values.text import fold
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
 
 CHANCE: Final = 0.6

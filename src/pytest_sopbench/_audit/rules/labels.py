@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.measures.stump import frozen
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.observing.observed import PolicyRun
-from pytest_sopbench._audit.reading.subject import Subject
-from pytest_sopbench._core.documents.comparing.comparing import compare_documents
+from pytest_sopbench._audit.measures.policy_source import frozen
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.observing.sandbox import PolicyRun
+from pytest_sopbench._audit.reading import Subject
+from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.suggestions import cut, shown
+from pytest_sopbench._loading.files.cells import cut, shown
 from pytest_sopbench._loading.load import POLICY_FILE
 
 _TELLING: Final = ("id", "token", "ticket", "uuid", "reference", "timestamp")

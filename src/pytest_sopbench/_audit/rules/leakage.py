@@ -12,14 +12,13 @@ from pytest_sopbench._audit.measures.columns import (
     is_called_as_an_answer,
     is_one_to_one,
 )
-from pytest_sopbench._audit.measures.stump import (
+from pytest_sopbench._audit.measures.policy_source import (
     frozen,
     right_by_category,
     right_by_one_question,
 )
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.values.json import JsonValue
 
 GIVEN_AWAY: Final = 0.9

@@ -7,22 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.model.acceptance import KEY as AUDIT_KEY
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.material import Folder
-from pytest_sopbench._audit.reading.rough_table import RoughTable
+from pytest_sopbench._audit.model import KEY as AUDIT_KEY
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Folder, RoughTable
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.task_ids import id_text
-from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, nearest
+from pytest_sopbench._loading.domain.layout import id_text
+from pytest_sopbench._loading.files.cells import did_you_mean, listed, nearest
 from pytest_sopbench._loading.metadata.schema import (
     DocumentMetadata,
     LookupShape,
     Metadata,
     OutputShape,
+    Shape,
     TableShape,
 )
-from pytest_sopbench._loading.metadata.shape import Shape
 
 SHOWN: Final = 5
 """Rows that a finding names."""

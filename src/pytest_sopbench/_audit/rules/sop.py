@@ -8,21 +8,19 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from pytest_sopbench._audit.measures.cut_offs import cut_offs
 from pytest_sopbench._audit.measures.policy_source import (
     PolicyNumber,
     every_number,
+    flat_columns,
     policy_numbers,
     same_numbers,
 )
-from pytest_sopbench._audit.measures.sop_text import SopText, numbers_in
-from pytest_sopbench._audit.measures.stump import flat_columns
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import SHOWN, Subject
+from pytest_sopbench._audit.measures.sop_text import SopText, cut_offs, numbers_in
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import SHOWN, Subject
 from pytest_sopbench._core.model.task import FieldType
-from pytest_sopbench._core.values.normalise import fold
-from pytest_sopbench._loading.files.suggestions import cut, listed, nearest
+from pytest_sopbench._core.values.text import fold
+from pytest_sopbench._loading.files.cells import cut, listed, nearest
 from pytest_sopbench._loading.load import POLICY_FILE, SOP_FILES
 
 _QUOTED: Final = re.compile(r"`([^`\n]{2,40})`|\"([^\"\n]{2,40})\"")

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from pytest_sopbench._audit.measures.stump import frozen
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._audit.measures.policy_source import frozen
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.domain.tool_specs import FILE_NAME as SPECS_FILE
-from pytest_sopbench._loading.domain.tool_specs import parameter_names
-from pytest_sopbench._loading.files.suggestions import listed, shown
+from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
+from pytest_sopbench._loading.domain.tools import parameter_names
+from pytest_sopbench._loading.files.cells import listed, shown
 from pytest_sopbench._loading.load import TOOLS_FILE
 
 

@@ -8,20 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.measures.random_source import changing_calls
-from pytest_sopbench._audit.measures.stump import frozen
-from pytest_sopbench._audit.model.finding import Fault, Place, Severity
-from pytest_sopbench._audit.model.rule import Rule
-from pytest_sopbench._audit.observing.observed import (
-    Incident,
-    IncidentKind,
-    ToolAnswer,
-    ToolSight,
-)
-from pytest_sopbench._audit.reading.subject import Subject
+from pytest_sopbench._audit.measures.policy_source import changing_calls, frozen
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
+from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract.conditions import equal_as_written
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._loading.files.suggestions import cut, listed, shown
+from pytest_sopbench._loading.files.cells import cut, listed, shown
 from pytest_sopbench._loading.load import POLICY_FILE, TOOLS_FILE
 
 _FEW: Final = 5

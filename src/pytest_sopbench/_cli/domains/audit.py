@@ -14,7 +14,7 @@ from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, known_mask, projec
 from pytest_sopbench._cli.found_domains import search_paths
 
 if TYPE_CHECKING:
-    from pytest_sopbench._audit.model.audit import Audit
+    from pytest_sopbench._audit.model import Audit
 
 
 @click.command()
@@ -60,11 +60,11 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     if sarif is not None:
         _write_sarif(sarif, audits)
     if options["as_json"]:
-        from pytest_sopbench._audit.report.json import audit_json
+        from pytest_sopbench._audit.report import audit_json
 
         echo_json([audit_json(one) for one in audits])
     else:
-        from pytest_sopbench._audit.report.text import audit_lines
+        from pytest_sopbench._audit.report import audit_lines
 
         for one in audits:
             for line in audit_lines(one, verbosity=verbose):
@@ -87,7 +87,7 @@ def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
 def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
     from pytest_sopbench._audit.audit import audit as audited
     from pytest_sopbench._audit.observing.sandbox import Limits
-    from pytest_sopbench._core.hiding.masking import masking
+    from pytest_sopbench._core.hiding import masking
 
     mask = known_mask()
     with masking(mask):
@@ -116,9 +116,9 @@ def _save(audit: Audit) -> None:
 def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:
     from importlib.metadata import version
 
-    from pytest_sopbench._audit.report.sarif import sarif_log
+    from pytest_sopbench._audit.report import sarif_log
     from pytest_sopbench._audit.rules.catalogue import GROUPS
-    from pytest_sopbench._sessions.file.pages import write_pages
+    from pytest_sopbench._sessions.file.event_logs import write_pages
     from pytest_sopbench.errors import SopbenchError
 
     rules = [rule for group in GROUPS.values() for rule in group]
@@ -130,7 +130,7 @@ def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:
 
 
 def _status(audits: Sequence[Audit], *, strict: bool) -> int:
-    from pytest_sopbench._audit.model.finding import Severity
+    from pytest_sopbench._audit.model import Severity
 
     costly = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     found = any(one.severity in costly for audit in audits for one in audit.findings)

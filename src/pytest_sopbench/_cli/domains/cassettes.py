@@ -14,8 +14,7 @@ from pytest_sopbench._cli.app import FAILS, echo_json, project, refuse, say
 from pytest_sopbench._cli.found_domains import readable_domains
 
 if TYPE_CHECKING:
-    from pytest_sopbench._replay.cassettes.inspection import Inspection
-    from pytest_sopbench._replay.cassettes.survey import Survey
+    from pytest_sopbench._replay.cassettes.survey import Inspection, Survey
 
 
 @click.group(invoke_without_command=True)
@@ -28,7 +27,7 @@ def cassettes(context: click.Context, *, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    from pytest_sopbench._replay.cassettes.inspection import inspect
+    from pytest_sopbench._replay.cassettes.survey import inspect
 
     found = inspect(_folder())
     if as_json:
@@ -48,7 +47,7 @@ def check(places: Sequence[str]) -> None:
 
     The status is 1 where something is wrong, and 0 where all is well.
     """
-    from pytest_sopbench._replay.cassettes.inspection import faults_of, inspect
+    from pytest_sopbench._replay.cassettes.survey import faults_of, inspect
 
     root = _folder()
     found = inspect(root)
@@ -80,7 +79,7 @@ def prune(places: Sequence[str], *, dry_run: bool) -> None:
 
     Recordings of a domain that is not found are left alone.
     """
-    from pytest_sopbench._replay.cassettes.inspection import inspect, unused
+    from pytest_sopbench._replay.cassettes.survey import inspect, unused
 
     root = _folder()
     found = inspect(root)
@@ -95,8 +94,7 @@ def prune(places: Sequence[str], *, dry_run: bool) -> None:
 
 def _compared_by(found: Inspection) -> Iterator[str]:
     """Say what need not agree with recordings, and how many were made by other settings."""
-    from pytest_sopbench._replay.tape.paths import read_path, show_path
-    from pytest_sopbench._replay.tape.shape import IGNORED, MASKED
+    from pytest_sopbench._replay.tape.exchange import IGNORED, MASKED, read_path, show_path
     from pytest_sopbench._settings.readers import read_ignored
 
     masked = [*project().words("sop_replay_mask")]
@@ -129,7 +127,7 @@ def _tasks(found: Inspection, places: Sequence[str]) -> Mapping[str, Collection[
 
 
 def _listed(found: Inspection) -> Iterator[str]:
-    from pytest_sopbench._reports.text.numbers import amount
+    from pytest_sopbench._reports.text import amount
 
     for one in found.surveys:
         trials = one.trials.values()
@@ -153,7 +151,7 @@ def _listed(found: Inspection) -> Iterator[str]:
 def _missed() -> Iterator[str]:
     """Yield what the last session has missed: where all differ alike, all are to be made anew."""
     from pytest_sopbench._sessions.folder.pointer import followed, last_path
-    from pytest_sopbench._sessions.header.options import read_session_options
+    from pytest_sopbench._sessions.header import read_session_options
 
     try:
         with followed(last_path(project().sessions_dir)).open("rb") as file:

@@ -14,7 +14,7 @@ from pytest_sopbench.errors import LoadingError
 from .new import say_commands
 
 if TYPE_CHECKING:
-    from pytest_sopbench._making.maze.convert import MazeDomain
+    from pytest_sopbench._making.maze import MazeDomain
 
 _NAME = "maze"
 
@@ -38,9 +38,8 @@ def import_maze(files: tuple[Path, ...], out: Path, name: str | None, kind: str 
 
     Without --class a file with DFS in its name is of the class deep, one with BFS of wide.
     """
-    from pytest_sopbench._making.folder import new_folder, write_files
-    from pytest_sopbench._making.maze.convert import class_of, convert_file
-    from pytest_sopbench._making.place import check_name
+    from pytest_sopbench._making.maze import class_of, convert_file
+    from pytest_sopbench._making.place import check_name, new_folder, write_files
 
     names = _names(files, name)
     for one in names:
@@ -69,8 +68,7 @@ def _names(files: Sequence[Path], name: str | None) -> Sequence[str]:
 
 
 def _lines(domain: MazeDomain, out: Path) -> Iterator[str]:
-    from pytest_sopbench._reports.text.layout import one_line
-    from pytest_sopbench._reports.text.numbers import counted
+    from pytest_sopbench._reports.text import counted, one_line
 
     kind = f"class {domain.domain_class}" if domain.domain_class else "no class (--class)"
     yield f"{out / domain.name}  {counted(domain.records, 'record')}, {kind}"
@@ -85,7 +83,7 @@ def _lines(domain: MazeDomain, out: Path) -> Iterator[str]:
 
 
 def _say_next(domains: Sequence[MazeDomain], out: Path) -> None:
-    from pytest_sopbench._making.maze.convert import RESPONSES
+    from pytest_sopbench._making.maze import RESPONSES
 
     first = domains[0]
     folder = (out / first.name).as_posix()

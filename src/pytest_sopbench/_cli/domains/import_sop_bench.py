@@ -16,8 +16,7 @@ from pytest_sopbench.errors import LoadingError
 from .new import say_commands, say_to_do
 
 if TYPE_CHECKING:
-    from pytest_sopbench._making.published.convert import Converted
-    from pytest_sopbench._making.published.lookups import Proved
+    from pytest_sopbench._making.published.convert import Converted, Proved
 
 _SECONDS = 300.0
 
@@ -45,7 +44,7 @@ def import_sop_bench(folder: Path, out: Path, time_limit: float, dry_run: bool) 
     with a time limit. A tool that answers as a look-up of the row's columns on all of them becomes
     one, without code. Any other is named, and tools.py is kept for it.
     """
-    from pytest_sopbench._making.folder import new_folder, write_files
+    from pytest_sopbench._making.place import new_folder, write_files
     from pytest_sopbench._making.published.convert import convert
 
     _check_out(out)
@@ -71,7 +70,7 @@ def import_sop_bench(folder: Path, out: Path, time_limit: float, dry_run: bool) 
 
 
 def _check_out(out: Path) -> None:
-    from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
+    from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name
     from pytest_sopbench._loading.finding.resolve import known_domains
 
     if not is_domain_name(out.name):
@@ -89,8 +88,7 @@ def _check_out(out: Path) -> None:
 
 
 def _lines(converted: Converted) -> Iterator[str]:
-    from pytest_sopbench._reports.text.layout import labelled
-    from pytest_sopbench._reports.text.numbers import counted
+    from pytest_sopbench._reports.text import counted, labelled
 
     domain = converted.domain
     rows = counted(len(domain.task_ids), "row")

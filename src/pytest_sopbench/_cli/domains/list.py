@@ -27,8 +27,8 @@ def list_domains(names: tuple[str, ...], verbose: int, quiet: int, as_json: bool
     (./lab), a glob, all or bundled.
     """
     from pytest_sopbench._audit.saved import saved_summary
-    from pytest_sopbench._loading.finding.catalogue import load_catalogue
-    from pytest_sopbench._reports.lists.domains import listing_lines
+    from pytest_sopbench._loading.finding.resolve import load_catalogue
+    from pytest_sopbench._reports.lists import listing_lines
 
     domains, broken = load_catalogue(names, search_paths())
     mask = known_mask()

@@ -16,7 +16,7 @@ from pytest_sopbench._cli.found_domains import search_paths
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
-    from pytest_sopbench._core.steps.procedure import Procedure
+    from pytest_sopbench._core.steps.split import Procedure
 
 PROPOSAL: Final = "steps.proposed.json"
 """What a model has proposed; nothing reads it until somebody renames it."""
@@ -64,7 +64,7 @@ def _domain(value: str) -> Domain:
 
 
 def _print(name: str, procedure: Procedure) -> None:
-    from pytest_sopbench._reports.lists.steps import step_lines
+    from pytest_sopbench._reports.lists import step_lines
 
     for line in step_lines(name, procedure):
         say(line)
@@ -93,7 +93,7 @@ def _as_json(name: str, procedure: Procedure) -> Mapping[str, Any]:
 
 def _propose(domain: Domain, model: str, out: str | None) -> None:
     from pytest_sopbench._loading.domain.steps_file import FILE_NAME, read_steps
-    from pytest_sopbench._sessions.file.pages import write_pages
+    from pytest_sopbench._sessions.file.event_logs import write_pages
     from pytest_sopbench.errors import SopbenchError
 
     path = Path(out) if out is not None else domain.folder / PROPOSAL

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Scoring
     from pytest_sopbench._judge.judging import Judging
-    from pytest_sopbench._running.comparing.compare import Comparers
-    from pytest_sopbench._sessions.header.header import DomainHeader
+    from pytest_sopbench._running.comparing import Comparers
+    from pytest_sopbench._sessions.header import DomainHeader
 
 
 def comparers_of(
@@ -33,8 +33,7 @@ def comparers_of(
     it found. So that is judged by, where the session was judged by the function of that name.
     """
     from pytest_sopbench._core.model.task import Compare
-    from pytest_sopbench._running.comparing.compare import SOURCES, check_scoring, find_comparers
-    from pytest_sopbench._running.comparing.functions import Place
+    from pytest_sopbench._running.comparing import SOURCES, Place, check_scoring, find_comparers
 
     sources = {**SOURCES, Compare.JUDGE: judging.comparer}
     found: dict[str, Comparers] = {}

@@ -36,8 +36,7 @@ def sample(session: str, size: int, seed: int, out: Path, places: tuple[str, ...
     They are drawn evenly over the fields that a judge compares and over its verdicts, which the
     table does not show. Write yes or no into the column label: is the answer right by the rubric?
     """
-    from pytest_sopbench._judge.calibrating.labels import write_cases
-    from pytest_sopbench._judge.calibrating.sample import drawn, judged_cases
+    from pytest_sopbench._judge.calibrating import drawn, judged_cases, write_cases
     from pytest_sopbench._sessions.reading.planned import planned_records
 
     saved = full_session(session)
@@ -74,13 +73,15 @@ def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
     the judge of every field, 1 where they may not, and 3 where the judge gave no judgement of a
     row: nothing is kept of that field then. What was judged before is not asked again.
     """
-    from pytest_sopbench._cli.masking import project_redaction
+    from pytest_sopbench._cli.app import project_redaction
     from pytest_sopbench._core.gates.calibration import doubt_of
-    from pytest_sopbench._core.hiding.masking import masking
-    from pytest_sopbench._judge.calibrating.calibration_file import write_calibrations
-    from pytest_sopbench._judge.calibrating.check import check_labels
-    from pytest_sopbench._judge.calibrating.labels import read_labels
-    from pytest_sopbench._judge.calibrating.report import check_lines
+    from pytest_sopbench._core.hiding import masking
+    from pytest_sopbench._judge.calibrating import (
+        check_labels,
+        check_lines,
+        read_labels,
+        write_calibrations,
+    )
 
     cases = read_labels(labels)
     domains = domains_of(sorted({one.domain for one in cases}), places)

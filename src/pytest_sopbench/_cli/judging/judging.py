@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pytest_sopbench._cli.app import project, refuse, say
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.hiding.masking import Mask
-    from pytest_sopbench._core.model.prices import Prices
+    from pytest_sopbench._core.hiding import Mask
+    from pytest_sopbench._core.model.usage import Prices
     from pytest_sopbench._judge.judging import Judging
 
 
@@ -41,8 +41,8 @@ def comparer_seconds() -> float | None:
 
 def say_consumption(judging: Judging) -> None:
     """Say what the judge was asked in this command, if anything."""
-    from pytest_sopbench._judge.calibrating.report import consumption_text
-    from pytest_sopbench._judge.keeping.consumption import read_log
+    from pytest_sopbench._judge.calibrating import consumption_text
+    from pytest_sopbench._judge.keeping import read_log
 
     if not judging.log.exists():
         return
@@ -57,8 +57,7 @@ def _prices() -> Prices | None:
     Raises:
         LoadingError: its file cannot be used.
     """
-    from pytest_sopbench._loading.prices.file import read_price_file
-    from pytest_sopbench._loading.prices.library import NAME, LibraryPrices, has_library
+    from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
 
     asked = next(iter(project().words("sop_prices")), NAME)
     if asked == "none":

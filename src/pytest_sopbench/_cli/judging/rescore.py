@@ -16,7 +16,7 @@ from .judging import project_judging, say_consumption
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
-    from pytest_sopbench._sessions.header.header import DomainHeader
+    from pytest_sopbench._sessions.header import DomainHeader
 
 
 @click.command()
@@ -37,13 +37,13 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     run does not suffice (the answer was cut or masked, or its event log is gone) nothing is
     guessed: the runs are named, nothing is written, and the status is 1.
     """
-    from pytest_sopbench._cli.masking import project_redaction
-    from pytest_sopbench._core.hiding.masking import masking
+    from pytest_sopbench._cli.app import project_redaction
+    from pytest_sopbench._core.hiding import masking
     from pytest_sopbench._core.model.task import Scoring
-    from pytest_sopbench._reports.notices.rescoring import refused_lines, rescored_lines
-    from pytest_sopbench._running.observing.recursion_limit import kept_recursion_limit
+    from pytest_sopbench._reports.notices import refused_lines, rescored_lines
+    from pytest_sopbench._running.observing.problem import kept_recursion_limit
     from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
-    from pytest_sopbench._sessions.file.store import store_session
+    from pytest_sopbench._sessions.file.writer import store_session
     from pytest_sopbench._sessions.reading.planned import summaries_of
 
     saved = saved_session(session)

@@ -15,7 +15,7 @@ from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.reading.reader import SavedSession
-    from pytest_sopbench._sessions.snapshots.approve import Approver, Reason
+    from pytest_sopbench._sessions.snapshots import Approver, Reason
 
 
 @click.command()
@@ -61,7 +61,7 @@ def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
 
 def _approve_baseline(saved: SavedSession, baseline: str, reason: str) -> None:
     from pytest_sopbench._sessions.folder.paths import file_path
-    from pytest_sopbench._sessions.reading.baseline import write_baseline
+    from pytest_sopbench._sessions.reading.reader import write_baseline
 
     path = file_path(baseline)
     before = path.exists()
@@ -77,7 +77,7 @@ def _approve_snapshots(
     *,
     add: bool,
 ) -> None:
-    from pytest_sopbench._reports.notices.approval import approval_lines, unplaced_lines
+    from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
 
     if saved.slim:
         refuse(f"{saved.path}: a slim baseline holds no arguments, so no snapshot can be made")
@@ -98,15 +98,14 @@ def _approve_snapshots(
 def _reason(text: str, session: str) -> Reason:
     from datetime import UTC, datetime
 
-    from pytest_sopbench._sessions.snapshots.approve import Reason
+    from pytest_sopbench._sessions.snapshots import Reason
 
     return Reason(text=text.strip(), date=datetime.now(UTC).date().isoformat(), session=session)
 
 
 def _approver(folder: Path, names: set[str], places: Sequence[str], *, add: bool) -> Approver:
-    from pytest_sopbench._core.trajectory.snapshot_rules import read_rules
-    from pytest_sopbench._sessions.snapshots.approve import Approver
-    from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder
+    from pytest_sopbench._core.trajectory.snapshot import read_rules
+    from pytest_sopbench._sessions.snapshots import Approver, SnapshotFolder
 
     snapshots = SnapshotFolder(folder)
     try:

@@ -23,7 +23,7 @@ from .gate_options import (
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
     from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._reports.terminal.comparison.comparison_table import SessionRow
+    from pytest_sopbench._reports.terminal.comparison import SessionRow
     from pytest_sopbench._sessions.reading.reader import SavedSession
 
 PAIR = 2
@@ -101,7 +101,7 @@ def _lines(
     if len(saved) > PAIR:
         yield from _table_lines(saved, compared)
         return
-    from pytest_sopbench._reports.terminal.comparison.comparison import session_comparison_lines
+    from pytest_sopbench._reports.terminal.comparison import session_comparison_lines
 
     yield from session_comparison_lines(compared[0])
     if gated is not None:
@@ -111,7 +111,7 @@ def _lines(
 def _table_lines(
     saved: Sequence[SavedSession], compared: Sequence[SessionComparison]
 ) -> Iterator[str]:
-    from pytest_sopbench._reports.terminal.comparison.comparison_table import session_table_lines
+    from pytest_sopbench._reports.terminal.comparison import session_table_lines
 
     # Each session is compared with the first, so that agents are told apart in all or in none.
     has_agents = any(one.has_agents for one in compared)
@@ -128,8 +128,8 @@ def _rows(
 ) -> Iterator[SessionRow]:
     """Yield a session, or each of its agents: two of them have no rate together."""
     from pytest_sopbench._core.metrics.summary import EMPTY
-    from pytest_sopbench._core.model.keys import GroupKey
-    from pytest_sopbench._reports.terminal.comparison.comparison_table import SessionRow
+    from pytest_sopbench._core.model.task import GroupKey
+    from pytest_sopbench._reports.terminal.comparison import SessionRow
     from pytest_sopbench._sessions.reading.planned import planned_records, summaries_of
 
     summaries = summaries_of(saved)
@@ -151,7 +151,7 @@ def _rows(
 def _as_json(
     saved: Sequence[SavedSession], compared: Sequence[SessionComparison], gated: Decision | None
 ) -> dict[str, Any]:
-    from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
+    from pytest_sopbench._core.comparing.comparison import comparison_to_json
 
     sessions = [
         {"session": str(one.path), **comparison_to_json(comparison)}

@@ -36,7 +36,7 @@ def explain(word: str | None, session: str) -> None:
 
 
 def _list_lines() -> Iterator[str]:
-    from pytest_sopbench._reports.text.layout import packed
+    from pytest_sopbench._reports.text import packed
 
     names = [names_of(heading)[0] for heading in glossary()]
     yield from packed("terms", names, gap="   ", indent=len("terms   "))
@@ -45,15 +45,15 @@ def _list_lines() -> Iterator[str]:
 def _term_lines(heading: str) -> Iterator[str]:
     from textwrap import wrap
 
-    from pytest_sopbench._reports.text.layout import WIDTH
+    from pytest_sopbench._reports.text import WIDTH
 
     yield heading
     yield from wrap(glossary()[heading].replace("`", ""), WIDTH, break_on_hyphens=False)
 
 
 def _task_lines(word: str, session: str) -> Iterator[str]:
-    from pytest_sopbench._reports.notices.explanation import explained
-    from pytest_sopbench._sessions.lines.skimming import Skimmer
+    from pytest_sopbench._reports.notices import explained
+    from pytest_sopbench._sessions.lines import Skimmer
     from pytest_sopbench._sessions.reading.reader import is_called
     from pytest_sopbench.errors import SessionFileError
 

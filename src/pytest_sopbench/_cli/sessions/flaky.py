@@ -31,7 +31,7 @@ def flaky(sessions: tuple[str, ...], days: int) -> None:
     from datetime import timedelta
 
     from pytest_sopbench._core.gates.flaky import flaky_tasks
-    from pytest_sopbench._reports.notices.flaky import proposal_lines
+    from pytest_sopbench._reports.notices import proposal_lines
 
     saved = [counted_session(one) for one in sessions]
     _refuse_mixed(saved)

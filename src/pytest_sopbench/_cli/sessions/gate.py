@@ -21,7 +21,7 @@ from .gate_options import (
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
-    from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+    from pytest_sopbench._core.gates.conditions import GateSpec
     from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
@@ -45,7 +45,7 @@ def gate(
     inconclusive, 2 for wrong usage. SESSION last also means a later one that was killed.
     Rules of severity must are always asked.
     """
-    from pytest_sopbench._core.gates.conditions.summary_gates import has_gate
+    from pytest_sopbench._core.gates.conditions import has_gate
     from pytest_sopbench._sessions.commands.gate import ask_gates
     from pytest_sopbench._sessions.folder.paths import with_time
     from pytest_sopbench._sessions.reading.planned import recorded_gates
@@ -71,7 +71,7 @@ def gate(
 
 def _refuse_unended(session: str, *, as_json: bool) -> None:
     """End with a failure where no gate need be asked: whatever ended the session is the news."""
-    from pytest_sopbench._sessions.folder.unended import not_ended
+    from pytest_sopbench._sessions.folder.pointer import not_ended
 
     path = path_of(session)
     why = not_ended(path)
@@ -88,7 +88,7 @@ def _comparison(
     saved: SavedSession, gates: Sequence[GateSpec], baseline: str | None
 ) -> SessionComparison | None:
     """Compare with the baseline that is named, else with that of the session, if a gate asks."""
-    from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
+    from pytest_sopbench._core.gates.conditions import COMPARISON_GATES
     from pytest_sopbench._sessions.commands.compare import compare_saved
 
     name = baseline or saved.header.options.compare

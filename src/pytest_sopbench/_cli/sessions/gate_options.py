@@ -10,7 +10,7 @@ import click
 from pytest_sopbench._cli.app import FAILS, HOLDS, INCONCLUSIVE
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+    from pytest_sopbench._core.gates.conditions import GateSpec
     from pytest_sopbench._core.gates.decide import Decision
 
 gate_option = click.option(
@@ -31,7 +31,7 @@ def given_gates(gates: Sequence[str], fail_under: str | None) -> tuple[GateSpec,
     Raises:
         click.BadParameter: a value is none that its option takes.
     """
-    from pytest_sopbench._core.gates.conditions.spec import read_fail_under, read_gate
+    from pytest_sopbench._core.gates.conditions import read_fail_under, read_gate
 
     found: list[GateSpec] = []
     try:
@@ -58,7 +58,7 @@ def gated_lines(gated: Decision) -> Iterator[str]:
 
 def gated_json(gated: Decision) -> dict[str, Any]:
     """Return what came of the gates as JSON has it."""
-    from pytest_sopbench._core.gates.conditions.verdict_json import verdict_to_json
+    from pytest_sopbench._core.gates.conditions import verdict_to_json
 
     return {
         "state": gated.state.value,
@@ -69,6 +69,6 @@ def gated_json(gated: Decision) -> dict[str, Any]:
 
 def status_of(gated: Decision) -> int:
     """Return the exit status: 0 holds, 1 does not, 3 inconclusive."""
-    from pytest_sopbench._core.gates.conditions.summary_gates import GateState
+    from pytest_sopbench._core.gates.conditions import GateState
 
     return {GateState.HOLDS: HOLDS, GateState.FAILS: FAILS}.get(gated.state, INCONCLUSIVE)

@@ -21,7 +21,7 @@ def merge(shards: tuple[str, ...], out: str, places: tuple[str, ...]) -> None:
     """
     from pytest_sopbench._core.verdict import Outcome
     from pytest_sopbench._sessions.commands.merge import merge_shards
-    from pytest_sopbench._sessions.file.store import store_session
+    from pytest_sopbench._sessions.file.writer import store_session
 
     path = path_of(out)
     saved = [saved_session(one) for one in shards]

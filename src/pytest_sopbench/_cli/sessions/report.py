@@ -16,12 +16,10 @@ from .gate_options import fail_under_option, gate_option, given_gates
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
-    from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
-    from pytest_sopbench._core.gates.decide import Decision
-    from pytest_sopbench._core.gates.page_sources import PageSources
-    from pytest_sopbench._core.gates.session_page import SessionPage
+    from pytest_sopbench._core.gates.conditions import GateSpec
+    from pytest_sopbench._core.gates.decide import Decision, PageSources, SessionPage
     from pytest_sopbench._sessions.reading.reader import SavedSession
-    from pytest_sopbench._settings.values import ReportTarget
+    from pytest_sopbench._settings.readers import ReportTarget
 
 STDOUT: Final = "-"
 _MARKDOWN: Final = "md"
@@ -147,8 +145,8 @@ def _sources(
     saved: SavedSession, baseline: SavedSession | None, places: tuple[str, ...]
 ) -> PageSources:
     """Return where a page finds what stands in no run: domains as they are today, event logs."""
-    from pytest_sopbench._cli.masking import project_redaction
-    from pytest_sopbench._sessions.commands.page_sources import SavedSources
+    from pytest_sopbench._cli.app import project_redaction
+    from pytest_sopbench._sessions.commands.page import SavedSources
 
     from .whole_runs import short_path
 
@@ -193,7 +191,7 @@ def _targets(
     pages: dict[str, str | None], others: tuple[str, ...], annotations: str | None
 ) -> tuple[ReportTarget, ...]:
     """Return every page that is asked for: without any, that of Markdown to the terminal."""
-    from pytest_sopbench._settings.values import ANNOTATIONS
+    from pytest_sopbench._settings.readers import ANNOTATIONS
 
     typed = [
         *(f"{name.removeprefix('format_')}={path}" for name, path in pages.items() if path),
@@ -234,9 +232,9 @@ def _check_sources(targets: Sequence[ReportTarget], sources: Sequence[SavedSessi
 
 
 def _write(targets: Sequence[ReportTarget], page: SessionPage) -> None:
-    from pytest_sopbench._core.hiding.masking import current_mask
+    from pytest_sopbench._core.hiding import current_mask
     from pytest_sopbench._reports.pages.formats import rendered
-    from pytest_sopbench._sessions.file.pages import write_pages
+    from pytest_sopbench._sessions.file.event_logs import write_pages
 
     told = {
         one.path: rendered(one.format, page, current_mask())
@@ -251,7 +249,7 @@ def _write(targets: Sequence[ReportTarget], page: SessionPage) -> None:
 
 def _annotate(page: SessionPage, saved: SavedSession) -> None:
     from pytest_sopbench._reports.pages.annotations import annotation_line, annotations_of
-    from pytest_sopbench._sessions.commands.row_places import row_places
+    from pytest_sopbench._sessions.commands.page import row_places
 
     found = annotations_of(page)
     tasks = {one.task for one in found}

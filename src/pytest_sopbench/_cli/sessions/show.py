@@ -13,8 +13,7 @@ from pytest_sopbench._cli.found_domains import domain_option
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.records.record import RunRecord
-    from pytest_sopbench._sessions.reading.content import Parse
-    from pytest_sopbench._sessions.reading.reader import SavedSession
+    from pytest_sopbench._sessions.reading.reader import Parse, SavedSession
 
 
 @click.command()
@@ -42,7 +41,7 @@ def show(
     Without TASK the runs that are not correct are listed, and those that broke a rule: a line for
     those that went wrong alike.
     """
-    from pytest_sopbench._core.records.lines.run_line import to_line
+    from pytest_sopbench._core.records.lines import to_line
     from pytest_sopbench._sessions.reading.planned import planned_records
 
     saved = full_session(session, _parse(task))
@@ -63,7 +62,7 @@ def show(
 
 def _parse(task: str | None) -> Parse:
     """Return what reads the runs that are shown in full, and of others what is counted."""
-    from pytest_sopbench._sessions.lines.skimming import Skimmer
+    from pytest_sopbench._sessions.lines import Skimmer
     from pytest_sopbench._sessions.reading.reader import is_called
 
     def is_told(*, outcome: str, rules: object, **_: object) -> bool:
@@ -77,7 +76,7 @@ def _parse(task: str | None) -> Parse:
 
 
 def _session_lines(records: Sequence[RunRecord], session: str, *, every: bool) -> Iterator[str]:
-    from pytest_sopbench._reports.lists.session_list import listed_runs
+    from pytest_sopbench._reports.lists import listed_runs
     from pytest_sopbench._reports.terminal.misses import LIMIT
 
     width = shutil.get_terminal_size().columns
@@ -93,8 +92,7 @@ def _is_told(record: RunRecord) -> bool:
 def _task_lines(
     saved: SavedSession, records: Sequence[RunRecord], places: Sequence[str], *, full: bool
 ) -> Iterator[str]:
-    from pytest_sopbench._reports.whole_run.blocks import Page
-    from pytest_sopbench._reports.whole_run.run import run_lines
+    from pytest_sopbench._reports.whole_run import Page, run_lines
 
     from .whole_runs import whole_runs
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_sopbench._cli.app import project_redaction
 from pytest_sopbench._cli.found_domains import readable_domains
-from pytest_sopbench._cli.masking import project_redaction
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.domain import Domain
     from pytest_sopbench._core.model.task import Task
     from pytest_sopbench._core.records.record import RunRecord
     from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._reports.whole_run.run import WholeRun
+    from pytest_sopbench._reports.whole_run import WholeRun
     from pytest_sopbench._sessions.reading.reader import SavedSession
 
 
@@ -40,7 +40,7 @@ def whole_runs(
     """
     from dataclasses import replace
 
-    from pytest_sopbench._reports.whole_run.run import WholeRun
+    from pytest_sopbench._reports.whole_run import WholeRun
     from pytest_sopbench._sessions.reading.event_log import kept_log
 
     domains = readable_domains({one.domain for one in records}, places, saved.header.domains)
@@ -80,7 +80,7 @@ _OTHER_SOP = "the SOP was changed since: clauses are those of today"
 
 def _again(record: RunRecord, saved: SavedSession) -> str:
     """Write the command that makes a run again; nothing where only its own test can make it."""
-    from pytest_sopbench._reports.text.shell import shell_word
+    from pytest_sopbench._reports.text import shell_word
 
     header = saved.header
     if ":" not in record.agent or not record.task.isprintable():
@@ -96,7 +96,7 @@ def _again(record: RunRecord, saved: SavedSession) -> str:
 def _with_domain(run: WholeRun, found: _Found, saved: SavedSession) -> WholeRun:
     from dataclasses import replace
 
-    from pytest_sopbench._core.contract.clause_text import clause_text
+    from pytest_sopbench._core.contract.rules import clause_text
 
     domain, task, record = found.domain, found.task, run.record
     inputs = {

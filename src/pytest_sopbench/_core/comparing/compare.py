@@ -1,13 +1,9 @@
-"""Two sessions compared: which tasks were lost and gained, and whether that is more than chance.
-
-What is compared is what both sessions have: the same tasks, unchanged, with runs that tell
-something of the agent. Everything else is set aside by name and counted.
-"""
+"""Two sessions, compared task by task."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import lcm
 from typing import Final
@@ -15,22 +11,49 @@ from typing import Final
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import without_labels
 from pytest_sopbench._core.model.task import OutputField
-from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for, paired_test
+from pytest_sopbench._core.statistics import ALPHA, PairedTest, needed_for, paired_test
 from pytest_sopbench._core.verdict import Outcome
 
-from .changes import changes_of
-from .comparers import unlike_comparers
 from .comparison import (
     NOTHING_TESTED,
     OTHER_RULES,
     ComparedSession,
     ComparisonResult,
+    Counts,
     GroupComparison,
+    NotCompared,
+    Pair,
+    Pairs,
     SessionComparison,
+    changes_of,
+    fell_by_half,
+    field_changes,
+    pair_runs,
+    score_changes,
+    setup_changes,
 )
-from .field_changes import field_changes, score_changes
-from .pairs import Counts, NotCompared, Pair, Pairs, fell_by_half, pair_runs
-from .setups import setup_changes
+
+# Which functions compared the fields of two sessions, where these are not the same.
+
+
+def unlike_comparers(
+    domain: str, before: Mapping[str, str], now: Mapping[str, str]
+) -> Iterator[str]:
+    """Say of each field of a domain what compared it there, where it is something else here."""
+    for field in {**before, **now}:
+        there, here = before.get(field, "the judge"), now.get(field, "the judge")
+        name, _, version = there.partition(" ")
+        other, _, today = here.partition(" ")
+        if name == other and version != today:
+            yield f"{field} of {domain} by {name}, {version} there, {today} here"
+        elif there != here:
+            yield f"{field} of {domain} by {there} there, by {here} here"
+
+
+# Two sessions compared: which tasks were lost and gained, and whether that is more than chance.
+#
+# What is compared is what both sessions have: the same tasks, unchanged, with runs that tell
+# something of the agent. Everything else is set aside by name and counted.
 
 _UNLIKE: Final = frozenset({NotCompared.CHANGED, NotCompared.ONLY_CURRENT})
 """Why a task is not compared that was run: the baseline has no such task."""

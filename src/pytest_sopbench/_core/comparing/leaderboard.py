@@ -14,14 +14,12 @@ from itertools import combinations
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.metrics.total import without_labels
 from pytest_sopbench._core.model.agent_labels import labels_of
-from pytest_sopbench._core.model.keys import GroupKey, TaskName
+from pytest_sopbench._core.model.task import GroupKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics.multiple_tests import holm
-from pytest_sopbench._core.statistics.paired_tests import ALPHA, PairedTest, needed_for
+from pytest_sopbench._core.statistics import ALPHA, PairedTest, holm, needed_for
 
 from .compare import paired_test_of
-from .comparison import NOTHING_TESTED
-from .pairs import PAIRED_SHARE, Pairs, pair_runs
+from .comparison import NOTHING_TESTED, PAIRED_SHARE, Pairs, pair_runs
 
 OTHER_TASKS = "they did not run the same tasks"
 

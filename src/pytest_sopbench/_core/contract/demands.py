@@ -7,19 +7,354 @@ are in no order: `before` asks for one, and `in_order` is content with none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import product
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol, TypeAlias
 
-from pytest_sopbench._core.model.trace import Approval, ToolCall, Trace
-from pytest_sopbench._core.trajectory.calls import at
-from pytest_sopbench._core.trajectory.overlap import ended_before, stands_before
+from pytest_sopbench._core.fields.comparison import compare
+from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
+from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
+from pytest_sopbench._core.trajectory.calls import at, ended_before, stands_before
+from pytest_sopbench._core.values.json import JsonValue
 
-from .argument_source import ArgumentDemand
-from .equal_values import Known
-from .ruling import RuleCheck, broken, held, not_called, not_exercised
+from .conditions import equal_as_written
+
+# What came of one rule in one run, and the words in which it is told.
+
+
+class RuleState(StrEnum):
+    """What a run has shown of a rule; what it never came to is neither held nor broken."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    NOT_EXERCISED = "not_exercised"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCheck:
+    """A state with its reason: one sentence that names the call and its step.
+
+    `unfinished` tells of a rule that is broken because the run was stopped before it could hold.
+    """
+
+    state: RuleState
+    why: str
+    unfinished: bool = False
+
+
+def held(why: str) -> RuleCheck:
+    return RuleCheck(state=RuleState.HELD, why=why)
+
+
+def broken(why: str, *, unfinished: bool = False) -> RuleCheck:
+    return RuleCheck(state=RuleState.BROKEN, why=why, unfinished=unfinished)
+
+
+def not_exercised(why: str) -> RuleCheck:
+    return RuleCheck(state=RuleState.NOT_EXERCISED, why=why)
+
+
+def not_called(tools: Iterable[str], calls: Sequence[ToolCall], verb: str = "called") -> str:
+    """Say that none of the tools was called, and aloud where no tool was called at all."""
+    if not calls:
+        return "no tool was called"
+    names = list(tools)
+    return f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} never {verb}"
+
+
+# Arguments that equal what the task expects, what a row holds, or what the run answered.
+#
+# Values are compared as the judge compares them, by the type of the output field: no rule is
+# stricter or looser than the answer is. A column that is no output field has the type of its cell.
+
+SHORT = 60
+"""Characters of a value that a reason shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualsAnswer:
+    """The argument is what the run answers in this output field; without an answer it is not."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualsExpected:
+    """The argument is an answer that the task accepts in this output field."""
+
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualsColumn:
+    """The argument is the value of this column of the row, whatever the column is for."""
+
+    column: str
+    private: bool = False
+
+
+Value: TypeAlias = EqualsAnswer | EqualsExpected | EqualsColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What arguments are held against beside the calls of a run.
+
+    `answer` is null where the agent was stopped before one could be looked for. `fields` are the
+    output fields by name.
+    """
+
+    task: Task
+    answer: Answer | None = None
+    fields: Mapping[str, OutputField] = field(default_factory=dict[str, OutputField])
+
+
+def unequal(value: Value, given: JsonValue, known: Known) -> str:
+    """Say what an argument is and ought to be, or nothing where it is so."""
+    match value:
+        case EqualsAnswer():
+            name, what = value.field, "the answer"
+            wanted = _answered(value.field, known.answer)
+        case EqualsExpected():
+            name, what = value.field, "expected"
+            accepted = (other[name] for other in known.task.acceptable if name in other)
+            wanted = [known.task.expected_as_written[name], *accepted]
+        case _:
+            name, what = value.column, "column"
+            wanted = [_cell(known.task, name)]
+    output = known.fields.get(name)
+    if any(_equal(output, one, given) for one in wanted):
+        return ""
+    if (output and output.private) or (isinstance(value, EqualsColumn) and value.private):
+        return f"not the value of {what} {name}, which is private"
+    ought = " or ".join(map(short, wanted)) or "not there: the run gave none"
+    return f"{short(given)}, {what} {name} is {ought}"
+
+
+def short(value: JsonValue) -> str:
+    """A value on one line, cut to `SHORT` characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHORT else f"{ready_to_cut(text)[: SHORT - 3]}..."
+
+
+def _answered(name: str, answer: Answer | None) -> Sequence[JsonValue]:
+    if answer is None or not answer.complete or name not in answer.values:
+        return []
+    return [answer.values[name]]
+
+
+def _cell(task: Task, column: str) -> JsonValue:
+    return {**task.results, **task.inputs, **task.expected_as_written}[column]
+
+
+def _equal(output: OutputField | None, wanted: JsonValue, given: JsonValue) -> bool:
+    if output is None:
+        if isinstance(wanted, Mapping):
+            return equal_as_written(wanted, given)
+        output = OutputField(name="", type=_type_of(wanted))
+    # What an answer need not have, an argument that is to equal it has to.
+    return compare(replace(output, compare=Compare.EXACT), wanted, given) is None
+
+
+def _type_of(cell: JsonValue) -> FieldType:
+    if isinstance(cell, bool):
+        return FieldType.BOOLEAN
+    if isinstance(cell, int | float):
+        return FieldType.NUMBER
+    is_list = isinstance(cell, Sequence) and not isinstance(cell, str)
+    return FieldType.LIST if is_list else FieldType.TEXT
+
+
+# Where the value of an argument comes from: the task, an earlier result, the answer, a schema.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualsInput:
+    """The argument is the value of this input column."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualsResult:
+    """The argument is a value that a successful call of `tool` had returned before this one began.
+
+    `path` are the keys that lead to the value; without any, each value in the result will do.
+    In a list on the way every element counts, unless a number names one.
+    """
+
+    tool: str
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SatisfiesSchema:
+    """The argument satisfies this JSON schema, which has no remote reference."""
+
+    schema: Mapping[str, JsonValue]
+
+
+Origin: TypeAlias = (
+    EqualsInput | EqualsResult | EqualsAnswer | EqualsExpected | EqualsColumn | SatisfiesSchema
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentDemand:
+    """What an argument of a tool must be, in every call of it, also in one that failed.
+
+    `argument` is a name, or names with dots between them that lead to a value inside; in a list
+    on the way every element counts, unless a number names one.
+    """
+
+    kind: ClassVar[str] = "arguments"
+    tool: str
+    argument: str
+    origin: Origin
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return (self.tool,)
+
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
+        """Hold every call of the tool against it; an argument that is absent breaks it."""
+        calls = trace.calls
+        steps: list[int] = []
+        for step, call in enumerate(calls, start=1):
+            if call.name != self.tool:
+                continue
+            values = _given(call.arguments, self.argument)
+            if not values:
+                return broken(f"{at(step, call.name)}: argument {self.argument} is missing")
+            if isinstance(self.origin, EqualsAnswer) and known.answer is None:
+                why = f"{at(step, call.name)}: the run was stopped before it gave an answer"
+                return broken(why, unfinished=True)
+            earlier = [(one + 1, calls[one]) for one in ended_before(calls, step - 1)]
+            for value in values:
+                problem = _problem(self.origin, value, earlier, known)
+                if problem:
+                    return broken(f"{at(step, call.name)}: {self.argument} is {problem}")
+            steps.append(step)
+        if not steps:
+            return not_exercised(not_called([self.tool], calls))
+        places = "; ".join(at(step, self.tool) for step in steps)
+        return held(f"{self.argument} is as demanded at {places}")
+
+
+def _given(arguments: JsonValue, path: str) -> Sequence[JsonValue]:
+    """Return the values that a path leads to; none where one of them is missing."""
+    if isinstance(arguments, Mapping) and path in arguments:
+        return [arguments[path]]
+    found: list[JsonValue] = [arguments]
+    for name in path.split("."):
+        inside = [_named(value, name) for value in found]
+        if not all(inside):
+            return []
+        found = [value for values in inside for value in values]
+    return found
+
+
+def _named(value: JsonValue, name: str) -> Sequence[JsonValue]:
+    if isinstance(value, Mapping):
+        return [value[name]] if name in value else []
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return []
+    if name.isdecimal():
+        return value[int(name) : int(name) + 1]
+    inside = [_named(one, name) for one in value]
+    return [one for values in inside for one in values] if all(inside) else []
+
+
+def _problem(
+    origin: Origin, value: JsonValue, earlier: Sequence[tuple[int, ToolCall]], known: Known
+) -> str:
+    """Say what the value is and ought to be, or nothing where it is so."""
+    match origin:
+        case EqualsInput():
+            wanted = known.task.inputs[origin.column]
+            same = equal_as_written(value, wanted)
+            problem = "" if same else f"input {origin.column} is {short(wanted)}"
+        case EqualsResult():
+            problem = _not_returned(origin, value, earlier)
+        case SatisfiesSchema():
+            problem = _schema_problem(origin.schema, value)
+        case _:
+            return unequal(origin, value, known)
+    return f"{short(value)}, {problem}" if problem else ""
+
+
+def _not_returned(
+    origin: EqualsResult, value: JsonValue, earlier: Sequence[tuple[int, ToolCall]]
+) -> str:
+    source = ".".join((origin.tool, *origin.path))
+    said: list[str] = []
+    for step, call in earlier:
+        if call.name != origin.tool or not call.succeeded:
+            continue
+        results = list(_values(_parsed(call.result), origin.path))
+        if any(equal_as_written(value, one) for one in results):
+            return ""
+        said.append(f"{short(results[0]) if results else 'nothing'} at step {step}")
+    if not said:
+        return f"no earlier call of {origin.tool} succeeded"
+    return f"{source} returned {', '.join(said)}"
+
+
+def _values(result: JsonValue, path: tuple[str, ...]) -> Iterator[JsonValue]:
+    if not path:
+        yield result
+        yield from _inner(result)
+        return
+    found: list[JsonValue] = [result]
+    for name in path:
+        found = [inner for value in found for inner in _held(value, name)]
+    yield from found
+
+
+def _held(value: JsonValue, name: str) -> Iterator[JsonValue]:
+    """What stands under a name: in a list, of every element that has it."""
+    if isinstance(value, Mapping):
+        yield from [value[name]] if name in value else []
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        if name.isdecimal():
+            yield from value[int(name) : int(name) + 1]
+        else:
+            yield from (inner for part in value for inner in _held(part, name))
+
+
+def _inner(value: JsonValue) -> Iterator[JsonValue]:
+    if isinstance(value, Mapping):
+        parts = list(value.values())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        parts = list(value)
+    else:
+        return
+    for part in parts:
+        yield part
+        yield from _inner(part)
+
+
+def _parsed(result: JsonValue) -> JsonValue:
+    # Many tools answer with JSON written as text, and what the agent reads is what stands in it.
+    if not isinstance(result, str) or not result.lstrip().startswith(("{", "[")):
+        return result
+    try:
+        parsed: JsonValue = json.loads(result)
+    except ValueError:
+        return result
+    return parsed
+
+
+def _schema_problem(schema: Mapping[str, JsonValue], value: JsonValue) -> str:
+    # Only rules with a schema need the validator, so no other run pays for its import.
+    import jsonschema_rs  # noqa: PLC0415
+
+    error = next(jsonschema_rs.validator_for(dict(schema)).iter_errors(value), None)
+    return "" if error is None else f"which breaks its schema: {error.message}"
 
 
 class DemandKind(StrEnum):

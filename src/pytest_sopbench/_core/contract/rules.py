@@ -1,48 +1,49 @@
-"""Contracts: what the trajectories of a domain must satisfy, rule by rule.
-
-A rule applies to the tasks whose data satisfy its condition, whatever the agent did. A demand
-that a run never came to (the later tool of an order was not called) is *not exercised*: it is
-counted apart, since what was not done shows nothing. `requires` is never in that state.
-
-A contract is broken by a broken rule and by nothing else: to call no tool is no breach where no
-rule requires one. That an agent does nothing is seen by `requires` and by the answers.
-
-==============  ==================================  ========================================
-demand          broken by                           not exercised
-==============  ==================================  ========================================
-requires        a tool that did not succeed         never
-forbids         a call, even a failed one           no tool was called at all (*)
-at_most         one success more than allowed       none of its tools succeeded
-before          a later tool called while an        no later tool was called
-                earlier one had not succeeded
-in_order        a later tool that ended before an   no two of its stages were called
-                earlier one was first called
-after_approval  a call with no approval before it   none of its tools was called
-asks_approval   a step nobody was asked to approve  never
-arguments       a call with another value, or       its tool was not called
-                `equals_answer` without an answer
-==============  ==================================  ========================================
-
-(*) Held where the task's data, by rules with a condition, forbids every tool that the contract
-names: then to call none is what the procedure asks.
-"""
+"""The rules of a contract, and what became of each in a run."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 
-from .ruling import RuleState, not_exercised
+from .demands import RuleState, not_exercised
 
 if TYPE_CHECKING:
     from .conditions import Condition, ValueCondition
-    from .demands import Demand
-    from .equal_values import Known
+    from .demands import Demand, Known
+
+# Contracts: what the trajectories of a domain must satisfy, rule by rule.
+#
+# A rule applies to the tasks whose data satisfy its condition, whatever the agent did. A demand
+# that a run never came to (the later tool of an order was not called) is *not exercised*: it is
+# counted apart, since what was not done shows nothing. `requires` is never in that state.
+#
+# A contract is broken by a broken rule and by nothing else: to call no tool is no breach where no
+# rule requires one. That an agent does nothing is seen by `requires` and by the answers.
+#
+# ==============  ==================================  ========================================
+# demand          broken by                           not exercised
+# ==============  ==================================  ========================================
+# requires        a tool that did not succeed         never
+# forbids         a call, even a failed one           no tool was called at all (*)
+# at_most         one success more than allowed       none of its tools succeeded
+# before          a later tool called while an        no later tool was called
+#                 earlier one had not succeeded
+# in_order        a later tool that ended before an   no two of its stages were called
+#                 earlier one was first called
+# after_approval  a call with no approval before it   none of its tools was called
+# asks_approval   a step nobody was asked to approve  never
+# arguments       a call with another value, or       its tool was not called
+#                 `equals_answer` without an answer
+# ==============  ==================================  ========================================
+#
+# (*) Held where the task's data, by rules with a condition, forbids every tool that the contract
+# names: then to call none is what the procedure asks.
 
 
 class Severity(StrEnum):
@@ -201,3 +202,33 @@ def _check_rule(rule: Rule, trace: Trace, known: Known) -> RuleResult:
         applies=applies,
         unfinished=ruling.unfinished,
     )
+
+
+# Find what a clause of an SOP says, by the number that a rule names.
+
+_START: Final = r"[\s#>*_-]*(?:(?:clause|section|step)\s+)?"
+_NUMBER: Final = re.compile(rf"^{_START}[0-9]+(?:\.[0-9]+)*[.):]?(?=[\s*_]|$)", re.IGNORECASE)
+_HEADING: Final = re.compile(r"^\s*#{1,6}\s")
+
+
+def clause_text(sop: str, clause: str) -> str:
+    """Return a clause on one line, up to the next number, heading or empty line; else nothing.
+
+    The clause begins with its number, with whatever Markdown puts before it. A number that
+    begins several lines names none of them, so that no other clause is shown in its place.
+    """
+    if not clause.strip():
+        return ""
+    number = re.escape(clause.strip())
+    begins = re.compile(rf"^{_START}{number}[.):]?(?=[\s*_]|$)", re.IGNORECASE)
+    lines = sop.splitlines()
+    found = [at for at, line in enumerate(lines) if begins.match(line)]
+    if len(found) != 1:
+        return ""
+    first = found[0]
+    text = [lines[first].strip()]
+    for line in lines[first + 1 :]:
+        if not line.strip() or _NUMBER.match(line) or _HEADING.match(line):
+            break
+        text.append(line.strip())
+    return " ".join(text)

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.documents.comparing.comparing import compare_documents
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.trace import Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import Mismatch, Returned, ReturnedKind
 from pytest_sopbench._core.values.json import JsonValue
 
+from .comparing import compare_documents
 from .reading import EMPTY, NOT_JSON, Unreadable, read_document
-from .rules import DocumentRules
-from .schema import Violation
+from .schema import DocumentRules, Violation
 
 SCHEMA: Final = "schema"
 """The kind of the reason of a document that does not satisfy the schema."""

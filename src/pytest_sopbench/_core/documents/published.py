@@ -13,9 +13,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench.errors import SopbenchError
 
 LIBRARIES: Final = ("json_repair", "jsonschema")

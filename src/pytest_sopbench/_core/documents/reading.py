@@ -1,21 +1,22 @@
-"""Read the text of an answer as one JSON document, as whoever consumes it would.
-
-Nothing is repaired. Only reasoning tags around it and one code fence are taken off.
-"""
+"""Documents, read strictly out of what an agent returned."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import to_json_value
-from pytest_sopbench._core.values.reasoning_tags import REASONING
-from pytest_sopbench._core.values.strict_json import STRICT, RefusedError
+from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError, to_json_value
+from pytest_sopbench._core.values.text import REASONING
+
+from .schema import DocumentRules, Path, Role, overlaps, path_of, path_text
+
+# Read the text of an answer as one JSON document, as whoever consumes it would.
+#
+# Nothing is repaired. Only reasoning tags around it and one code fence are taken off.
 
 EMPTY: Final = "empty"
 NOT_JSON: Final = "not JSON"
@@ -184,3 +185,48 @@ def _depth(document: str) -> int:
         depth += (found[0] in {"{", "["}) - (found[0] in {"}", "]"})
         deepest = max(deepest, depth)
     return deepest
+
+
+# The paths of a document that are right or wrong each by itself.
+
+
+def compared_paths(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Return the paths that are counted: every value of an object, and each list as one."""
+    return tuple(path_text(path) for path in _leaves(rules, expected, ()))
+
+
+def _leaves(rules: DocumentRules, value: Mapping[str, JsonValue], path: Path) -> Iterator[Path]:
+    for key, inner in value.items():
+        place = (*path, key)
+        if rules.ignored_patterns.match(place):
+            continue
+        if isinstance(inner, Mapping) and inner:
+            yield from _leaves(rules, inner, place)
+        else:
+            yield place
+
+
+def labelled_paths(rules: DocumentRules, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths whose values are few, so that one given for another tells something."""
+    return tuple(path for path in paths if _has_few_values(rules, path))
+
+
+def _has_few_values(rules: DocumentRules, text: str) -> bool:
+    path, schema = path_of(text), rules.declared
+    if rules.roles.get(rules.role_patterns.match(path)) is Role.ROUTE:
+        return True
+    for part in path:
+        schema = schema.inside(part) if isinstance(part, str) else schema.items
+    return schema.has_few_values
+
+
+def wrong_paths(paths: Iterable[str], mismatched: Iterable[str]) -> frozenset[str]:
+    """Return the paths that a mismatch concerns: at them, above them, or inside their list.
+
+    A mismatch that concerns none of them, such as a key that should be absent, is a path itself.
+    """
+    every, wrong = tuple(paths), set[str]()
+    for field in mismatched:
+        concerned = {path for path in every if overlaps(path, field)}
+        wrong |= concerned or {field}
+    return frozenset(wrong)

@@ -1,18 +1,276 @@
-"""Hold a document against a JSON schema, and say where it breaks it."""
+"""What a domain declares of its documents: a schema, paths into it, rules for comparing."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypeAlias, cast
 
-from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import normal_form
 
-from .paths import ROOT, Path, path_text
+# Places in a document: keys and positions from the root, and the patterns that name them.
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys of objects and positions in lists, from the root on."""
+
+ROOT: Final = "the document"
+"""What the root is called, which has no path."""
+
+_PLAIN: Final = re.compile(r"[^.\[\]\"\s]+(?: [^.\[\]\"\s]+)*")
+_KNOWN_LIMIT: Final = 4_096
+_PART: Final = re.compile(r"\[(\d+)\]|\[(\"(?:[^\"\\]|\\.)*\")\]|\.?([^.\[\]\"]+)")
+
+
+def path_text(path: Path) -> str:
+    """Write a path: `guests[2].age`; a key that holds such marks is quoted in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif _PLAIN.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f"[{json.dumps(part, ensure_ascii=False)}]"
+    return text
+
+
+@lru_cache(maxsize=4096)
+def path_of(text: str) -> Path:
+    """Read what `path_text` wrote.
+
+    Raises:
+        ValueError: it is no path.
+    """
+    parts: list[str | int] = []
+    place = 0
+    while place < len(text):
+        found = _PART.match(text, place)
+        if found is None:
+            msg = f"{text!r} is no path"
+            raise ValueError(msg)
+        index, quoted, plain = found.groups()
+        parts.append(int(index) if index else json.loads(quoted) if quoted else plain)
+        place = found.end()
+    return tuple(parts)
+
+
+def value_at(document: JsonValue, path: str) -> JsonValue:
+    """Return the value at a path.
+
+    Raises:
+        KeyError: nothing stands there, or it is no path; the message has the path.
+    """
+    try:
+        value = document
+        for part in path_of(path):
+            value = _inside(value, part)
+    except (ValueError, IndexError, KeyError):
+        raise KeyError(path) from None
+    return value
+
+
+def _inside(value: JsonValue, part: str | int) -> JsonValue:
+    if isinstance(part, str):
+        if isinstance(value, Mapping):
+            return value[part]
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        return value[part]
+    raise KeyError(part)
+
+
+def overlaps(one: str, other: str) -> bool:
+    """Whether two paths are the same, or one of them leads to the other."""
+    shorter, longer = sorted((one, other), key=len)
+    return longer.startswith(shorter) and longer[len(shorter) : len(shorter) + 1] in {"", ".", "["}
+
+
+class PathPatterns:
+    """Names and dotted paths, which fit at any depth and by whole keys alone.
+
+    `reason` fits `a.reason` and never the single key `x.reason`; positions in lists do not count.
+    """
+
+    __slots__ = ("_known", "texts")
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.texts = tuple(texts)
+        # Few kinds of places come again and again; a map with keys of its own may have many.
+        self._known: dict[tuple[str, ...], str] = {}
+
+    def match(self, path: Path) -> str:
+        """Return the longest pattern that a path ends in, or nothing."""
+        if not self.texts:
+            return ""
+        keys = tuple(part for part in path if isinstance(part, str))
+        if not keys:
+            return ""
+        found = self._known.get(keys)
+        if found is None:
+            found = self._match(keys)
+            if len(self._known) < _KNOWN_LIMIT:
+                self._known[keys] = found
+        return found
+
+    def _match(self, keys: tuple[str, ...]) -> str:
+        ends = {".".join(keys[start:]) for start in range(len(keys))}
+        return max((text for text in self.texts if text in ends), key=len, default="")
+
+
+# Which keys a schema declares for an object, place by place.
+#
+# Where several subschemas may apply, what one of them declares is declared: the schema itself
+# decides what is allowed, and this only tells a key that it knows from one that it merely lets
+# pass.
+
+_ALL: Final = ("allOf", "anyOf", "oneOf")
+_SAME_PLACE: Final = ("if", "then", "else")
+
+Schema = Mapping[str, JsonValue]
+
+
+class Declared:
+    """The subschemas that may apply at one place of a document."""
+
+    __slots__ = ("_inner", "_items", "_map", "_patterns", "_root", "_schemas", "names")
+
+    def __init__(self, schemas: Iterable[JsonValue], root: Schema) -> None:
+        self._root = root
+        self._schemas = tuple(_applying(schemas, root))
+        self.names = frozenset(_names(self._schemas))
+        self._patterns = tuple(name for one in self._schemas for name in _patterns(one))
+        self._map = any(_is_map(one.get("additionalProperties")) for one in self._schemas)
+        self._inner: dict[str, Declared] = {}
+        self._items: Declared | None = None
+
+    @property
+    def has_few_values(self) -> bool:
+        """Whether some subschema lists the values, or allows true and false alone."""
+        return any(
+            "enum" in one or "const" in one or one.get("type") == "boolean" for one in self._schemas
+        )
+
+    @property
+    def may_be_list(self) -> bool:
+        """Whether some subschema speaks of a list."""
+        return any("items" in one or one.get("type") == "array" for one in self._schemas)
+
+    def declares(self, key: str) -> bool:
+        """Whether a key is one that the schema speaks of."""
+        return key in self.names or self._map or any(_fits(one, key) for one in self._patterns)
+
+    def inside(self, key: str) -> Declared:
+        """Return what applies to the value of a key."""
+        found = self._inner.get(key)
+        if found is None:
+            found = Declared(self._under(key), self._root)
+            # A map may have any keys at all, and these need not be kept.
+            if key in self.names:
+                self._inner[key] = found
+        return found
+
+    @property
+    def items(self) -> Declared:
+        """Return what applies to the items of a list, whatever their position."""
+        if self._items is None:
+            self._items = Declared(self._of_items(), self._root)
+        return self._items
+
+    def _under(self, key: str) -> Iterator[JsonValue]:
+        for one in self._schemas:
+            named = _mapping(one.get("properties"))
+            if key in named:
+                yield named[key]
+                continue
+            patterns = _mapping(one.get("patternProperties"))
+            fitting = [inner for text, inner in patterns.items() if _fits(text, key)]
+            yield from fitting
+            if not fitting:
+                yield one.get("additionalProperties")
+
+    def _of_items(self) -> Iterator[JsonValue]:
+        for one in self._schemas:
+            for name in ("items", "prefixItems", "additionalItems", "contains"):
+                found = one.get(name)
+                yield from found if isinstance(found, list) else (found,)
+
+
+def declared(schema: Schema) -> Declared:
+    """Return what a schema declares at the root of a document."""
+    return Declared((schema,), schema)
+
+
+def _applying(schemas: Iterable[JsonValue], root: Schema) -> Iterator[Schema]:
+    waiting, seen = list(schemas), set[int]()
+    # The list grows while it is read; a schema may refer to itself.
+    for one in waiting:
+        if not isinstance(one, Mapping) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting.extend(inner for name in _ALL for inner in _sequence(one.get(name)))
+        waiting.extend(one.get(name) for name in _SAME_PLACE)
+        waiting.extend(_mapping(one.get("dependentSchemas")).values())
+        waiting.append(_referred(one.get("$ref"), root))
+
+
+def _referred(reference: JsonValue, root: Schema) -> JsonValue:
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    value: JsonValue = root
+    for part in reference.removeprefix("#").removeprefix("/").split("/"):
+        if part:
+            name = part.replace("~1", "/").replace("~0", "~")
+            value = _mapping(value).get(name)
+    return value
+
+
+def _names(schemas: Sequence[Schema]) -> Iterator[str]:
+    for one in schemas:
+        for name, inner in _mapping(one.get("properties")).items():
+            if inner is not False:
+                yield name
+
+
+def _patterns(schema: Schema) -> Iterator[str]:
+    for pattern, inner in _mapping(schema.get("patternProperties")).items():
+        if inner is not False:
+            yield pattern
+
+
+def _fits(pattern: str, key: str) -> bool:
+    found: bool = _matcher(pattern).is_valid(key)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _matcher(pattern: str) -> Any:
+    """Return what matches a pattern as the validator does, which gives up where one explodes."""
+    # Heavy, and there is a validator wherever a document is compared by a schema with patterns.
+    engine: Any = import_module("jsonschema_rs")
+    return engine.validator_for({"pattern": pattern})
+
+
+def _is_map(more: JsonValue) -> bool:
+    """Whether further keys have a schema of their own, so that each is an entry and no extra."""
+    return isinstance(more, Mapping) and bool(more)
+
+
+def _mapping(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _sequence(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, list) else ()
+
+
+# Hold a document against a JSON schema, and say where it breaks it.
 
 _SHOWN: Final = 80
 _COMBINING: Final = frozenset({"anyOf", "oneOf", "allOf", "not", "if"})
@@ -47,7 +305,7 @@ class BadSchemaError(ValueError):
     """A schema that is not valid itself, or that refers to something outside of it."""
 
 
-class Schema:
+class CompiledSchema:
     """A schema, compiled when it is first asked; safe to use from many threads."""
 
     def __init__(self, schema: Mapping[str, JsonValue]) -> None:
@@ -90,9 +348,9 @@ class Schema:
         return tuple(sorted(found, key=lambda one: one.keyword in _COMBINING))
 
 
-def compiled(schema: Mapping[str, JsonValue]) -> Schema:
+def compiled(schema: Mapping[str, JsonValue]) -> CompiledSchema:
     """Return a schema that documents can be held against."""
-    return Schema(schema)
+    return CompiledSchema(schema)
 
 
 def _violation(error: Any) -> Violation:
@@ -135,3 +393,80 @@ def _json(value: object) -> str:
 def _cut(text: str) -> str:
     short = ready_to_cut(text)
     return short if len(short) <= _SHOWN else f"{short[: _SHOWN - 3]}..."
+
+
+# How the answers of one tool-less domain are judged.
+
+
+class Role(StrEnum):
+    """What a value of a document is, which words the reason where it differs."""
+
+    ROUTE = "route"
+    NUMBER = "number"
+    TIME = "time"
+    DIALOGUE = "dialogue"
+    TEXT = "text"
+
+
+NO_ROLES: Final[Mapping[str, Role]] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRules:
+    """How the answers of one tool-less domain are judged.
+
+    Names and dotted paths fit at any depth, by whole keys.
+
+    Attributes:
+        schema: the JSON schema that an answer has to satisfy.
+        schema_name: the file it stands in.
+        ignored: paths that are not compared; the schema still binds them.
+        ordered: paths of lists whose order counts; all others are multisets.
+        roles: what the value at a path is.
+        domain_class: domains of the same class are summed.
+    """
+
+    schema: Mapping[str, JsonValue]
+    schema_name: str = "the schema"
+    ignored: tuple[str, ...] = ()
+    ordered: tuple[str, ...] = ()
+    roles: Mapping[str, Role] = field(default_factory=dict[str, Role])
+    domain_class: str = ""
+    ignored_patterns: PathPatterns = field(init=False, compare=False, repr=False)
+    ordered_patterns: PathPatterns = field(init=False, compare=False, repr=False)
+    role_patterns: PathPatterns = field(init=False, compare=False, repr=False)
+    declared: Declared = field(init=False, compare=False, repr=False)
+    validator: CompiledSchema = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Made once for all runs of a session.
+
+        put = object.__setattr__
+        put(self, "ignored_patterns", PathPatterns(self.ignored))
+        put(self, "ordered_patterns", PathPatterns(self.ordered))
+        put(self, "role_patterns", PathPatterns(self.roles))
+        put(self, "declared", declared(self.schema))
+        put(self, "validator", compiled(self.schema))
+
+
+# When two free texts are equal: after trimming, collapsing white space, NFKC and case folding.
+
+_SHORT: Final = 200
+
+
+def text_key(text: str) -> str:
+    """Return the one spelling of all texts that are equal.
+
+    A sign or a hyphen stays what it is, so that no id becomes another one.
+    """
+    return _short(text) if len(text) <= _SHORT else _key(text)
+
+
+def _key(text: str) -> str:
+    if not text.isascii():
+        # Folding case can undo the normal form.
+        text = normal_form(normal_form(text).casefold())
+    return " ".join(text.casefold().split())
+
+
+_short = lru_cache(maxsize=4096)(_key)

@@ -1,28 +1,128 @@
-"""Read the value of an output field by its type, so that equal values have equal keys."""
+"""Values of output fields, read from what an agent wrote."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final
 
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.literals import read_container, read_list
-from pytest_sopbench._core.values.normalise import fold, is_empty
-from pytest_sopbench._core.values.quantities import (
+from pytest_sopbench._core.values.text import (
+    INVISIBLE,
+    LONGEST_NUMBER,
+    fold,
     has_fraction,
+    is_empty,
+    is_json_number,
+    normal_form,
+    plain_dashes,
     read_as_json_writes,
+    read_container,
+    read_list,
     read_moment,
     read_number,
     without_float_noise,
 )
 
-from .spelled_dates import read_spelled_date
-from .spelled_numbers import read_spelled_number
+# Read dates in the formats that a field declares beside the ISO format.
+
+_LONGEST: Final = 100
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SAMPLE: Final = datetime(2001, 2, 23, tzinfo=UTC)
+
+
+def read_spelled_date(value: JsonValue, formats: Sequence[str]) -> float | None:
+    """Read a date as seconds since 1970; one that two formats read otherwise is none."""
+    moment = read_moment(value)
+    if moment is not None or not isinstance(value, str) or len(value) > _LONGEST:
+        return moment
+    text = plain_dashes(normal_form(INVISIBLE.sub("", value))).strip()
+    found = {one for one in (_read(text, format_) for format_ in formats) if one is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def says_a_day(format_: str) -> bool:
+    """Whether a format of `strptime` says year, month and day, so that a day can be read by it."""
+    try:
+        read = datetime.strptime(_SAMPLE.strftime(format_), format_)  # noqa: DTZ007 - a day has no zone
+    except ValueError:
+        return False
+    return read.date() == _SAMPLE.date()
+
+
+def _read(text: str, format_: str) -> float | None:
+    try:
+        moment = datetime.strptime(text, format_)  # noqa: DTZ007 - what has no zone is read as UTC
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (aware - _EPOCH).total_seconds()
+    except (ValueError, OverflowError):
+        return None
+
+
+# Read numbers with their unit and with marks between thousands, where a field declares them.
+
+_APOSTROPHES: Final = str.maketrans({"\u2019": "'"})
+
+
+def read_spelled_number(
+    value: JsonValue, units: Sequence[str], grouping: str, decimal: str
+) -> Decimal | None:
+    """Read a number by value: `1.234,50 EUR` is 1234.5 where these are its unit and marks.
+
+    Args:
+        value: what was written; a JSON number is what it is.
+        units: the spellings of the one unit that may stand before or behind it, or be left out.
+        grouping: what may stand between each three digits; empty where nothing may.
+        decimal: what stands before the fraction.
+    """
+    if not isinstance(value, str):
+        return read_number(value)
+    if len(value) > LONGEST_NUMBER:
+        return None
+    text = plain_dashes(normal_form(INVISIBLE.sub("", value))).translate(_APOSTROPHES).strip()
+    sign = text[:1] if text[:1] in {"+", "-"} else ""
+    bare = _without_unit(text.removeprefix(sign).strip(), tuple(units))
+    if sign and bare[:1] in {"+", "-"}:
+        return None
+    digits = f"{sign}{bare}"
+    if _number(grouping, decimal).fullmatch(digits) is None:
+        return None
+    plain = digits.replace(grouping, "") if grouping else digits
+    return read_number(plain.replace(decimal, "."))
+
+
+def _without_unit(text: str, units: tuple[str, ...]) -> str:
+    folded = text.casefold()
+    for unit in _longest_first(units):
+        if folded.startswith(unit):
+            return text[len(unit) :].strip()
+        if folded.endswith(unit):
+            return text[: -len(unit)].strip()
+    return text
+
+
+@lru_cache(maxsize=64)
+def _longest_first(units: tuple[str, ...]) -> tuple[str, ...]:
+    folded = {normal_form(unit).casefold().strip() for unit in units}
+    return tuple(sorted(folded - {""}, key=lambda unit: (-len(unit), unit)))
+
+
+@lru_cache(maxsize=16)
+def _number(grouping: str, decimal: str) -> re.Pattern[str]:
+    mark = re.escape(decimal)
+    grouped = rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+|" if grouping else ""
+    return re.compile(
+        rf"[+-]?(?:(?:{grouped}\d+)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d{{1,4}})?", re.ASCII
+    )
+
+
+# Read the value of an output field by its type, so that equal values have equal keys.
 
 Key = tuple[str, Hashable]
 """What was read, and as what: values of a field with equal keys are equal."""
@@ -162,7 +262,7 @@ def _boolean(field: OutputField, value: JsonValue) -> Key | None:
     return None if truth is None else ("boolean", truth)
 
 
-def _number(field: OutputField, value: JsonValue) -> Key | None:
+def _number_of_field(field: OutputField, value: JsonValue) -> Key | None:
     # Not by the property, which takes as long again for each number of each run.
     if field.units or field.grouping or field.decimal != ".":
         number = number_of(field, value)
@@ -241,10 +341,194 @@ def _word_key(word: str) -> Key:
 
 _READERS: Final[Mapping[FieldType, Callable[[OutputField, JsonValue], Key | None]]] = {
     FieldType.BOOLEAN: _boolean,
-    FieldType.INTEGER: _number,
-    FieldType.NUMBER: _number,
+    FieldType.INTEGER: _number_of_field,
+    FieldType.NUMBER: _number_of_field,
     FieldType.DATE: _date,
     FieldType.LIST: _list,
     FieldType.ENUM: _text,
     FieldType.TEXT: _text,
 }
+
+
+# Compare lists and objects with the cells of a data file, in which they are written as text.
+
+_WORDS: Final = (FieldType.TEXT, FieldType.ENUM)
+_MOST_BRACKETS: Final = 200
+
+
+def same_container(field: OutputField, one: JsonValue, other: JsonValue) -> bool:
+    """Whether two values are the same list or object, or both no list where one is asked for.
+
+    In a list field an empty list and an explicit empty say the same. In a field of words a cell
+    such as `{"bay": 3}` is an object: how it is spaced and in what order does not count.
+    """
+    if field.type is FieldType.LIST:
+        return _holds_nothing(one) and _holds_nothing(other)
+    if field.type not in _WORDS:
+        return False
+    read, others = _container(one), _container(other)
+    if read is None or others is None:
+        return False
+    return item_key(read, ordered=True) == item_key(others, ordered=True)
+
+
+def _holds_nothing(value: JsonValue) -> bool:
+    if isinstance(value, Mapping):
+        return False
+    return is_empty(value) or _container(value) == []
+
+
+def _container(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        # A cell is small; a text of nothing but brackets is nested too deep to compare.
+        too_deep = value.count("[") + value.count("{") + value.count("(") > _MOST_BRACKETS
+        return None if too_deep else read_container(value)
+    if isinstance(value, Mapping):
+        return value
+    return list(value) if isinstance(value, Sequence) else None
+
+
+# The output fields of a task as they may be spelled in an answer.
+
+_SPACES: Final = r"[\s_-]+"
+
+
+class FieldNames:
+    """Knows the fields by any spelling of their names: case, and space, `_` and `-`, are alike.
+
+    `each` are the names with their folded spelling, and `pattern` matches any of them.
+    """
+
+    __slots__ = ("_by_spelling", "_spelled", "all", "each", "folded", "pattern")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.all = names
+        self.each = tuple((name, fold(name)) for name in names)
+        self.folded = frozenset(folded for _, folded in self.each)
+        self._by_spelling = {folded: name for name, folded in reversed(self.each)}
+        self.pattern = "|".join(name_pattern(name) for name in sorted(names, key=len, reverse=True))
+        self._spelled = re.compile(self.pattern, re.IGNORECASE)
+
+    def field_of(self, name: str) -> str | None:
+        return self._by_spelling.get(fold(name))
+
+    def any_in(self, mapping: Mapping[str, JsonValue]) -> bool:
+        return any(self.field_of(key) is not None for key in mapping)
+
+    def may_occur(self, text: str) -> bool:
+        """Whether a key of these names can stand in a text; keys may be written as escapes."""
+        return "\\u" in text or "\\x" in text or self._spelled.search(text) is not None
+
+    def split(
+        self, mapping: Mapping[str, JsonValue]
+    ) -> tuple[dict[str, JsonValue], dict[str, JsonValue]]:
+        """Return the values of the fields, and those of other keys. The last spelling wins."""
+        values: dict[str, JsonValue] = {}
+        extra: dict[str, JsonValue] = {}
+        for key, value in mapping.items():
+            field = self.field_of(key)
+            if field is None:
+                extra[key] = value
+            elif field not in mapping or key == field:
+                values[field] = value
+        return values, extra
+
+
+def name_pattern(name: str) -> str:
+    """Return a pattern for the spellings of one name."""
+    return _SPACES.join(re.escape(part) for part in fold(name).split())
+
+
+@lru_cache(maxsize=64)
+def field_names(names: tuple[str, ...]) -> FieldNames:
+    """Return what is known of these names; the same few tuples come in every run."""
+    return FieldNames(names)
+
+
+# Learn from a whole column of expected cells how its output field is read.
+
+ENUM_LABELS: Final = 20
+"""Distinct strings up to which a column is an enum ..."""
+
+ENUM_SHARE: Final = 5
+"""... if there are also this many rows for each of them."""
+
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d*)", re.ASCII)
+_BOOLEAN_WORDS: Final = frozenset({"true", "false", "yes", "no"})
+_LABELLED: Final = frozenset({FieldType.BOOLEAN, FieldType.ENUM})
+
+
+def infer_field(name: str, cells: Sequence[JsonValue]) -> OutputField:
+    """Infer the type of an output field, and the labels of an enum or boolean one, sorted.
+
+    The first of boolean, integer, number, date and list that every cell can be read as; else an
+    enum, where there are at most 20 distinct strings and 5 rows for each; else text. Empty cells
+    say nothing of the type.
+    """
+    full = [cell for cell in cells if not is_empty(cell)]
+    kind = _type_of(full, rows=len(cells))
+    values = known_labels(full) if kind in _LABELLED else ()
+    return OutputField(name=name, type=kind, values=values)
+
+
+def known_labels(cells: Iterable[JsonValue]) -> tuple[str, ...]:
+    """Return the distinct strings, as written, in an order that no order of rows can change."""
+    labels = {cell for cell in cells if isinstance(cell, str)}
+    return tuple(sorted(labels, key=lambda label: (fold(label), label)))
+
+
+def colliding_labels(field: OutputField, cells: Sequence[JsonValue]) -> tuple[tuple[str, str], ...]:
+    """Return the pairs of labels of a field that are written differently and yet are equal."""
+    if field.type not in (FieldType.ENUM, FieldType.TEXT):
+        return ()
+    groups: dict[str, list[str]] = {}
+    for label in known_labels([*field.values, *cells]):
+        groups.setdefault("" if is_empty(label) else fold(label), []).append(label)
+    return tuple((group[0], other) for group in groups.values() for other in group[1:])
+
+
+def _type_of(full: Sequence[JsonValue], *, rows: int) -> FieldType:
+    if not full:
+        return FieldType.TEXT
+    for kind, fits in _TESTS:
+        if all(map(fits, full)):
+            return kind
+    labels = {cell for cell in full if isinstance(cell, str)}
+    few = len(labels) <= ENUM_LABELS and len(labels) * ENUM_SHARE <= rows
+    strings = all(isinstance(cell, str) for cell in full)
+    return FieldType.ENUM if strings and few else FieldType.TEXT
+
+
+def _is_boolean(cell: JsonValue) -> bool:
+    return isinstance(cell, bool) or (isinstance(cell, str) and fold(cell) in _BOOLEAN_WORDS)
+
+
+def _is_integer(cell: JsonValue) -> bool:
+    if isinstance(cell, str):
+        return _INTEGER.fullmatch(cell.strip()) is not None
+    return isinstance(cell, int) and not isinstance(cell, bool)
+
+
+def _is_number(cell: JsonValue) -> bool:
+    if isinstance(cell, str):
+        return is_json_number(cell.strip())
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _is_list(cell: JsonValue) -> bool:
+    if isinstance(cell, str):
+        return cell.strip().startswith("[") and read_list(cell) is not None
+    return isinstance(cell, Sequence)
+
+
+def _is_date(cell: JsonValue) -> bool:
+    return read_moment(cell) is not None
+
+
+_TESTS: Final[tuple[tuple[FieldType, Callable[[JsonValue], bool]], ...]] = (
+    (FieldType.BOOLEAN, _is_boolean),
+    (FieldType.INTEGER, _is_integer),
+    (FieldType.NUMBER, _is_number),
+    (FieldType.DATE, _is_date),
+    (FieldType.LIST, _is_list),
+)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from pytest_sopbench._core.gates.conditions.places import POOLED, is_of
-from pytest_sopbench._core.statistics.agreement import Agreement
+from pytest_sopbench._core.statistics import Agreement
+
+from .conditions import POOLED, is_of
 
 LEAST_LABELS: Final = 50
 """Labels that a calibration has at least."""
@@ -60,11 +61,11 @@ def doubt_of(calibration: Calibration | None, fingerprint: str) -> str:
         return "kappa unknown, since all labels and verdicts are alike"
     # 0.6 stays 0.6, whatever the fractions leave in the last digit.
     if agreement.kappa < LEAST_KAPPA - 1e-9:
-        return f"kappa {shown(agreement.kappa)}, below {LEAST_KAPPA}"
+        return f"kappa {shown_kappa(agreement.kappa)}, below {LEAST_KAPPA}"
     return ""
 
 
-def shown(kappa: float) -> str:
+def shown_kappa(kappa: float) -> str:
     """Write a kappa so that one below the bound is never rounded up to it."""
     text = f"{kappa:.2f}"
     return f"{kappa:.4f}" if float(text) >= LEAST_KAPPA > kappa + 1e-9 else text

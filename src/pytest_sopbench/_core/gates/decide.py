@@ -1,14 +1,28 @@
-"""The one decision on a session, asked by the session itself and by `sopbench gate`."""
+"""The one decision: do the gates of a session hold."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
 
-from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.places import Agents
-from pytest_sopbench._core.gates.conditions.summary_gates import (
+from pytest_sopbench._core.comparing.comparison import SessionComparison
+from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.metrics.metric import About
+from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.model.usage import read_usage, usage_to_json
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.variants import VariantFinding
+from pytest_sopbench._core.verdict import Outcome
+
+from .calibration import OTHER_JUDGE, Calibration, Doubtful, uncalibrated
+from .conditions import (
+    COMPARISON_GATES,
+    Agents,
     GateSpec,
     GateState,
     GateVerdict,
@@ -16,18 +30,81 @@ from pytest_sopbench._core.gates.conditions.summary_gates import (
     blockers_of,
     evaluate,
     has_gate,
+    unasked_agents,
+    unasked_verdicts,
 )
-from pytest_sopbench._core.gates.conditions.unasked import unasked_agents, unasked_verdicts
-from pytest_sopbench._core.metrics.metric import About
-from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.records.record import RunRecord
+from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport, RunsOfEntry
 
-from .calibration import Doubtful, uncalibrated
-from .mandatory import contract_verdicts, failure_verdicts, quarantine_verdicts
-from .quarantine import NOTHING_FORGIVEN, Forgiven, PolicyReport
+# The gates that nobody has to ask for: rules that must hold, and tasks that must pass.
 
-if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.comparison import SessionComparison
+_SHOWN = 3
+
+
+def contract_verdicts(
+    records: Iterable[RunRecord], forgiven: Forgiven = NOTHING_FORGIVEN, *, enforce: bool = False
+) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where a run broke a rule; no gate forgives that.
+
+    Args:
+        records: the runs.
+        forgiven: which rules which tasks may break.
+        enforce: whether every rule must hold, and not only those of severity `must`.
+    """
+    broken = [
+        (record, found)
+        for record in records
+        if (found := forgiven.unforgiven(record, enforce=enforce))
+    ]
+    if not broken:
+        return ()
+    asked = f"runs that break a {'' if enforce else 'must '}rule <= 0"
+    names = [f"{one.domain}/{one.task} {found[0].id}" for one, found in broken]
+    return (_verdict(asked, names, GateState.FAILS),)
+
+
+def failure_verdicts(failures: int | None) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where tests failed that no gate forgives.
+
+    Args:
+        failures: how many; `None` where the session was cut short, so that others might have.
+    """
+    asked = "tests that failed, which no gate forgives <= 0"
+    if failures is None:
+        why = "the session was cut short"
+        return (GateVerdict(asked=asked, got="n/a", state=GateState.INCONCLUSIVE, why=why),)
+    if not failures:
+        return ()
+    got = str(failures)
+    return (GateVerdict(asked=asked, got=got, state=GateState.FAILS, value=failures),)
+
+
+def quarantine_verdicts(report: PolicyReport) -> tuple[GateVerdict, ...]:
+    """Return a verdict that does not hold where a task that must pass did not, or an entry expired.
+
+    Where a task that must pass was unavailable or never started, or rests on a model judge that
+    must not decide, it is inconclusive.
+    """
+    broken, unsure = "tasks that must pass and did not <= 0", "tasks that must pass, unknown <= 0"
+    expired = "tasks whose entry is expired <= 0"
+    said = (
+        (broken, [str(one.entry.name) for one in report.broken], GateState.FAILS),
+        (expired, [str(one.name) for one in report.expired], GateState.FAILS),
+        (unsure, [_unsure(one) for one in report.unsure], GateState.INCONCLUSIVE),
+    )
+    return tuple(_verdict(*one) for one in said if one[1])
+
+
+def _unsure(one: RunsOfEntry) -> str:
+    return f"{one.entry.name} ({one.doubt})" if one.doubt else str(one.entry.name)
+
+
+def _verdict(asked: str, names: Sequence[str], state: GateState) -> GateVerdict:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    why = f"{', '.join(names[:_SHOWN])}{more}"
+    return GateVerdict(asked=asked, got=str(len(names)), state=state, why=why, value=len(names))
+
+
+# The one decision on a session, asked by the session itself and by `sopbench gate`.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +222,7 @@ def _asked(facts: SessionFacts) -> Sequence[GateSpec]:
 def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
-    from .conditions.comparison_gates import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
+    from .conditions import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
 
     doubts = {
         about: blockers_of(facts.gates, facts.asked_of(about), facts.summaries, facts.agents)
@@ -180,3 +257,234 @@ def _doubted(facts: SessionFacts, gate: GateSpec, verdict: GateVerdict) -> GateV
         # What else failed in it, a session says at its end.
         why = "the session did not come to its end"
     return replace(verdict, state=GateState.INCONCLUSIVE, why=why) if why else verdict
+
+
+# What a saved session says of its model judge: how far it is calibrated, and what it consumed.
+
+FIELDS = "fields"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedField:
+    """How far the judge of one output field agrees with people.
+
+    `agreement` and `kappa` are unknown where there are no labels; `doubt` says why no gate may
+    rest on the judge, or is empty.
+    """
+
+    domain: str
+    field: str
+    labels: int = 0
+    agreement: float | None = None
+    kappa: float | None = None
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReport:
+    """What the judge of a session came to; `usage` is its own, and none of the agents'."""
+
+    fields: tuple[JudgedField, ...] = ()
+    asked: int = 0
+    failed: int = 0
+    kept: int = 0
+    repeated: int = 0
+    usage: Usage = UNKNOWN_USAGE
+
+
+def judged_field(domain: str, field: str, calibration: Calibration | None, why: str) -> JudgedField:
+    """Return what is said of a field; the agreement of another judge says nothing of this one."""
+    if calibration is None or why == OTHER_JUDGE:
+        return JudgedField(domain=domain, field=field, doubt=why)
+    table = calibration.agreement
+    return JudgedField(
+        domain=domain,
+        field=field,
+        labels=table.cases,
+        agreement=table.rate,
+        kappa=table.kappa,
+        doubt=why,
+    )
+
+
+def judged_fields_to_json(fields: Iterable[JudgedField]) -> list[JsonValue]:
+    """Return them as a session keeps them."""
+    return [asdict(one) for one in fields]
+
+
+def judge_report_to_json(report: JudgeReport) -> dict[str, JsonValue]:
+    """Return the report for a program; unknown is `null`."""
+    return {
+        "asked": report.asked,
+        "failed": report.failed,
+        "kept": report.kept,
+        "repeated": report.repeated,
+        "usage": usage_to_json(report.usage),
+        FIELDS: judged_fields_to_json(report.fields),
+    }
+
+
+def read_judge_report(told: JsonValue, doubtful: Doubtful) -> JudgeReport | None:
+    """Read what a session keeps of its judge; `None` where it has none.
+
+    What means nothing is passed over, but for a doubt, which is never lost.
+    """
+    if not isinstance(told, Mapping) and not doubtful:
+        return None
+    kept: Mapping[str, JsonValue] = told if isinstance(told, Mapping) else {}
+    fields = {(one.domain, one.field): one for one in _fields(kept.get(FIELDS))}
+    for domain, doubts in doubtful.items():
+        for name, why in doubts.items():
+            if not fields.get((domain, name), JudgedField(domain=domain, field=name)).doubt:
+                fields[domain, name] = JudgedField(domain=domain, field=name, doubt=why)
+    return JudgeReport(
+        fields=tuple(fields.values()),
+        asked=_count(kept.get("asked")),
+        failed=_count(kept.get("failed")),
+        kept=_count(kept.get("kept")),
+        repeated=_count(kept.get("repeated")),
+        usage=read_usage(kept.get("usage")),
+    )
+
+
+def _fields(told: JsonValue) -> Iterable[JudgedField]:
+    for one in told if isinstance(told, list) else ():
+        if isinstance(one, Mapping) and one.get("domain") and one.get("field"):
+            yield _field(one)
+
+
+def _field(told: Mapping[str, Any]) -> JudgedField:
+    return JudgedField(
+        domain=str(told["domain"]),
+        field=str(told["field"]),
+        labels=_count(told.get("labels")),
+        agreement=_number(told.get("agreement")),
+        kappa=_number(told.get("kappa")),
+        doubt=str(told.get("doubt") or ""),
+    )
+
+
+def _count(value: object) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+def _number(value: object) -> float | None:
+    return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]
+
+
+# What a page may ask for beside the runs of a session: tasks, event logs, the baseline's runs.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFacts:
+    """What its domain says of the task of a run; everything is masked, and empty where unknown.
+
+    Attributes:
+        inputs: what the agent was given, without private columns.
+        expected_calls: the calls that are expected of the task.
+        clauses: what the SOP says in the clauses of the rules that the run broke, by number.
+        tags: the tags of the task.
+        location: the file and line of the row.
+        remark: what was changed since the run, or why nothing is known.
+    """
+
+    inputs: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    expected_calls: Sequence[ExpectedCall] = ()
+    clauses: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: tuple[str, ...] = ()
+    location: str = ""
+    remark: str = ""
+
+
+class PageSources(Protocol):
+    """Where a page finds what most formats do not show, so that only a page that asks pays."""
+
+    def facts(self, record: RunRecord, /) -> TaskFacts:
+        """Return what the domain of a run says of its task."""
+        ...
+
+    def again(self, record: RunRecord, /) -> str:
+        """Return the command that makes a run again; empty where nobody knows it."""
+        ...
+
+    def sop(self, domain: str, /) -> str:
+        """Return the SOP of a domain as it is today; empty where the domain is not found."""
+        ...
+
+    def trace(self, record: RunRecord, /) -> Trace | None:
+        """Return what the event log of a run holds; `None` where there is none to read."""
+        ...
+
+    def baseline(self) -> Sequence[RunRecord]:
+        """Return the runs of the session that this one was compared with, or nothing."""
+        ...
+
+    def masked(self, text: str, /) -> str:
+        """Return a text without what the project wants to be masked."""
+        ...
+
+
+# What a page on a session tells, in whichever format it is written.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """What a page tells.
+
+    `records` are all runs that were planned, `summaries` what they came to by domain. `gates` are
+    empty where none was asked; `not_evaluated` says why, where one was set. `remarks` are lines
+    that must not go unsaid, `facts` what a reader may need to find the session again, by name.
+    `comparison` is `None` where there is no baseline, and `leaderboard` where there is one agent.
+    `judge` is what came
+    of the model judge, `None` where there is none. `failures` counts the tests that failed and
+    that no gate forgives. `forgiven` is what gates and the comparison leave out. `sources`
+    find what only some formats show; `None` where nothing beside the runs is at hand. `variants`
+    is what variants of the tasks tell, which count nowhere else.
+    """
+
+    agent: str
+    records: Sequence[RunRecord]
+    summaries: Mapping[str, Summary]
+    gates: Sequence[GateVerdict] = ()
+    not_evaluated: str = ""
+    remarks: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    comparison: SessionComparison | None = None
+    leaderboard: Leaderboard | None = None
+    judge: JudgeReport | None = None
+    failures: int = 0
+    forgiven: Forgiven = NOTHING_FORGIVEN
+    sources: PageSources | None = None
+    variants: Sequence[VariantFinding] = ()
+
+    @property
+    def apart(self) -> Sequence[RunRecord]:
+        """The runs of tasks that may fail, but for those that something stopped."""
+        return [one for one in self.records if self.forgiven.leaves_out(one, About.ANSWERS)]
+
+    @property
+    def asked(self) -> Sequence[RunRecord]:
+        """The runs that gates on answers are asked of."""
+        return [one for one in self.records if not self.forgiven.leaves_out(one, About.ANSWERS)]
+
+    @property
+    def without(self) -> Summary:
+        """What the runs that gates on answers are asked of came to, as far as outcomes tell."""
+        counts: dict[tuple[str, str], Counter[Outcome]] = {}
+        for one in self.asked:
+            counts.setdefault((one.domain, one.agent), Counter())[one.outcome] += 1
+        tolerated = min((one.tolerated for one in self.summaries.values()), default=0.0)
+        groups = (
+            Summary(runs=one.total(), outcomes=one, tolerated=tolerated) for one in counts.values()
+        )
+        return sum(groups, EMPTY)
+
+
+# Where the row of a task lies, for those who look at a repository.
+
+
+class RowPlace(NamedTuple):
+    """A line of a data file, by its path from the top of the repository, with `/` between."""
+
+    path: str
+    line: int

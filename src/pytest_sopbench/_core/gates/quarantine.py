@@ -14,10 +14,10 @@ from datetime import date
 from typing import Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.judging.procedure import breaches
+from pytest_sopbench._core.judging.judge import breaches
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
-from pytest_sopbench._core.model.keys import TaskName
+from pytest_sopbench._core.model.task import TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import ANSWERED, Outcome
 

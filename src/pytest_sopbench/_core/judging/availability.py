@@ -13,7 +13,7 @@ from itertools import pairwise
 from types import TracebackType
 from typing import Final, cast
 
-from pytest_sopbench._core.values.foreign import call_safely, get_member
+from pytest_sopbench._core.values.json import call_safely, get_member
 
 UNAVAILABLE: Final = frozenset(
     {

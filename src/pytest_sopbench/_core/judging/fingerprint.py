@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.conditions import ValueCondition
 from pytest_sopbench._core.contract.rules import Rule
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField
 

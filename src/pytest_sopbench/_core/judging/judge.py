@@ -1,29 +1,287 @@
-"""Decide how a run ended: the only place where an `Outcome` is made.
-
-It is made from values, never from the text of an error.
-"""
+"""The one place that decides an outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol, cast
 
+from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.text import without_quoted_sop
+from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.rules import (
+    RuleResult,
+    Severity,
+    check_contract,
+    contract_state,
+    grounded,
+)
+from pytest_sopbench._core.documents.judging import find_document, judge_document
+from pytest_sopbench._core.documents.published import (
+    NoDocumentError,
+    published_document,
+    published_mismatches,
+)
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.comparison import compare
-from pytest_sopbench._core.fields.values import as_meant
-from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, Scoring, Task
-from pytest_sopbench._core.model.trace import TURN_LIMIT, Ending, Returned, ReturnedKind, Trace
+from pytest_sopbench._core.fields.kinds import typed_value
+from pytest_sopbench._core.fields.values import as_meant, without_noise
+from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField, Scoring, Task
+from pytest_sopbench._core.model.trace import (
+    TURN_LIMIT,
+    Answer,
+    AnswerForm,
+    Compared,
+    Ending,
+    Mismatch,
+    Returned,
+    ReturnedKind,
+    Trace,
+)
+from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.quantities import as_seconds
+from pytest_sopbench._core.values.text import as_seconds, fold
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .one_line import one_line
-from .procedure import with_procedure
-from .questions import answer_of, declared_failure, place_of, unanswered
+# What has to be asked of others before a run can be judged: one question for each comparison.
+#
+# Judging is pure. What a function of the user finds, it finds before, and the trace carries it.
+
+NOT_ASKED = "nobody was asked"
+
+_SPEAKS_OF_FAILURE = frozenset({"success", "error"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One comparison that somebody else makes.
+
+    Attributes:
+        field: the output field.
+        place: as that of `Compared`.
+        expected: the right value, in the type of the field.
+        actual: the value that the agent gave.
+        task: the task, with its inputs.
+        answer: all that the agent answered.
+    """
+
+    field: OutputField
+    place: int
+    expected: JsonValue
+    actual: JsonValue
+    task: Task
+    answer: Answer
+
+
+class Asking(Protocol):
+    """Asks what has to be asked of runs of one domain; `identities` say by field who answers."""
+
+    @property
+    def identities(self) -> Mapping[str, str]: ...
+
+    def compare(self, rules: JudgingRules, task: Task, trace: Trace) -> Trace:
+        """Return the trace with what was found of its answer; nothing is raised."""
+        ...
+
+
+def questions(rules: JudgingRules, task: Task, trace: Trace) -> tuple[Question, ...]:
+    """Return what has to be asked of a run; nothing where there is no whole answer to compare."""
+    if trace.ending is not Ending.RETURNED or not rules.asked_of_others:
+        return ()
+    returned = trace.returned or Returned(kind=ReturnedKind.NOTHING)
+    if declared_failure(rules, returned):
+        return ()
+    answer = answer_of(rules, returned)
+    return tuple(_questions(rules, task, answer)) if answer.complete else ()
+
+
+def answer_of(rules: JudgingRules, returned: Returned) -> Answer:
+    """Find the answer in what an agent returned."""
+    return find_answer(without_quoted_sop(returned, rules.sop), rules.fields, rules.sop)
+
+
+def declared_failure(rules: JudgingRules, returned: Returned) -> bool:
+    """Whether an agent said that it failed.
+
+    `success` and `error` speak of the run, unless they are what the task asks for.
+    """
+    if returned.declared_error is None:
+        return False
+    names = rules.document.declared.names if rules.document else None
+    asked = (field.name for field in rules.fields) if names is None else names
+    return _SPEAKS_OF_FAILURE.isdisjoint(map(fold, asked))
+
+
+def candidates(task: Task) -> Iterator[Mapping[str, JsonValue]]:
+    """Yield every right answer as written: the expected one, then those that are acceptable."""
+    yield task.expected_as_written
+    for other in task.acceptable:
+        yield {**task.expected_as_written, **other}
+
+
+def place_of(task: Task, place: int, field: str) -> int:
+    """Return at which place a field was compared; a right answer may be like the expected one."""
+    expected = task.expected_as_written[field]
+    return place if place and task.acceptable[place - 1].get(field, expected) != expected else 0
+
+
+def unanswered(
+    fields: Sequence[OutputField], task: Task, found: Mapping[tuple[str, int], Compared]
+) -> list[tuple[str, str]]:
+    """Return each of these fields that could not be compared with some right answer, and why."""
+    return [
+        (field.name, why)
+        for field in fields
+        if (why := _why_not(field.name, task, found)) is not None
+    ]
+
+
+def _why_not(field: str, task: Task, found: Mapping[tuple[str, int], Compared]) -> str | None:
+    for place in sorted({place_of(task, n, field) for n in range(len(task.acceptable) + 1)}):
+        one = found.get((field, place))
+        if one is None or one.held is None:
+            return one.why if one else NOT_ASKED
+    return None
+
+
+def _questions(rules: JudgingRules, task: Task, answer: Answer) -> Iterator[Question]:
+    for field in rules.asked_of_others:
+        for place, expected in enumerate(candidates(task)):
+            if place_of(task, place, field.name) == place:
+                yield Question(
+                    field=field,
+                    place=place,
+                    expected=typed_value(field, expected[field.name]),
+                    actual=answer.values[field.name],
+                    task=task,
+                    answer=answer,
+                )
+
+
+# How a run stands to the procedure: the contract, and the calls that are expected of the task.
+#
+# Nothing here decides an outcome; a right answer by a wrong way stays a right answer.
+
+CUT_OFF = frozenset(
+    {
+        Outcome.ERROR,
+        Outcome.UNAVAILABLE,
+        Outcome.TIMEOUT,
+        Outcome.CALL_LIMIT,
+        Outcome.CRASH,
+        Outcome.NOT_RUN,
+    }
+)
+"""The outcomes of runs that something stopped before the agent had ended them itself."""
+
+
+def with_procedure(
+    verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace | None
+) -> Verdict:
+    """Add to a verdict what the contract and the expected calls say of the run.
+
+    A run whose calls nobody knows (it never started, or its process died) keeps its place in
+    every denominator, but is said to have broken nothing. One whose provider was away has held
+    nothing, and lacks nothing that it did not come to; but what it did by then is done, and a call
+    that broke a rule stays a broken rule, whatever its severity.
+    """
+    lost = trace is None or trace.ending is Ending.PROCESS_DIED
+    seen = trace or Trace(ending=Ending.PROCESS_DIED)
+    if rules.contract is not None:
+        from pytest_sopbench._core.contract.demands import Known  # noqa: PLC0415 - only where there is a contract
+
+        fields = {field.name: field for field in rules.fields}
+        known = Known(task=task, answer=verdict.answer, fields=fields)
+        results = check_contract(rules.contract, seen, known)
+        needed = grounded(results)
+        if lost:
+            results = tuple(_unknown(one, "the run's calls are not known") for one in results)
+        away = seen.ending is Ending.UNAVAILABLE
+        if away:
+            results = tuple(_unless_done(one) for one in results)
+        verdict = replace(
+            verdict,
+            rules=results,
+            contract=contract_state(results, shown=not away and has_shown(seen, verdict.outcome)),
+            grounded=needed,
+        )
+    expected = rules.expected_calls.get(task.id)
+    if expected is None or lost:
+        return verdict
+    from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
+
+    made = trajectory_of(seen)
+    found = match_trajectory(made, expected).departure
+    return replace(
+        verdict,
+        departure=f"step {found.step}: {found.why}" if found else "",
+        unneeded=len(unneeded_steps(made, expected)),
+    )
+
+
+def has_shown(trace: Trace, outcome: Outcome) -> bool:
+    """Whether a run called a tool, or was ended by its agent."""
+    return bool(trace.calls) or outcome not in CUT_OFF
+
+
+def breaches(
+    results: Sequence[RuleResult], outcome: Outcome, *, enforce: bool = False
+) -> tuple[RuleResult, ...]:
+    """Return the broken rules that fail a run: those that must hold, or with `enforce` all.
+
+    A required tool, or an answer that an argument must equal, which a run did not come to because
+    something stopped it first, is counted as a broken rule and fails nothing: the run is a failure
+    already, and of another kind.
+    """
+    if not results:
+        return ()
+    cut_off = outcome in CUT_OFF
+    return tuple(
+        one
+        for one in results
+        if one.broken
+        and (enforce or one.severity is Severity.MUST)
+        and not (cut_off and _is_lacking(one))
+    )
+
+
+def _is_lacking(result: RuleResult) -> bool:
+    """Tell whether a rule is broken by what a run did not come to, and not by what it did."""
+    from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
+
+    return result.kind == DemandKind.REQUIRES or result.unfinished
+
+
+def _unless_done(result: RuleResult) -> RuleResult:
+    if result.broken and not _is_lacking(result):
+        return result
+    return _unknown(result, "the provider was away before the run came to its end")
+
+
+def _unknown(result: RuleResult, why: str) -> RuleResult:
+    if not result.applies:
+        return result
+    return replace(result, state=RuleState.NOT_EXERCISED, why=why, unfinished=False)
+
+
+# Say a reason in one line.
+
+REASON_LIMIT: Final = 160
+
+
+def one_line(words: str) -> str:
+    """Return words without line ends, and cut."""
+    line = " ".join(ready_to_cut(words)[: 4 * REASON_LIMIT].split())
+    return line if len(line) <= REASON_LIMIT else f"{line[: REASON_LIMIT - 3]}..."
+
+
+# Decide how a run ended: the only place where an `Outcome` is made.
+#
+# It is made from values, never from the text of an error.
 
 NOT_JUDGED: Final = "not judged: "
 """How the reason of a run begins whose answer nobody could compare."""
@@ -60,14 +318,12 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
         reason = one_line(f"the agent said that it failed: {returned.declared_error}")
         return Verdict(outcome=Outcome.ERROR, reason=reason)
     if rules.document is not None:
-        from .documents import judged_document  # noqa: PLC0415 - only where an answer is a document
-
         return judged_document(rules.document, task, returned, rules.scoring)
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
         return exact
-    from pytest_sopbench._core.answers.published_finding import published  # noqa: PLC0415 - only for published scoring
+    from pytest_sopbench._core.answers.published import published  # noqa: PLC0415 - only for published scoring
 
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
@@ -89,7 +345,7 @@ def _judged_as_published(
     rules: JudgingRules, task: Task, answer: Answer, exact: Verdict
 ) -> Verdict:
     """Judge a run that returned, which by these rules always gave an answer."""
-    from pytest_sopbench._core.answers.published_answer import UNKNOWN  # noqa: PLC0415 - only for published scoring
+    from pytest_sopbench._core.answers.published import UNKNOWN  # noqa: PLC0415 - only for published scoring
 
     one = len(rules.fields) == 1
     found = {
@@ -108,7 +364,7 @@ def _judged_as_published(
 def _lacking(
     rules: JudgingRules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
 ) -> tuple[Mismatch, ...]:
-    from pytest_sopbench._core.answers.published_finding import NOT_FOUND  # noqa: PLC0415 - only for published scoring
+    from pytest_sopbench._core.answers.published import NOT_FOUND  # noqa: PLC0415 - only for published scoring
 
     told = {mismatch.field for mismatch in mismatches}
     missing = (
@@ -211,3 +467,78 @@ def _how_it_ended(trace: Trace) -> str:
         case _:
             problem = trace.problem
             return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")
+
+
+# Judge a run whose answer is a JSON document.
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def judged_document(
+    document: DocumentRules, task: Task, returned: Returned, scoring: Scoring = Scoring.EXACT
+) -> Verdict:
+    """Return the verdict on what an agent returned: the three tiers are its outcomes.
+
+    A document that matches is correct, one that only satisfies the schema is wrong, and where
+    nothing satisfies it there is no answer.
+    """
+    exact = _exact(document, task, returned)
+    if scoring is Scoring.EXACT:
+        return exact
+    return _published(document, task, returned, exact)
+
+
+def _exact(document: DocumentRules, task: Task, returned: Returned) -> Verdict:
+    found = find_document(document, returned)
+    if found.document is None:
+        return _no_answer(found.reason)
+    answer = Answer(
+        values=found.document,
+        form=AnswerForm.MAPPING if found.position is None else AnswerForm.DOCUMENT,
+        position=found.position,
+    )
+    told = found.document
+    if answer.form == AnswerForm.MAPPING:
+        told = cast("Mapping[str, JsonValue]", without_noise(task.expected, told))
+    judged = judge_document(document, task.expected, told)
+    return _compared_documents(answer, judged.mismatches, notes=judged.notes)
+
+
+def _published(document: DocumentRules, task: Task, returned: Returned, exact: Verdict) -> Verdict:
+    text = returned.text or (_encode(returned.mapping) if returned.mapping else "")
+    try:
+        value = published_document(text, document.schema)
+    except NoDocumentError as fault:
+        return _no_answer(str(fault))
+    mismatches = published_mismatches(task.expected, value, document.ignored)
+    # A schema may allow more than objects, which only this scorer would look at.
+    values: Mapping[str, JsonValue] = value if isinstance(value, Mapping) else {}
+    answer = exact.answer if exact.completed and exact.answer else None
+    return _compared_documents(
+        answer or Answer(values=values, form=AnswerForm.PUBLISHED),
+        mismatches,
+        only_published=not mismatches and not exact.correct,
+    )
+
+
+def _no_answer(reason: str) -> Verdict:
+    answer = Answer(values={}, form=AnswerForm.NOT_FOUND, why=reason)
+    return Verdict(outcome=Outcome.NO_ANSWER, reason=one_line(reason), answer=answer)
+
+
+def _compared_documents(
+    answer: Answer,
+    mismatches: tuple[Mismatch, ...],
+    *,
+    only_published: bool = False,
+    notes: tuple[str, ...] = (),
+) -> Verdict:
+    words = "; ".join(f"{one.field}: {one.why}" for one in mismatches)
+    return Verdict(
+        outcome=Outcome.WRONG if mismatches else Outcome.CORRECT,
+        reason=one_line("only by the published scorer's rules" if only_published else words),
+        answer=answer,
+        mismatches=mismatches,
+        only_published=only_published,
+        notes=notes,
+    )

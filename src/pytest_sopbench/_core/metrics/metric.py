@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from pytest_sopbench._core.metrics.counts.document_counts import FIFTHS
-from pytest_sopbench._core.metrics.counts.field_counts import mean_share
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
+from .counts import FIFTHS, mean_share
 from .summary import Summary
 
 CHANCE: Final = "chance"

@@ -7,25 +7,24 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_sopbench._core.contract.rules import Severity
-from pytest_sopbench._core.metrics.counts.counts import (
+from pytest_sopbench._core.model.task import agent_of
+from pytest_sopbench._core.verdict import Outcome
+
+from .counts import (
+    NO_DOCUMENTS,
     Amount,
+    ContractTally,
     DisputedCounts,
+    FieldCounts,
     FieldPairs,
     GroundedCounts,
+    RuleTally,
     RunCounts,
     ToolCounts,
     UnneededCounts,
-)
-from pytest_sopbench._core.metrics.counts.document_counts import (
-    NO_DOCUMENTS,
     documents_from_json,
     documents_to_json,
 )
-from pytest_sopbench._core.metrics.counts.field_counts import FieldCounts
-from pytest_sopbench._core.metrics.counts.rule_counts import ContractTally, RuleTally
-from pytest_sopbench._core.model.keys import agent_of
-from pytest_sopbench._core.verdict import Outcome
-
 from .metric import rates_of
 from .summary import Summary
 from .total import Total, total_of

@@ -6,28 +6,35 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from pytest_sopbench._core.metrics.counts.counts import (
-    MONEY_DIGITS,
-    Amount,
-    DisputedCounts,
-    PairCounter,
-    RunCounts,
-    ToolCounts,
-)
-from pytest_sopbench._core.metrics.counts.document_counts import DocumentTally
-from pytest_sopbench._core.metrics.counts.field_counts import FieldTally
-from pytest_sopbench._core.metrics.counts.procedure_counts import ProcedureTally
-from pytest_sopbench._core.model.keys import MASK
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import MASK, OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
-from .expected_values import class_label, expected_label, is_labelled, right_values
-from .labels import LABEL_LIMIT, FieldLabels, field_labels
-from .summary import USAGE_NAMES, Summary
-from .trials_tally import TrialTally
+from .counts import (
+    MONEY_DIGITS,
+    Amount,
+    DisputedCounts,
+    DocumentTally,
+    FieldTally,
+    PairCounter,
+    ProcedureTally,
+    RunCounts,
+    ToolCounts,
+)
+from .summary import (
+    LABEL_LIMIT,
+    USAGE_NAMES,
+    FieldLabels,
+    Summary,
+    class_label,
+    expected_label,
+    field_labels,
+    is_labelled,
+    right_values,
+)
+from .trials import TrialTally
 
 _NAME_LIMIT = 60
 _REASON_LIMIT = 200

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_sopbench._core.metrics.counts.counts import ratio
-from pytest_sopbench._core.metrics.counts.document_counts import without_paths
-from pytest_sopbench._core.model.keys import domain_of
+from pytest_sopbench._core.model.task import domain_of
 
+from .counts import ratio, without_paths
 from .metric import CHANCE, rates_of
 from .summary import EMPTY, Summary
 

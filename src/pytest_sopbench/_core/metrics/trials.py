@@ -1,27 +1,30 @@
-"""What the trials of a task come to: at least one correct, all of them, or a part.
-
-With `trials` runs of a task of which `correct` are correct, k of them drawn at random hold at
-least one correct run with probability 1 - C(trials - correct, k) / C(trials, k), and correct runs
-only with probability C(correct, k) / C(trials, k). Both are unbiased over the trials made.
-
-Sources: M. Chen et al., Evaluating large language models trained on code (2021), for pass@k;
-S. Yao et al., tau-bench (2024), for pass^k.
-"""
+"""Tasks that are run several times."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.statistics.intervals import wilson
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.statistics import wilson
 from pytest_sopbench._core.verdict import Outcome
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.statistics.bootstrap import Bounds
+    from pytest_sopbench._core.statistics import Bounds
+
+# What the trials of a task come to: at least one correct, all of them, or a part.
+#
+# With `trials` runs of a task of which `correct` are correct, k of them drawn at random hold at
+# least one correct run with probability 1 - C(trials - correct, k) / C(trials, k), and correct
+# runs only with probability C(correct, k) / C(trials, k). Both are unbiased over the trials made.
+#
+# Sources: M. Chen et al., Evaluating large language models trained on code (2021), for pass@k; S.
+# Yao et al., tau-bench (2024), for pass^k.
 
 NO_EVIDENCE = frozenset({Outcome.UNAVAILABLE, Outcome.NOT_RUN})
 """Outcomes that say nothing of the agent: it was not asked, or its provider was away."""
@@ -123,7 +126,7 @@ class TrialCounts:
         Where all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
         interval over the tasks stands in for it.
         """
-        from pytest_sopbench._core.statistics.bootstrap import bootstrap  # noqa: PLC0415 - only where sessions are compared
+        from pytest_sopbench._core.statistics import bootstrap  # noqa: PLC0415 - only where sessions are compared
 
         found = bootstrap(self.tasks_by, _rates, seed=seed)
         if not found:
@@ -209,3 +212,55 @@ def _refuse_impossible(trials: int, correct: int, k: int) -> None:
     if not 1 <= k <= trials:
         msg = f"k is a number of trials from 1 to {trials}, not {k}"
         raise ValueError(msg)
+
+
+# Count trials task by task as runs arrive, at next to no cost where a task has only one.
+
+
+class TrialTally:
+    """Counts the trials of each task.
+
+    Whether a task will have a second trial is not known when its first arrives. Of a first trial
+    eight bytes are kept, the hash of its task with the outcome in the lowest bit; only a task
+    that has a second is kept by name. Two of 100,000 tasks share a hash of 63 bits with a chance
+    of one in a thousand million.
+    """
+
+    def __init__(self) -> None:
+        self._first = array("q")
+        self._later: dict[tuple[str, str, str], list[int]] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Count one run; each key must come once."""
+        correct = record.outcome is Outcome.CORRECT
+        key = record.domain, record.task, record.agent
+        if record.trial == 1:
+            self._first.append(hash(key) & ~1 | correct)
+            return
+        counts = self._later.setdefault(key, [0, 0])
+        counts[0] += 1
+        counts[1] += correct
+
+    @property
+    def tasks(self) -> int:
+        """Tasks with a run, whichever of their trials it is."""
+        if not self._later:
+            return len(self._first)
+        later = {hash(key) & ~1 for key in self._later}
+        return len(later.union(first & ~1 for first in self._first))
+
+    def counts(self) -> dict[tuple[int, int], int]:
+        """Return (trials, correct) to tasks, sorted; empty where no task has several trials."""
+        trials = {hash(key) & ~1: list(counts) for key, counts in self._later.items()}
+        once: Counter[tuple[int, int]] = Counter()
+        for first in self._first if trials else ():
+            found = trials.get(first & ~1)
+            if found is None:
+                once[1, first & 1] += 1
+            else:
+                found[0] += 1
+                found[1] += first & 1
+        once.update((number, correct) for number, correct in trials.values())
+        if all(number == 1 for number, _ in once):
+            return {}
+        return dict(sorted(once.items()))

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pytest_sopbench._core.values.json import JsonValue
 
-from .keys import RunKey
+from .task import RunKey
 
 
 class ToolCaller(Protocol):

@@ -1,17 +1,19 @@
-"""The values that travel the road from a row to a rate.
-
-All are frozen. The words are those of the glossary: a *task* is one situation, a *run* is one
-agent on one task, a *trace* is what was observed of it, a *verdict* is what came of it.
-"""
+"""What a task is: its key, its fields, and the share of them that a machine takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
 
 from pytest_sopbench._core.values.json import JsonValue
+
+# The values that travel the road from a row to a rate.
+#
+# All are frozen. The words are those of the glossary: a *task* is one situation, a *run* is one
+# agent on one task, a *trace* is what was observed of it, a *verdict* is what came of it.
 
 
 class FieldType(StrEnum):
@@ -202,3 +204,115 @@ class Task:
     def __post_init__(self) -> None:
         if not self.expected_as_written:
             object.__setattr__(self, "expected_as_written", self.expected)
+
+
+# What names a run, a task or a group of runs, and what stands for a value that is not shown.
+
+MASK = "***"
+"""What stands in every output for the value of a private column."""
+
+
+class RunKey(NamedTuple):
+    """What makes a run this run and no other: one agent on one task, once."""
+
+    domain: str
+    task: str
+    trial: int = 1
+    agent: str = ""
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> RunKey:
+        """Read what `_asdict` returns from a line that may hold more.
+
+        Raises:
+            KeyError: a part is missing.
+        """
+        return cls(data["domain"], data["task"], data["trial"], data["agent"])
+
+
+class TaskName(NamedTuple):
+    """A task by its domain and its id."""
+
+    domain: str
+    task: str
+
+    def __str__(self) -> str:
+        return f"{self.domain}/{self.task}"
+
+
+class TaskKey(NamedTuple):
+    """A task as two sessions have it in common; `agent` is empty where each has one agent."""
+
+    domain: str
+    task: str
+    agent: str = ""
+
+    def is_of(self, domain: str, agent: str) -> bool:
+        return (self.domain, self.agent) == (domain, agent)
+
+
+class GroupKey(NamedTuple):
+    """The runs of one agent on one domain, which are counted together."""
+
+    domain: str
+    agent: str
+
+    def title(self, groups: Collection[GroupKey]) -> str:
+        """Return what the group is called among all groups of its session.
+
+        That is the name of its domain, and beside it the agent where several ran on the domain.
+        """
+        agents = sum(group.domain == self.domain for group in groups)
+        return self.domain if agents == 1 else f"{self.domain} ({self.agent})"
+
+
+def agent_of(title: str) -> str:
+    """Return the agent of the group that is called so; nothing where its domain had one agent."""
+    return title.partition(" (")[2].removesuffix(")")
+
+
+def agents_of(groups: Collection[GroupKey]) -> Mapping[str, str]:
+    """Return the agent of each group by what the group is called."""
+    return {group.title(groups): group.agent for group in groups}
+
+
+def domain_of(title: str) -> str:
+    """Return the domain of the group that is called so; the name of a domain has no blank."""
+    return title.partition(" (")[0]
+
+
+# Which part of a session a task is in, and what shows that the parts are the whole.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What a shard has of one domain.
+
+    `tasks` counts the tasks that all shards share out, `digest` is that of their ids, and `part`
+    counts those that are the shard's own, before a sample or a limit takes some of them.
+    """
+
+    tasks: int
+    digest: str
+    part: int
+
+
+def shard_number(task_id: str, count: int) -> int:
+    """Return the shard of a task, from 1; by its id alone, so that new rows move no other."""
+    return int.from_bytes(_hashed(task_id)[:8], "big") % count + 1
+
+
+def ids_digest(ids: Iterable[str]) -> str:
+    """Return a digest of a set of ids, whichever way they are ordered."""
+    return sha256(b"".join(sorted(map(_hashed, {*ids})))).hexdigest()[:16]
+
+
+def share_of(ids: Iterable[str], number: int, count: int) -> Share:
+    """Return the share that the `number`-th of `count` shards has of some tasks."""
+    every = {*ids}
+    part = sum(shard_number(task, count) == number for task in every)
+    return Share(tasks=len(every), digest=ids_digest(every), part=part)
+
+
+def _hashed(task_id: str) -> bytes:
+    return sha256(task_id.encode("utf-8", "backslashreplace")).digest()

@@ -1,15 +1,41 @@
-"""What is observed of one run: its tool calls, what it returned or raised, how it ended."""
+"""What was observed of one attempt at a task: calls, answer, usage, notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
-from .compared import Compared
+# What was found of one field of an answer by what the judge must not call itself.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One comparison of one field with one right answer, made while the run was in flight.
+
+    Attributes:
+        field: the output field.
+        place: which right answer it was compared with: 0 is the expected one, and `n` the n-th of
+            the further acceptable ones.
+        held: whether it is right; `None` where that could not be found out.
+        why: what is wrong with the value, or why it could not be found out.
+        score: how good it is, from 0 to 1; `None` where nobody says.
+        quote: the passage of the answer that decides, as far as it is kept; empty where nobody
+            gives one. Whoever reads the comparison looks for it in the answer again.
+    """
+
+    field: str
+    place: int = 0
+    held: bool | None = None
+    why: str = ""
+    score: float | None = None
+    quote: str = ""
+
+
+# What is observed of one run: its tool calls, what it returned or raised, how it ended.
 
 
 class FindingKind(StrEnum):
@@ -219,3 +245,148 @@ class Trace:
     duration: float = 0.0
     notes: tuple[str, ...] = ()
     compared: tuple[Compared, ...] = ()
+
+
+# Notes of a trace that reports count: how a run went, beside how it ended.
+
+GOES_ON: Final = "abandoned: its thread cannot be stopped, and may go on calling models"
+"""Of a run that was ended, and whose agent was not."""
+
+ATTEMPT: Final = "attempt"
+"""How the note of a run begins that was made again."""
+
+NOBODY_KNOWS: Final = (
+    "its worker died with others in flight, and it was not made again: "
+    "whether it ended the worker is unknown"
+)
+"""Of a run that may have ended its worker, or may have gone down with it."""
+
+STOOD_STILL: Final = "the process stood still for"
+"""How the note of a run begins during which nothing in the process could go on."""
+
+HELD: Final = "held its event loop for"
+"""What stands in the note of a run that another agent kept from its work."""
+
+REPLAYED: Final = "replayed: every reply of a model is of"
+"""How the note of a run begins that sent nothing; the day of its recording follows."""
+
+NO_RECORDING: Final = "no recording:"
+"""How the note of a run begins that sent what is not recorded; where it differs follows."""
+
+MISSING: Final = "no recording"
+"""The type of the problem of such a run; its message explains, line by line."""
+
+UNUSED: Final = "its recording was not used:"
+"""How the note of a run begins that has a recording, and of which no request was seen."""
+
+EMPTY: Final = "no request is in it"
+"""How that note ends where the recording has nothing to serve."""
+
+CHANGES: Final = "changes with every run:"
+"""How the note of a run begins that sent what no replay can find again; what to do follows."""
+
+IGNORE: Final = "ignore"
+MASK_IT: Final = "mask"
+
+RECORDED: Final = "recorded:"
+"""How the note of a run begins that was recorded; the number of its requests follows."""
+
+NOT_KEPT: Final = "its recording was not replaced:"
+"""How the note of a run begins that was to be recorded, and did not end well."""
+
+NOT_RECORDED: Final = "not recorded:"
+"""How the note of a run begins whose recording cannot be written."""
+
+NOT_WHOLE: Final = "not whole:"
+"""How the note of a recorded run begins that lost requests on the way."""
+
+LOOP_LOST: Final = "made again: its event loop was blocked for good by"
+"""How the note of a run begins that had to be made again since another agent blocked its loop."""
+
+
+# What the agent finally says, and where it differs from what is expected.
+
+
+class AnswerForm(StrEnum):
+    """Where in what an agent returned the answer was found.
+
+    `PUBLISHED` is where the published scorer finds another answer than ours.
+    """
+
+    MAPPING = "mapping"
+    FINAL_OUTPUT = "final_output"
+    FIELD_TAGS = "field_tags"
+    FINAL_DECISION = "final_decision"
+    JSON = "json"
+    PYTHON = "python"
+    FIELD_LINES = "field_lines"
+    BOXED = "boxed"
+    WHOLE_TEXT = "whole_text"
+    DOCUMENT = "document"
+    PUBLISHED = "published"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the agent finally says, as fields: `answer["refund"]` is the value of one.
+
+    Attributes:
+        values: the output fields that were found, by name.
+        form: where in what the agent returned the answer was found, such as `json`; `not_found`
+            where a field is missing.
+        position: the offset in characters at which the form starts in a text; `None` otherwise.
+        missing: the output fields that the best form lacks.
+        extra: the names that the agent gave beside the output fields, such as `reason`.
+        beside: their values. They are never judged, and not saved.
+        why: what is missing, in words.
+    """
+
+    values: Mapping[str, JsonValue]
+    form: str
+    position: int | None = None
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    why: str = ""
+    beside: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue], compare=False)
+
+    def __getitem__(self, name: str) -> JsonValue:
+        """Return the value of an output field, or of what the agent gave beside them.
+
+        Raises:
+            KeyError: the answer has no such name; the message lists those that it has.
+        """
+        if name in self:
+            return self.values[name] if name in self.values else self.beside[name]
+        known = ", ".join(map(repr, self)) or "nothing"
+        msg = f"{name}: the answer has {known}"
+        raise KeyError(msg)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.values or name in self.beside
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.values
+        yield from (name for name in self.beside if name not in self.values)
+
+    @property
+    def complete(self) -> bool:
+        """Whether a value was found for every output field."""
+        return self.form != AnswerForm.NOT_FOUND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mismatch:
+    """One field in which the answer is not the expected one.
+
+    Attributes:
+        field: the output field.
+        expected: the right value.
+        actual: the value that the agent gave.
+        why: the kind of the difference, such as `other known label` or `number off by 0.45`.
+    """
+
+    field: str
+    expected: JsonValue
+    actual: JsonValue
+    why: str

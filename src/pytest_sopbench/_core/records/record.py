@@ -1,27 +1,29 @@
-"""The one shape of a finished run: what crosses xdist, what is on disk, what reports read.
-
-A record holds what a judge decided and what a reader needs to understand it, and nothing that
-only the process of the run could use.
-"""
+"""A finished run: the one shape of it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from hashlib import blake2b, sha256
+from typing import Any, Final
 
+from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._core.contract.ruling import RuleState
-from pytest_sopbench._core.documents.rules import DocumentRules
+from pytest_sopbench._core.documents.comparing import canonical
+from pytest_sopbench._core.documents.reading import compared_paths, labelled_paths
+from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.model.answer import Answer, AnswerForm, Mismatch
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.keys import MASK, RunKey
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import MASK, RunKey, Task
 from pytest_sopbench._core.model.trace import (
+    REPLAYED,
     UNKNOWN_USAGE,
+    Answer,
+    AnswerForm,
+    Compared,
     Ending,
     Finding,
+    Mismatch,
     Problem,
     Returned,
     ToolCall,
@@ -31,10 +33,45 @@ from pytest_sopbench._core.model.trace import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
-from .cutting import cut
+# What a record keeps of one value.
 
-if TYPE_CHECKING:
-    from .document import DocumentRecord
+RESULT_LIMIT = 2_000
+"""Characters of one value that a record keeps; a longer one becomes its hash and size.
+
+It bounds tool results, arguments and answers alike: an agent may return megabytes.
+"""
+
+# Twelve characters of JSON are the most that one of a text takes: two escapes of six.
+_SURELY_SHORT: Final = RESULT_LIMIT // 12 - 2
+# Its method is taken at import: an agent may put another into its place.
+_sorted: Final = json.JSONEncoder(sort_keys=True).encode
+
+
+def cut(value: JsonValue) -> JsonValue:
+    """Return a value, or its hash and size where it is too long to be kept."""
+    if type(value) is str and len(value) <= _SURELY_SHORT:
+        return value
+    text = _sorted(value)
+    if len(text) <= RESULT_LIMIT:
+        return value
+    return {
+        "sha256": sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        "characters": len(text),
+    }
+
+
+def is_cut(value: JsonValue) -> bool:
+    """Tell whether a hash and a length stand for a value that was too long to be kept."""
+    if not isinstance(value, dict) or set(value) != {"sha256", "characters"}:
+        return False
+    size = value["characters"]
+    return isinstance(size, int) and size > RESULT_LIMIT
+
+
+# The one shape of a finished run: what crosses xdist, what is on disk, what reports read.
+#
+# A record holds what a judge decided and what a reader needs to understand it, and nothing that
+# only the process of the run could use.
 
 TEXT_LIMIT = 4_000
 """Characters of the agent's text that a record keeps."""
@@ -190,11 +227,7 @@ def _duration(trace: Trace | None) -> float | None:
 
 
 def _document(rules: DocumentRules | None, task: Task) -> DocumentRecord | None:
-    if not rules:
-        return None
-    from .document import document_record  # noqa: PLC0415 - only where an answer is a document
-
-    return document_record(rules, task.expected)
+    return document_record(rules, task.expected) if rules else None
 
 
 def _answer(
@@ -202,11 +235,8 @@ def _answer(
 ) -> Mapping[str, JsonValue] | None:
     if answer is None or answer.form == AnswerForm.NOT_FOUND:
         return None
-    if whole:
-        from .document import is_short  # noqa: PLC0415 - only where an answer is a document
-
-        if is_short(answer.values):
-            return answer.values
+    if whole and is_short(answer.values):
+        return answer.values
     return {name: cut(value) for name, value in _masked(answer.values, private).items()}
 
 
@@ -225,7 +255,6 @@ def _masked(values: Mapping[str, JsonValue], private: frozenset[str]) -> Mapping
 def _text_limit(document: DocumentRules | None) -> int:
     if document is None:
         return TEXT_LIMIT
-    from .document import DOCUMENT_LIMIT  # noqa: PLC0415 - only where an answer is a document
 
     return DOCUMENT_LIMIT
 
@@ -255,3 +284,70 @@ def _finding(finding: Finding) -> str:
 def _without_reason(result: RuleResult) -> RuleResult:
     """Drop the reason of a rule that is not broken: a reader can do without it."""
     return result if result.broken else replace(result, why="")
+
+
+# What a record keeps of an answer that is a JSON document, so that sessions can count paths.
+
+DOCUMENT_LIMIT: Final = 16_000
+"""Characters of a document, and of the text it stood in, up to which a record keeps it whole."""
+
+_encode: Final = json.JSONEncoder().encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRecord:
+    """What is counted of a task whose answer is a document.
+
+    Attributes:
+        paths: those of the expected document that are compared, in its order.
+        labelled: those of them whose values are few, such as a step.
+        label: the same for two tasks exactly where they expect the same document.
+        domain_class: the class of the domain; empty where it has none.
+    """
+
+    paths: tuple[str, ...]
+    label: str
+    labelled: tuple[str, ...] = ()
+    domain_class: str = ""
+
+
+def document_record(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> DocumentRecord:
+    """Say what is counted of a task."""
+    spelled = canonical(rules, expected)
+    paths = compared_paths(rules, expected)
+    return DocumentRecord(
+        paths=paths,
+        labelled=labelled_paths(rules, paths),
+        label=f"document {blake2b(spelled.encode(), digest_size=6).hexdigest()}",
+        domain_class=rules.domain_class,
+    )
+
+
+def document_from_json(data: Mapping[str, Any]) -> DocumentRecord:
+    """Read what stands in a run's line.
+
+    Raises:
+        KeyError: a key is missing.
+        TypeError: one is unknown.
+    """
+    texts = {name: tuple(data[name]) for name in ("paths", "labelled")}
+    read: dict[str, Any] = {**data, **texts}
+    return DocumentRecord(**read)
+
+
+def is_short(document: Mapping[str, JsonValue]) -> bool:
+    """Whether a record keeps a document whole."""
+    return len(_encode(document)) <= DOCUMENT_LIMIT
+
+
+# Runs that were replayed: they asked no model, so what they cost was spent before.
+
+
+def is_replayed(record: RunRecord) -> bool:
+    """Tell whether every reply of a model came from a recording."""
+    return any(note.startswith(REPLAYED) for note in record.notes)
+
+
+def cost_now(record: RunRecord) -> float | None:
+    """Return what a run has cost today; that of a replayed run was paid for by its recording."""
+    return 0.0 if is_replayed(record) else record.usage.cost_usd

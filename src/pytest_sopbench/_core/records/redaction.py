@@ -1,4 +1,4 @@
-"""Take out what must not leave the process: secrets by pattern, private columns by name."""
+"""What of a record is masked and cut before it is kept."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pytest_sopbench._core.hiding.known_forms import is_named_secret, masked_forms
-from pytest_sopbench._core.hiding.secrets import Secrets
-from pytest_sopbench._core.model.answer import Answer, Mismatch
-from pytest_sopbench._core.model.compared import Compared
-from pytest_sopbench._core.model.keys import MASK
+from pytest_sopbench._core.hiding import Secrets, is_named_secret, masked_forms
+from pytest_sopbench._core.model.task import MASK
 from pytest_sopbench._core.model.trace import (
+    Answer,
     Approval,
+    Compared,
     Finding,
+    Mismatch,
     Problem,
     Returned,
     ToolCall,
@@ -26,6 +26,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
 from .record import CallRecord, RunRecord
+
+# Take out what must not leave the process: secrets by pattern, private columns by name.
 
 
 class Substitutes(Protocol):

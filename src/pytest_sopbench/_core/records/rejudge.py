@@ -9,18 +9,19 @@ from typing import Final
 
 from pytest_sopbench._core.contract.demands import AfterApproval, AsksApproval
 from pytest_sopbench._core.domain import JudgingRules
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.judging.procedure import CUT_OFF
-from pytest_sopbench._core.judging.questions import Asking
-from pytest_sopbench._core.model.answer import AnswerForm
-from pytest_sopbench._core.model.keys import MASK
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, ToolCall, Trace
+from pytest_sopbench._core.judging.judge import CUT_OFF, Asking, judge
+from pytest_sopbench._core.model.task import MASK, Task
+from pytest_sopbench._core.model.trace import (
+    AnswerForm,
+    Ending,
+    Returned,
+    ReturnedKind,
+    ToolCall,
+    Trace,
+)
 from pytest_sopbench._core.verdict import Outcome
 
-from .cutting import is_cut
-from .document import DOCUMENT_LIMIT
-from .record import CallRecord, RunRecord, record_of
+from .record import DOCUMENT_LIMIT, CallRecord, RunRecord, is_cut, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
 CHANGED: Final = "its row has changed since"

@@ -1,18 +1,552 @@
-"""Cut an SOP into its steps and the text around them, of which nothing is lost."""
+"""An SOP, cut into its steps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, StrEnum, auto
 from functools import lru_cache
+from itertools import groupby, pairwise
 from typing import Final
 
-from .choose import Choice, NoStructureError, choose
-from .entries import APPROVAL, BARE, NUMBER, Entry, entries_of
-from .lines import Kind, Line, read_lines
-from .procedure import Moment, Procedure, Step, merged
-from .titles import is_appendix
+# Tell the lines of an SOP apart: headings, text, and what only looks like them.
+
+_ATX: Final = re.compile(r"^ {0,3}(?P<marks>#{1,6})(?:[ \t]+(?P<title>.*?))?[ \t]*$")
+_CLOSING: Final = re.compile(r"(?:^|[ \t]+)#+$")
+_UNDERLINE: Final = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
+_FENCE: Final = re.compile(r"^[ \t]{0,7}(?P<marks>`{3,}|~{3,})(?P<info>.*)$")
+_INDENTED: Final = re.compile(r"^(?: {2,}|\t| {0,3}>)")
+_FRONT: Final = "---"
+_FRONT_ENDS: Final = frozenset({"---", "..."})
+
+
+class Kind(Enum):
+    """What a line is. Code and tables hold what looks like a heading and is none."""
+
+    BLANK = auto()
+    HEADING = auto()
+    TEXT = auto()
+    INSIDE = auto()
+    CODE = auto()
+    TABLE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line; `title` and `level` are those of a heading, `place` counts from 0.
+
+    `INSIDE` is the kind of an indented line, which belongs to what stands above it, and of a line
+    that is quoted. The underline of a heading is a line of code.
+    """
+
+    place: int
+    text: str
+    kind: Kind
+    title: str = ""
+    level: int = 0
+
+
+def read_lines(text: str) -> tuple[Line, ...]:
+    """Say of each line of a text what it is."""
+    raw = text.split("\n")
+    start = _front_matter(raw)
+    front = [Line(place, raw[place], Kind.CODE) for place in range(start)]
+    return (*front, *_body(raw, start))
+
+
+def _front_matter(raw: Sequence[str]) -> int:
+    """Count the lines of the YAML that stands before a text, if any does."""
+    if not raw or raw[0].rstrip() != _FRONT:
+        return 0
+    ends = (place for place in range(1, len(raw)) if raw[place].rstrip() in _FRONT_ENDS)
+    return next(ends, -1) + 1
+
+
+def _body(raw: Sequence[str], start: int) -> Iterator[Line]:
+    fence = ""
+    skipped = False
+    for place in range(start, len(raw)):
+        text = raw[place]
+        marks = _FENCE.match(text)
+        if fence:
+            yield Line(place, text, Kind.CODE)
+            if marks and marks["marks"].startswith(fence) and not marks["info"].strip():
+                fence = ""
+        elif skipped:
+            yield Line(place, text, Kind.CODE)
+            skipped = False
+        elif marks and "`" not in marks["info"]:
+            fence = marks["marks"]
+            yield Line(place, text, Kind.CODE)
+        else:
+            line = _plain(place, text, raw)
+            # The underline must not pass for the end of something.
+            skipped = line.kind is Kind.HEADING and not text.lstrip().startswith("#")
+            yield line
+
+
+def _plain(place: int, text: str, raw: Sequence[str]) -> Line:
+    if not text.strip():
+        return Line(place, text, Kind.BLANK)
+    heading = _ATX.match(text)
+    if heading:
+        title = _CLOSING.sub("", heading["title"] or "")
+        return Line(place, text, Kind.HEADING, title.strip(), len(heading["marks"]))
+    if text.lstrip().startswith("|"):
+        return Line(place, text, Kind.TABLE)
+    if _INDENTED.match(text):
+        return Line(place, text, Kind.INSIDE)
+    level = _underlined(place, raw)
+    if level:
+        return Line(place, text, Kind.HEADING, text.strip(), level)
+    return Line(place, text, Kind.TEXT)
+
+
+def _underlined(place: int, raw: Sequence[str]) -> int:
+    """Return the level of a heading that is marked by the line below it, or 0."""
+    alone = place == 0 or not raw[place - 1].strip()
+    under = _UNDERLINE.match(raw[place + 1]) if alone and place + 1 < len(raw) else None
+    if under is None:
+        return 0
+    return 1 if under[1].startswith("=") else 2
+
+
+# Find the numbered entries of an SOP: `## 1. Title`, `Step 3 - Title`, `1) ...`, `4.1 ...`.
+
+NUMBER: Final = r"\d{1,3}(?:\.\d{1,3})*"
+APPROVAL: Final = re.compile(
+    r"`?\[[ \t]*(?P<before>pre[- ]?)?approval[ \t]+required\b[^\]\n]*\]`?", re.IGNORECASE
+)
+TITLE_LIMIT: Final = 80
+
+BARE: Final = 7
+"""The level of an entry that is no heading: below all headings."""
+
+_MARKS: Final = r"[*_]{0,3}"
+_STEP: Final = re.compile(
+    rf"^(?:[-*+][ \t]+)?{_MARKS}(?:step|schritt)[ \t]*#?[ \t]*(?P<number>{NUMBER})"
+    rf"{_MARKS}(?P<sign>[ \t]*[:.)]|[ \t]+[-\u2013\u2014](?=[ \t]))?{_MARKS}"
+    r"(?:[ \t]+|$)(?P<title>.*)$",
+    re.IGNORECASE,
+)
+_IN_HEADING: Final = re.compile(
+    rf"^{_MARKS}(?:(?:section|phase|stage|part|clause)[ \t]+)?\(?(?P<number>{NUMBER})"
+    rf"(?:[.):]|[ \t]*[-\u2013\u2014](?=[ \t]))?{_MARKS}(?:[ \t]+|$)(?P<title>.*)$",
+    re.IGNORECASE,
+)
+_LISTED: Final = re.compile(
+    rf"^{_MARKS}(?:(?P<one>\d{{1,3}})[.)]|\((?P<braced>\d{{1,3}})\)|(?P<number>{NUMBER})[.)]?)"
+    rf"{_MARKS}[ \t]+(?P<title>\S.*)$"
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?:])[ \t]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A line that begins something with a number.
+
+    `level` is that of its heading, or `BARE`; `says_step` tells that it is called a step.
+    """
+
+    place: int
+    number: tuple[int, ...]
+    label: str
+    title: str
+    level: int
+    says_step: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        return self.level == BARE
+
+
+def entries_of(lines: Sequence[Line]) -> tuple[Entry, ...]:
+    """Return every numbered entry; numbers in code, tables and indented lines are none."""
+    return tuple(_entries(lines))
+
+
+def in_order(entries: Sequence[Entry]) -> bool:
+    """Whether the numbers of at least two entries only ever rise."""
+    rises = all(one.number < other.number for one, other in pairwise(entries))
+    return len(entries) > 1 and rises
+
+
+def _entries(lines: Sequence[Line]) -> Iterator[Entry]:
+    listing = False
+    for place, line in enumerate(lines):
+        found = None
+        if line.kind is Kind.HEADING:
+            found = _read(_STEP, line, line.level) or _read(_IN_HEADING, line, line.level)
+        elif line.kind is Kind.TEXT:
+            found = _bare(line, begins=listing or _begins(lines, place))
+        if found is not None:
+            yield found
+        # A list goes on over its own lines; a line of prose that wraps is no entry of it.
+        listing = found is not None or (listing and line.kind is Kind.INSIDE)
+
+
+def _begins(lines: Sequence[Line], place: int) -> bool:
+    return place == 0 or lines[place - 1].kind is not Kind.TEXT
+
+
+def _bare(line: Line, *, begins: bool) -> Entry | None:
+    step = _STEP.match(line.text)
+    if step is not None:
+        return _read(_STEP, line, BARE) if step["sign"] and begins else None
+    return _read(_LISTED, line, BARE) if begins else None
+
+
+def _read(form: re.Pattern[str], line: Line, level: int) -> Entry | None:
+    found = form.match(line.title or line.text)
+    if found is None:
+        return None
+    named = found.groupdict()
+    label: str = named.get("one") or named.get("braced") or named["number"]
+    return Entry(
+        place=line.place,
+        number=tuple(map(int, label.split("."))),
+        label=label,
+        title=_title(found["title"], shorten=level == BARE),
+        level=level,
+        says_step=form is _STEP,
+    )
+
+
+def _title(text: str, *, shorten: bool) -> str:
+    bare = " ".join(APPROVAL.sub(" ", text).split()).strip("*_ :")
+    if shorten:
+        bare = _SENTENCE.split(bare, maxsplit=1)[0].strip("*_ :")
+    return bare if len(bare) <= TITLE_LIMIT else f"{bare[: TITLE_LIMIT - 3].rstrip()}..."
+
+
+# An SOP as steps, and the text around them that applies to all.
+
+
+class Moment(StrEnum):
+    """When an approval of a step is asked for: before it begins, or after its work is done."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step.
+
+    Attributes:
+        number: what the SOP calls it, without a word such as `Step`: `4`, `5.2`.
+        title: its heading, or its first words.
+        text: all its lines, heading included, as the SOP has them.
+        approvals: when somebody has to approve it.
+        jumps: the numbers of other steps that its text sends the reader to.
+        line: the line of the SOP on which it begins, from 1; 0 where it is not a part of the SOP.
+    """
+
+    number: str
+    title: str
+    text: str
+    approvals: tuple[Moment, ...] = ()
+    jumps: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """An SOP, cut into steps and general text; without steps, `why_not` says why there are none.
+
+    Attributes:
+        parts: steps and general texts, in the order of the SOP. Joined, they are the whole of it.
+        source: where the steps come from, in words.
+        why_not: why the SOP has no steps, or nothing.
+        warnings: what looks odd about the steps, one sentence each.
+    """
+
+    parts: tuple[Step | str, ...]
+    source: str = ""
+    why_not: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps in their order."""
+        return tuple(part for part in self.parts if isinstance(part, Step))
+
+    @property
+    def general(self) -> str:
+        """What applies to every step: preamble, appendix, and what stands between steps."""
+        return "\n\n".join(part for part in self.parts if not isinstance(part, Step))
+
+
+def merged(parts: Iterable[Step | str]) -> tuple[Step | str, ...]:
+    """Join general texts that follow one another, and leave empty ones out."""
+    joined: list[Step | str] = []
+    for part in parts:
+        if isinstance(part, Step):
+            joined.append(part)
+        elif not part.strip():
+            continue
+        elif joined and isinstance(joined[-1], str):
+            joined[-1] = f"{joined[-1]}\n\n{part}"
+        else:
+            joined.append(part)
+    return tuple(joined)
+
+
+# What the title of a section says of it: that it holds for all steps, or holds the steps.
+
+_GENERAL: Final = frozenset(
+    {
+        *(
+            "abbreviations",
+            "acronyms",
+            "annex",
+            "annexes",
+            "appendices",
+            "appendix",
+            "applicability",
+        ),
+        *("attachment", "attachments", "audience", "background", "changes", "contacts", "context"),
+        *(
+            "definition",
+            "definitions",
+            "disclaimer",
+            "glossary",
+            "history",
+            "introduction",
+            "notes",
+        ),
+        *("objective", "objectives", "overview", "preamble", "preface", "prerequisites", "purpose"),
+        *("reference", "references", "responsibilities", "revision", "revisions", "role", "roles"),
+        *("scope", "terminology", "terms"),
+    }
+)
+_PROCEDURE: Final = frozenset(
+    {
+        *("instruction", "instructions", "method", "procedure", "procedures", "process", "steps"),
+        "workflow",
+    }
+)
+_BESIDE: Final = frozenset(
+    {
+        *("a", "and", "detailed", "document", "documents", "for", "general", "important", "key"),
+        *("main", "of", "our", "related", "step-by-step", "the", "used", "words"),
+    }
+)
+_WORD: Final = re.compile(r"[^\W\d_][\w-]*")
+_APPENDIX: Final = re.compile(r"^[*_#\s]*(?:appendix|annex|attachment)\b", re.IGNORECASE)
+
+
+def is_general(title: str) -> bool:
+    """Whether a section of that title holds for all steps: `Purpose and scope`, `Annex B`.
+
+    Every word has to be one of a short list, so that no step is taken for one.
+    """
+    return is_appendix(title) or _says_only(title, _GENERAL)
+
+
+def holds_steps(title: str) -> bool:
+    """Whether a section of that title holds the steps: `Main Procedure`, `Instructions`."""
+    return _says_only(title, _PROCEDURE)
+
+
+def is_appendix(title: str) -> bool:
+    """Whether a line begins an appendix."""
+    return _APPENDIX.match(title) is not None
+
+
+def _says_only(title: str, words: frozenset[str]) -> bool:
+    said = [word.lower() for word in _WORD.findall(title)]
+    return any(one in words for one in said) and all(one in words | _BESIDE for one in said)
+
+
+# Decide which numbered entries of an SOP are its steps; where that is not clear, say why.
+#
+# In this order: entries that are called steps; numbered headings; numbered lines. Of numbered
+# sections, one that is titled `Procedure` or the like has the steps inside it, and those titled
+# `Purpose`, `Definitions` or the like are none.
+
+
+class NoStructureError(Exception):
+    """The SOP does not show its steps; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The entries that are steps.
+
+    `sections` are entries that end a step and begin none, `end` is the place at which the section
+    ends that holds all of the steps, and `source` says where they were found.
+    """
+
+    steps: tuple[Entry, ...]
+    source: str
+    sections: tuple[Entry, ...] = ()
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A section with a title, from its first place to where it ends."""
+
+    title: str
+    start: int
+    end: int
+
+    def holds(self, entry: Entry) -> bool:
+        return self.start < entry.place < self.end
+
+
+def choose(lines: Sequence[Line]) -> Choice:
+    """Return which entries are the steps.
+
+    Raises:
+        NoStructureError: there are none, or more than one reading of what they are.
+    """
+    entries = entries_of(lines)
+    called = _by_level(one for one in entries if one.says_step)
+    named = next((group for group in called if in_order(group)), None)
+    if named is not None:
+        return Choice(steps=named, source="steps that are called so")
+    plain = tuple(one for one in entries if not one.says_step)
+    headings = tuple(one for one in plain if not one.is_bare)
+    bare = tuple(one for one in plain if one.is_bare)
+    sections = _headed(headings)
+    if sections:
+        return _of_sections(lines, sections, plain, source="numbered headings")
+    runs = _runs(bare)
+    if any(line.kind is Kind.HEADING for line in lines):
+        return _under_headings(lines, runs)
+    return _of_sections(lines, _only(runs), plain, source="numbered lines")
+
+
+def _by_level(entries: Iterable[Entry]) -> list[tuple[Entry, ...]]:
+    in_levels = sorted(entries, key=lambda one: one.level)
+    return [tuple(group) for _, group in groupby(in_levels, key=lambda one: one.level)]
+
+
+def _headed(headings: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the numbered headings of the highest level that has several; none where there is none.
+
+    Raises:
+        NoStructureError: their numbers start again, or several sections have steps of their own.
+    """
+    groups = [one for one in _by_level(h for h in headings if _depth(h) == 1) if len(one) > 1]
+    if groups:
+        return _rising(groups[0])
+    parents = {one.number[:-1] for one in headings}
+    if len(parents) > 1:
+        msg = f"the headings {headings[0].label} to {headings[-1].label} belong to several sections"
+        raise NoStructureError(msg)
+    inner = [one for one in _by_level(headings) if len(one) > 1]
+    return _rising(inner[0]) if inner else ()
+
+
+def _rising(group: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    for one, other in pairwise(group):
+        if other.number <= one.number:
+            here, there = (f"{each.label} (line {each.place + 1})" for each in (other, one))
+            msg = f"the headings are not in order: {here} follows {there}"
+            raise NoStructureError(msg)
+    return group
+
+
+def _runs(bare: Sequence[Entry]) -> list[tuple[Entry, ...]]:
+    """Return the lists of numbered lines: a list goes on as long as it counts on."""
+    runs: list[list[Entry]] = []
+    for one in bare:
+        if _depth(one) > 1:
+            continue
+        if runs and one.number[0] == runs[-1][-1].number[0] + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return [tuple(run) for run in runs if len(run) > 1]
+
+
+def _only(runs: Sequence[tuple[Entry, ...]]) -> tuple[Entry, ...]:
+    if not runs:
+        msg = "no numbered headings, steps or lines"
+        raise NoStructureError(msg)
+    if len(runs) > 1:
+        places = ", ".join(str(run[0].place + 1) for run in runs)
+        msg = (
+            f"{len(runs)} numbered lists (lines {places}), and it is not clear which has the steps"
+        )
+        raise NoStructureError(msg)
+    return runs[0]
+
+
+def _under_headings(lines: Sequence[Line], runs: Sequence[tuple[Entry, ...]]) -> Choice:
+    """Find the list that is meant among headings without numbers."""
+    titled = [one for one in _ranges(lines) if holds_steps(one.title)]
+    if len(titled) == 1:
+        inside = [run for run in runs if all(map(titled[0].holds, run))]
+        if inside:
+            return Choice(steps=_only(inside), source=f"the list of {titled[0].title!r}")
+    run = _only(runs)
+    title, *others = (line for line in lines if line.kind is Kind.HEADING)
+    is_title = all(title.level < line.level for line in others)
+    if others and not (is_title and run[-1].place < others[0].place):
+        # What else the section is for only its title could tell.
+        msg = f"the numbered list (line {run[0].place + 1}) stands in a section of another title"
+        raise NoStructureError(msg)
+    return Choice(steps=run, source="numbered lines")
+
+
+def _ranges(lines: Sequence[Line]) -> list[_Range]:
+    headings = [line for line in lines if line.kind is Kind.HEADING]
+    ranges: list[_Range] = []
+    for place, one in enumerate(headings):
+        ends = (other.place for other in headings[place + 1 :] if other.level <= one.level)
+        ranges.append(_Range(one.title, one.place, next(ends, len(lines))))
+    return ranges
+
+
+def _of_sections(
+    lines: Sequence[Line], sections: tuple[Entry, ...], entries: Sequence[Entry], *, source: str
+) -> Choice:
+    ends = [*(one.place for one in sections[1:]), len(lines)]
+    titled = [
+        _Range(one.label, one.place, end)
+        for one, end in zip(sections, ends, strict=True)
+        if holds_steps(one.title)
+    ]
+    if len(titled) == 1:
+        inside = _inner(titled[0], [one for one in entries if titled[0].holds(one)])
+        if inside:
+            return Choice(
+                steps=inside,
+                source=f"the parts of section {titled[0].title}",
+                sections=sections,
+                end=titled[0].end,
+            )
+    steps = tuple(one for one in sections if not is_general(one.title))
+    if len(steps) < 2:  # noqa: PLR2004 - one step is the whole SOP
+        msg = "fewer than two numbered sections are left beside purpose, definitions and the like"
+        raise NoStructureError(msg)
+    return Choice(steps=steps, source=source, sections=sections)
+
+
+def _inner(section: _Range, entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the parts of one section: `5.1`, `5.2`, or its own list; none where it has neither."""
+    number = tuple(map(int, section.title.split(".")))
+    parts = [one for one in entries if one.number[:-1] == number]
+    for group in _by_level(parts):
+        if in_order(group):
+            return group
+    headed = [one for one in _by_level(entries) if not one[0].is_bare and in_order(one)]
+    runs = _runs([one for one in entries if one.is_bare])
+    if headed:
+        return headed[0]
+    return runs[0] if len(runs) == 1 else ()
+
+
+def _depth(entry: Entry) -> int:
+    return len(entry.number)
+
+
+# Cut an SOP into its steps and the text around them, of which nothing is lost.
 
 _JUMP: Final = re.compile(
     r"\b(?:go|goes|return|skip|jump|proceed|continue|move|resume|repeat)\b[^.;:\n]{0,40}?"

@@ -1,20 +1,229 @@
-"""Whether a tool was called as a test says, with the reason where it was not.
-
-Steps count from 1. Where order is asked for, the earlier call must have succeeded, and ended
-before the later one began: to try in vain is not to have done it, and who calls both at once has
-waited for neither.
-"""
+"""The calls of a trajectory: which overlap, and how two differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import (
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+)
 
 from pytest_sopbench._core.model.trace import ToolCall
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.model.trajectory import Call
+from pytest_sopbench._core.values.json import JsonValue, same_json
 
-from .arguments import argument_differences
-from .overlap import stands_before
+# Compare the arguments of a call with expected ones, and say at which path they differ.
+#
+# Values are compared as JSON: numbers by value (`1` is `1.0`), a boolean is never a number, text
+# is compared as written, and the order of keys means nothing.
+
+ArgumentMode: TypeAlias = Literal["exact", "contains", "ignore"]
+"""How arguments are compared: all of them, at least the expected ones, or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentDifference:
+    """One place in which two sets of arguments differ.
+
+    `path` is written as one would in code (`items[2].id`), and is empty for the arguments as a
+    whole. For `missing` the actual value is null, for `unexpected` the expected one.
+    """
+
+    path: str
+    expected: JsonValue
+    actual: JsonValue
+    why: str
+
+
+def argument_differences(
+    expected: JsonValue, actual: JsonValue, mode: ArgumentMode
+) -> tuple[ArgumentDifference, ...]:
+    """Return every difference; none means that the arguments match.
+
+    With `contains` a mapping may have further keys, at every depth; a list is compared whole.
+    """
+    if mode == "ignore":
+        return ()
+    return tuple(_differences(expected, actual, mode, ""))
+
+
+def arguments_match(expected: JsonValue, actual: JsonValue, mode: ArgumentMode) -> bool:
+    if mode == "exact":
+        return same_json(expected, actual)
+    return not argument_differences(expected, actual, mode)
+
+
+def _differences(
+    expected: JsonValue, actual: JsonValue, mode: ArgumentMode, path: str
+) -> Iterator[ArgumentDifference]:
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        yield from _key_differences(expected, actual, mode, path)
+    elif _is_list(expected) and _is_list(actual) and len(expected) == len(actual):
+        for index, (one, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from _differences(one, other, "exact", f"{path}[{index}]")
+    elif not same_json(expected, actual):
+        why = _why(expected, actual)
+        yield ArgumentDifference(path=path, expected=expected, actual=actual, why=why)
+
+
+def _key_differences(
+    expected: Mapping[str, JsonValue],
+    actual: Mapping[str, JsonValue],
+    mode: ArgumentMode,
+    path: str,
+) -> Iterator[ArgumentDifference]:
+    for name, value in expected.items():
+        place = _inside(path, name)
+        if name in actual:
+            yield from _differences(value, actual[name], mode, place)
+        else:
+            yield ArgumentDifference(path=place, expected=value, actual=None, why="missing")
+    if mode == "exact":
+        for name, value in actual.items():
+            if name not in expected:
+                yield ArgumentDifference(
+                    path=_inside(path, name), expected=None, actual=value, why="unexpected"
+                )
+
+
+def _why(expected: JsonValue, actual: JsonValue) -> str:
+    wanted, given = _kind(expected), _kind(actual)
+    if wanted != given:
+        return f"{given} instead of {wanted}"
+    if _is_list(expected) and _is_list(actual):
+        return f"{len(actual)} elements instead of {len(expected)}"
+    return "different"
+
+
+def _kind(value: JsonValue) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    return "an object" if isinstance(value, Mapping) else "a list"
+
+
+def _is_list(value: JsonValue) -> TypeGuard[Sequence[JsonValue]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _inside(path: str, name: str) -> str:
+    if not name.isidentifier():
+        return f"{path}[{json.dumps(name, ensure_ascii=False)}]"
+    return f"{path}.{name}" if path else name
+
+
+# Which calls stood before which, where some of them were made at the same time.
+#
+# A call stands before another if it *ended* before the other *began*; two of which neither stands
+# before the other overlap. What comes of that is an interval order. Calls are listed in the order
+# in which they began, and each tells how many of those after it began before it ended: that is all
+# there is to know, and no clock is asked. Positions count from 0.
+
+
+class Placed(Protocol):
+    """A call among others; see `ToolCall.overlaps`."""
+
+    @property
+    def overlaps(self) -> int: ...
+
+
+class Span(NamedTuple):
+    """From which to which moment a call lasted; moments are ranks, the same for equal orders.
+
+    One call stands before another if its `last` is below the other's `first`.
+    """
+
+    first: int
+    last: int
+
+
+def stands_before(calls: Sequence[Placed], earlier: int, later: int) -> bool:
+    """Whether the call at position `earlier` had ended when the one at `later` began."""
+    return earlier + calls[earlier].overlaps < later
+
+
+def ended_before(calls: Sequence[Placed], position: int) -> Iterator[int]:
+    """Yield the positions of the calls that had ended when the one at `position` began."""
+    return (one for one in range(position) if stands_before(calls, one, position))
+
+
+def spans(calls: Sequence[Placed]) -> tuple[Span, ...]:
+    """Return the span of each call, by the fewest moments that tell the order."""
+    ends = sorted(at + call.overlaps for at, call in enumerate(calls))
+    gone: list[int] = []
+    ended = 0
+    for at in range(len(calls)):
+        while ended < len(ends) and ends[ended] < at:
+            ended += 1
+        gone.append(ended)
+    # A moment begins with each call that more calls stand before than before the last.
+    moment_of = {count: moment for moment, count in enumerate(sorted(set(gone)))}
+    firsts = [moment_of[count] for count in gone]
+    return tuple(
+        Span(firsts[at], firsts[min(at + call.overlaps, len(calls) - 1)])
+        for at, call in enumerate(calls)
+    )
+
+
+def overlaps_of(order: Sequence[Span]) -> tuple[int, ...]:
+    """Return how many of the later calls each one overlaps; `order` is sorted by `first`."""
+    found: list[int] = []
+    for at, span in enumerate(order):
+        later = order[at + 1 :]
+        found.append(sum(other.first <= span.last for other in later))
+    return tuple(found)
+
+
+def groups(calls: Sequence[Placed]) -> tuple[range, ...]:
+    """Return the positions, in the smallest runs of which each stands before the next.
+
+    A call that overlaps no other is a group of one.
+    """
+    found: list[range] = []
+    start = reach = 0
+    for at, call in enumerate(calls):
+        if at > reach:
+            found.append(range(start, at))
+            start = at
+        reach = max(reach, at + call.overlaps)
+    return (*found, range(start, len(calls))) if calls else ()
+
+
+def canonical(calls: Sequence[Placed], keys: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """Return positions and overlaps in the one order that equal runs have, whatever began first.
+
+    Calls that no order tells apart stand by their `keys`.
+    """
+    lasted = spans(calls)
+    order = sorted(range(len(calls)), key=lambda at: (lasted[at], keys[at]))
+    return tuple(zip(order, overlaps_of([lasted[at] for at in order]), strict=True))
+
+
+def is_sequence(calls: Iterable[Placed]) -> bool:
+    """Whether no call overlaps another."""
+    return not any(call.overlaps for call in calls)
+
+
+# Whether a tool was called as a test says, with the reason where it was not.
+#
+# Steps count from 1. Where order is asked for, the earlier call must have succeeded, and ended
+# before the later one began: to try in vain is not to have done it, and who calls both at once has
+# waited for neither.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,3 +353,98 @@ def _first(name: str, calls: Sequence[ToolCall]) -> int | None:
 
 def at(step: int, tool: str) -> str:
     return f"step {step}, {tool}"
+
+
+# How a list of calls is written: one call on a line, those that overlap as a list in the list.
+#
+# The calls of a group overlap, so they have no order. Where one of them ended before a later one
+# of its group began, it says so: `"ends_before": 3` is the third call of the group, and stands for
+# those after it as well. A group has its calls in the order in which they began, or may have.
+
+_T = TypeVar("_T")
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_KEYS: Final = {"name", "arguments"}
+_SHOWN: Final = 60
+
+
+def group_lines(calls: Sequence[Call]) -> Iterator[str]:
+    """Yield the lines of a list of calls, without its brackets."""
+    listed = groups(calls)
+    for number, group in enumerate(listed):
+        end = "" if number + 1 == len(listed) else ","
+        lines = [_line(calls[at], group.stop - at - 1, at - group.start) for at in group]
+        if len(group) == 1:
+            yield f"{lines[0]}{end}"
+        else:
+            yield "["
+            yield from (f" {line}," for line in lines[:-1])
+            yield f" {lines[-1]}"
+            yield f"]{end}"
+
+
+def read_groups(listed: Sequence[object], kind: Callable[..., _T]) -> tuple[_T, ...]:
+    """Read a list of calls and groups.
+
+    Args:
+        listed: as JSON gives it.
+        kind: what is made of each, by its `name`, its `arguments` and what it `overlaps`.
+
+    Raises:
+        ValueError: something else stands in it; the message says which call, and why.
+    """
+    calls: list[_T] = []
+    for one in listed:
+        step = len(calls) + 1
+        if not isinstance(one, list):
+            calls.append(kind(**_call(one, step)))
+            continue
+        group = cast("list[object]", one)
+        if len(group) < 2:  # noqa: PLR2004 - to overlap takes two
+            _refuse(f"call {step}: a group has at least two calls")
+        calls += [
+            kind(**_member(each, step, place, len(group))) for place, each in enumerate(group, 1)
+        ]
+    return tuple(calls)
+
+
+def _line(call: Call, following: int, before: int) -> str:
+    parts: dict[str, JsonValue] = {"name": call.name, "arguments": call.arguments}
+    if call.overlaps < following:
+        parts["ends_before"] = before + call.overlaps + 2
+    return _ENCODER.encode(parts)
+
+
+def _member(data: object, step: int, place: int, size: int) -> dict[str, Any]:
+    number = step + place - 1
+    fields = _fields(data)
+    if "ends_before" not in fields:
+        return _call(data, number, overlaps=size - place)
+    end = fields["ends_before"]
+    if not isinstance(end, int) or isinstance(end, bool) or not place < end <= size:
+        _refuse(f"call {number}: 'ends_before' must be the place of a later call of its group")
+    others = {key: value for key, value in fields.items() if key != "ends_before"}
+    return _call(others, number, overlaps=end - place - 1)
+
+
+def _call(data: object, step: int, overlaps: int = 0) -> dict[str, Any]:
+    fields = _fields(data)
+    if fields.keys() != _KEYS:
+        _refuse(f"call {step} is {_short(data)}, not an object with 'name' and 'arguments'")
+    name, arguments = fields["name"], fields["arguments"]
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        _refuse(f"call {step}: 'name' must be a text, and 'arguments' an object")
+    return {"name": name, "arguments": arguments, "overlaps": overlaps}
+
+
+def _fields(data: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+
+
+def _short(data: object) -> str:
+    text = repr(data)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ValueError(why)

@@ -20,25 +20,23 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_sopbench._core.gates.budget import Spending, reaches_time
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.replayed import cost_now
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.record import RunRecord, cost_now
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.skipping import attach_not_run, tear_down
+from pytest_sopbench._hooks.items.collection import attach_not_run, tear_down
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
-from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
-from pytest_sopbench._hooks.runs.requests import RunResult
+from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher, RunResult
 from pytest_sopbench._hooks.runs.run_cache import RUNS, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
-from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.judging import judged_in
 from pytest_sopbench._hooks.session.session import REF, SopSession
-from pytest_sopbench._reports.notices.budget import budget_lines
+from pytest_sopbench._reports.notices import budget_lines
 
 from .recorder import SessionRecorder
 
 if TYPE_CHECKING:
-    from pytest_sopbench._judge.keeping.consumption import LogReader
+    from pytest_sopbench._judge.keeping import LogReader
 
 ELAPSED: Final = "sop_elapsed"
 """What a worker is told: the seconds of the session that are over when it is started."""
@@ -174,7 +172,7 @@ class BudgetTracker:
         if judging is None:
             return
         if self._judge is None:
-            from pytest_sopbench._judge.keeping.consumption import LogReader  # noqa: PLC0415 - only where a model judges
+            from pytest_sopbench._judge.keeping import LogReader  # noqa: PLC0415 - only where a model judges
 
             self._judge = LogReader(judging.log, self._sop.prices)
         self._spending.judge_usd = self._judge.read().cost_usd

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.summary_gates import bounded
+from pytest_sopbench._core.gates.conditions import bounded
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.metrics.trials import TaskTrials, disagreements
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, agents_of
+from pytest_sopbench._core.model.task import GroupKey, RunKey, agents_of
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.lines.run_line import from_line, to_line
+from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.items.payload import (
+from pytest_sopbench._hooks.items.transport import (
     PAYLOAD,
     FailedBy,
     Payload,
@@ -32,20 +32,70 @@ from pytest_sopbench._hooks.runs.journals import (
     journal_folder,
     unfinished_in_journals,
 )
-from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
+from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness, RunPrefetcher
 from pytest_sopbench._hooks.runs.reportable import unreported_record
-from pytest_sopbench._hooks.runs.shown.explanation import explain_record
+from pytest_sopbench._hooks.runs.shown import explain_record
 from pytest_sopbench._hooks.session.consistency import check_same_inputs
-from pytest_sopbench._hooks.session.partial import missing_runs, whole_plan
-from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.notices.alarms import RunAlarms
+from pytest_sopbench._hooks.session.session import SopSession, missing_runs, whole_plan
+from pytest_sopbench._reports.notices import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
-from pytest_sopbench._running.observing.interrupt import Deferral
+from pytest_sopbench._reports.text import counted
+from pytest_sopbench._running.observing.problem import Deferral
 
-from .early_abort import EarlyAbort
 from .resume import Resumption
 from .saving import Saving
 from .worker_crashes import WorkerCrashes, give_back, leave_out
+
+# Stops a session whose first runs all end in the same error: the set-up is at fault.
+
+AWAY: Final = (
+    "the provider was not available: a rate limit, or it is away\n"
+    "--sop-retries=3 (or sop_retries) makes such runs again after a wait, and "
+    "--sop-concurrency=auto\nfinds out how many runs at once it bears"
+)
+
+
+class EarlyAbort:
+    """Watches the first runs of a session.
+
+    Args:
+        begun: how many runs were begun, as far as this process knows.
+    """
+
+    def __init__(self, begun: Callable[[], int]) -> None:
+        self._begun = begun
+        self._likeness = Likeness()
+        # In the controller of xdist, the tests that began are what is known.
+        self._asked: dict[RunKey, None] = {}
+        self._fault = ""
+
+    def start(self, key: RunKey) -> None:
+        """Count a run whose test begins."""
+        self._asked[key] = None
+
+    def watch(self, record: RunRecord) -> None:
+        """Look at one more run, in the order in which they end."""
+        if self._likeness.differ or self._likeness.alike >= ALIKE:
+            return
+        self._likeness.watch(record)
+        problem = record.problem
+        if self._likeness.alike == ALIKE and problem is not None:
+            begun = counted(max(self._begun(), len(self._asked)), "run was", "runs were")
+            hint = f"\n{AWAY}" if record.outcome is Outcome.UNAVAILABLE else ""
+            self._fault = (
+                f"the first {ALIKE} runs ended in the same error; {begun} started, and no more is\n"
+                f"{problem.type}: {problem.message}{hint}"
+            )
+
+    def check(self) -> None:
+        """Stop, once the item of the last of them was reported.
+
+        Raises:
+            pytest.UsageError: the first runs ended in one error, of the same type and message.
+        """
+        if self._fault:
+            raise pytest.UsageError(self._fault)
+
 
 INTERRUPTED: Final = "it had begun when the session was cut short"
 

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.records.lines.run_line import to_line
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.resumed_runs import taken_over_of
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
+from pytest_sopbench._hooks.runs.journals import journal_folder
+from pytest_sopbench._hooks.runs.prefetch import taken_over_of
+from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.text import counted
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
-from pytest_sopbench._sessions.header.git import git_state
-from pytest_sopbench._sessions.header.header import SessionHeader
+from pytest_sopbench._sessions.folder.mark import Mark, claim, refuse_running
+from pytest_sopbench._sessions.folder.paths import session_path
+from pytest_sopbench._sessions.folder.pointer import (
+    followed,
+    has_summary,
+    last_path,
+    resumable_since_last,
+    running_since_last,
+)
+from pytest_sopbench._sessions.header import SessionHeader, git_state
 from pytest_sopbench.errors import SessionFileError
-
-from .agents import named_agents
 
 if TYPE_CHECKING:
     from pytest_sopbench._sessions.commands.resume import Resumable
 
-    from .resumed_session import ResumedSession
+# What a saved session says of its agents beside what it calls them.
+
+
+def named_agents(sop: SopSession) -> Mapping[str, str]:
+    """Return the spec of each agent by its name; nothing where the name is all."""
+    agents = {one.name: one.spec for one in sop.options.agents}
+    is_all = not sop.has_agents and all(name == spec for name, spec in agents.items())
+    # A fixture of the project stands for a single agent of the options.
+    return {} if is_all or sop.plan.fixture else agents
+
 
 START_ANEW: Final = "leave --sop-resume out to run all tasks anew"
 SAY_ANYWAY: Final = "with --sop-resume-anyway it is taken over all the same, and recorded"
@@ -64,8 +80,6 @@ class Resumption:
             git_differences,
             read_resumable,
         )
-
-        from .resumed_session import ResumedSession  # noqa: PLC0415 - only where a session is resumed
 
         try:
             self._resumed = ResumedSession(self._sop, options.session)
@@ -314,3 +328,46 @@ class Resumption:
             resumed=(*then.options.resumed, one),
             resumed_anyway=tuple(self._anyway),
         )
+
+
+# Which session `--sop-resume` means, held so that nobody else takes it over meanwhile.
+
+
+class ResumedSession:
+    """The session that is resumed.
+
+    `name` is what it is called; `is_last` tells that it was asked for as the last one, so that this
+    session takes its place.
+
+    Raises:
+        SessionFileError: the value is neither a name nor a path, or the session is still running.
+    """
+
+    def __init__(self, sop: SopSession, value: str) -> None:
+        self._sop = sop
+        self.name = value
+        sessions_dir = sop.options.sessions_dir
+        path = sop.config.invocation_params.dir / session_path(value, sessions_dir)
+        self.is_last = path == last_path(sessions_dir)
+        self.path = self._newest(sessions_dir) if self.is_last else followed(path)
+        self._claim: Mark | None = claim(self.path)
+
+    def _newest(self, sessions_dir: Path) -> Path:
+        """Return the newest session that never ended, else the one that ended last."""
+        running = running_since_last(sessions_dir, but=journal_folder(self._sop).session)
+        if running is not None:
+            refuse_running(running)
+        unended = resumable_since_last(sessions_dir)
+        if unended is None:
+            return followed(last_path(sessions_dir))
+        self.name = unended.stem
+        return unended
+
+    def give_back(self) -> None:
+        """Let others have it; where this session has all that it left, it needs no mark."""
+        if self._claim is None:
+            return
+        if has_summary(journal_folder(self._sop).session):
+            self._claim.take_off()
+        else:
+            self._claim.give_back()

@@ -7,34 +7,37 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pytest_sopbench._core.gates.conditions.spec import gate_text
-from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._core.gates.conditions import gate_text
+from pytest_sopbench._core.hiding import harmless
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.shards import Share, share_of
+from pytest_sopbench._core.model.task import RunKey, Share, share_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.runs.journals import journal_folder
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, own_version
-from pytest_sopbench._hooks.session.partial import deselection_reason, named_tasks, whole_plan
-from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.session.domains import ActiveDomain, own_version
+from pytest_sopbench._hooks.session.session import (
+    SopSession,
+    deselection_reason,
+    named_tasks,
+    whole_plan,
+)
 from pytest_sopbench._sessions.file.event_logs import TraceFolder
-from pytest_sopbench._sessions.file.start import start_to_line
+from pytest_sopbench._sessions.file.line_places import start_to_line
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.last_time import has_summary
 from pytest_sopbench._sessions.folder.paths import LAST, session_path
-from pytest_sopbench._sessions.folder.pointer import last_path, point_at
-from pytest_sopbench._sessions.folder.pruning import prune
-from pytest_sopbench._sessions.header.git import git_state
-from pytest_sopbench._sessions.header.header import DomainHeader, SessionHeader, planned_tasks
-from pytest_sopbench._sessions.header.options import SessionOptions
-from pytest_sopbench._sessions.reading.content import KnownRun
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.folder.pointer import has_summary, last_path, point_at, prune
+from pytest_sopbench._sessions.header import (
+    DomainHeader,
+    SessionHeader,
+    SessionOptions,
+    git_state,
+    planned_tasks,
+)
+from pytest_sopbench._sessions.reading.reader import KnownRun, SavedSession, read_session
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
-from .agents import named_agents
-from .judge_books import with_judge
-from .resume import Resumption
+from .costs import with_judge
+from .resume import Resumption, named_agents
 
 
 class Saving:

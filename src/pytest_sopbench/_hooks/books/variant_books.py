@@ -8,10 +8,10 @@ from typing import Final
 
 import pytest
 
-from pytest_sopbench._core.variants.findings import Told, add, findings, joined
+from pytest_sopbench._core.variants import Told, add, findings, joined
 from pytest_sopbench._hooks.items.variants import take_told
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.terminal.variants import variant_lines
+from pytest_sopbench._reports.terminal.gate import variant_lines
 
 NONE: Final = "variant: none came to its end; only items of a domain's own rows have variants"
 

@@ -18,13 +18,16 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.run_notes import NOBODY_KNOWS
-from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import NOBODY_KNOWS, Ending, Trace
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.journal.deaths import record_worker_death
-from pytest_sopbench._sessions.journal.journal import ReadJournal, journal_path, read_journal
+from pytest_sopbench._sessions.journal import (
+    ReadJournal,
+    journal_path,
+    read_journal,
+    record_worker_death,
+)
 from pytest_sopbench.errors import SessionFileError
 
 AGAIN = "rerun"
@@ -95,14 +98,14 @@ class WorkerCrashes:
     def pytest_sop_summary(self) -> list[str]:
         if not (self._unmade or self._waiting):
             return []
-        from pytest_sopbench._reports.notices.dead_workers import death_lines  # noqa: PLC0415 - only where a worker died
+        from pytest_sopbench._reports.notices import death_lines  # noqa: PLC0415 - only where a worker died
 
         return [*death_lines(self._unmade, tests=len(self._waiting))]
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._unmade and not self._sop.plan.planned:
-            from pytest_sopbench._reports.notices.dead_workers import untold_lines  # noqa: PLC0415 - only where a worker died
+            from pytest_sopbench._reports.notices import untold_lines  # noqa: PLC0415 - only where a worker died
 
             # No worker has lived to say what was to be run, so there is no summary.
             for line in untold_lines(self._unmade):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain
-from pytest_sopbench._running.tools.manager import ManagerFactory
+from pytest_sopbench._hooks.session.domains import ActiveDomain
+from pytest_sopbench._running.tools.domain_code import ManagerFactory
 from pytest_sopbench.errors import SopbenchError
 
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.spec import gate_text
+from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, gate_text
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.session.partial import deselection_reason
-from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.session.session import SopSession, deselection_reason
 from pytest_sopbench._sessions.file.atomic import copy_file
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.folder.pointer import followed, last_path
@@ -82,7 +80,7 @@ class Baseline:
             msg = f"--sop-compare={value}: there is no {shown}\n{_how_to_make(value)}"
             raise pytest.UsageError(msg)
         if self._saved is None:
-            from pytest_sopbench._hooks.session.writable import check_writable  # noqa: PLC0415 - only where a baseline is made
+            from pytest_sopbench._hooks.session.session import check_writable  # noqa: PLC0415 - only where a baseline is made
 
             check_writable(self._sop, "--sop-compare-create", path)
         if self._saved is not None and shard_of(self._saved) is not None:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState, GateVerdict, has_gate
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.gates.conditions import (
+    GateSpec,
+    GateState,
+    GateVerdict,
+    gate_text,
+    has_gate,
+    why_unmeasurable,
+)
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide, refused_as_baseline
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import agents_of
+from pytest_sopbench._core.model.agent_labels import named_agents
+from pytest_sopbench._core.model.task import TaskName, agents_of
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
+from pytest_sopbench._hooks.books.worker_crashes import is_again
+from pytest_sopbench._hooks.items.transport import failed_by, is_builtin
 from pytest_sopbench._hooks.items.without_runs import (
     NOTHING_ASKED,
     check_asked,
@@ -23,7 +35,8 @@ from pytest_sopbench._hooks.items.without_runs import (
 from pytest_sopbench._hooks.process.ahead import load_ahead
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import doubtful_in
-from pytest_sopbench._hooks.session.partial import (
+from pytest_sopbench._hooks.session.session import (
+    SopSession,
     deselection_reason,
     in_order_of_plan,
     lacks_runs,
@@ -31,18 +44,85 @@ from pytest_sopbench._hooks.session.partial import (
     silenced_tests,
     unused_agents,
 )
-from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.options import replaced_gates
 from pytest_sopbench._hooks.settings.strictness import is_ci
 from pytest_sopbench._sessions.reading.planned import asked_summaries, planned_records
 from pytest_sopbench._sessions.reading.reader import SavedSession
 
 from .baseline import Baseline
-from .failed_tests import FailedTests
 from .quarantine import Quarantine
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
+
+# The tests of a session that failed: misses, those whose task may fail, and all others.
+
+
+class Failed(Enum):
+    """What a test failed by: what the tasks file forgives, what gates bound, a rule, all else."""
+
+    FORGIVEN = auto()
+    MISS = auto()
+    BREACH = auto()
+    OTHER = auto()
+
+
+class FailedTests:
+    """Counts each failed test as what it is, and says how pytest shows it."""
+
+    def __init__(self, sop: SopSession) -> None:
+        self._sop = sop
+        self.missed = 0
+        # By what the tasks file says.
+        self.forgiven = 0
+        # All of which the runs do not tell, whether there is a gate or not.
+        self.untold = 0
+        # Whether any failed by what nothing forgives.
+        self.has_unforgiven = False
+
+    @property
+    def excused(self) -> int:
+        """How many a gate that holds takes back."""
+        return self.missed + self.forgiven
+
+    def enter(self, report: pytest.TestReport) -> None:
+        """Count a test that failed."""
+        if hasattr(report, "wasxfail"):
+            # pytest counts no failure that a plugin has marked as expected; to forgive it would
+            # forgive another one.
+            return
+        kind = self._kind(report)
+        self.forgiven += kind is Failed.FORGIVEN
+        self.has_unforgiven |= kind is not Failed.FORGIVEN
+        self.missed += kind is Failed.MISS
+        # Of broken rules the runs tell, to whoever asks a gate of the saved session.
+        self.untold += kind is Failed.OTHER
+
+    def status(self, report: pytest.TestReport, *, forgives: bool) -> object:
+        """Return how pytest shows a test that has not passed; `None` where pytest decides.
+
+        `forgives` tells that a miss is counted as one, and not as a failure.
+        """
+        kind = self._kind(report) if report.failed else None
+        if kind is Failed.FORGIVEN:
+            return "may fail", "q", ("MAY FAIL", {"yellow": True})
+        if forgives and kind is Failed.MISS:
+            return "missed", "m", ("MISSED", {"yellow": True})
+        # A crash that another run is to blame for: its test is run again, and reported then.
+        return ("", "", "") if is_again(report) else None
+
+    def _kind(self, report: pytest.TestReport) -> Failed:
+        """Tell what a test failed by; a set-up or a tear-down that fails is nobody's answer."""
+        found, key = failed_by(report), self._sop.plan.key(report.nodeid)
+        if found is None or key is None:
+            return Failed.OTHER
+        task, forgiven = TaskName(key.domain, key.task), self._sop.forgiven
+        if forgiven.forgives(task, found.outcome, found.rules):
+            return Failed.FORGIVEN
+        if not is_builtin(report):
+            return Failed.OTHER
+        return Failed.MISS if forgiven.forgives_rules(task, found.rules) else Failed.BREACH
+
 
 CUT_SHORT = "the session was cut short"
 NOT_SAVED = "the saved session that decides was not written, which fails"
@@ -299,3 +379,44 @@ class Gate:
     def _create_baseline(self, refused: str = "") -> None:
         if self.saved is not None:
             self.baseline.create(self.saved, refused)
+
+
+# Gates that make no sense for what is selected, refused before an agent is paid for.
+
+
+def check_gates(sop: SopSession) -> None:
+    """Refuse gates on what is not selected, and those for which nothing can be measured.
+
+    Raises:
+        pytest.UsageError: there is one.
+    """
+    domains = [active.domain for active in sop.domains]
+    names = {one.name for one in domains}
+    for gate in sop.options.gates:
+        if gate.domain and gate.domain not in names:
+            msg = f"gate {gate.domain}:{gate.name}: no such domain is selected"
+            raise pytest.UsageError(msg)
+        # Which agents a fixture gives, or the mark of a test, is known when tests are collected.
+        if gate.agent and sop.has_agents and not named_agents(gate.agent, sop.agents):
+            labels = ", ".join(sop.labels.values())
+            msg = f"gate {gate_text(gate)}: no such agent is tested\nthe agents are {labels}"
+            raise pytest.UsageError(msg)
+        if _is_whole(sop):
+            _check_measured(sop, gate, domains)
+
+
+def _is_whole(sop: SopSession) -> bool:
+    """Whether nothing but these domains is run, and a gate without an answer fails the session.
+
+    Tests of the user's own may be of other domains. Whoever tries a few tasks has not asked the
+    gates of the configuration.
+    """
+    alone = sop.config.args_source is not pytest.Config.ArgsSource.ARGS
+    return alone and (sop.options.types_gate or is_ci())
+
+
+def _check_measured(sop: SopSession, gate: GateSpec, domains: Sequence[Domain]) -> None:
+    held = sop.options.contract != "off"
+    if why := why_unmeasurable(gate, domains, contract=held):
+        msg = f"gate {gate_text(gate)}: it can never hold: {why}"
+        raise pytest.UsageError(msg)

@@ -10,31 +10,100 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.code.agent_params import (
+from pytest_sopbench._core.hiding import harmless
+from pytest_sopbench._core.judging.judge import judge
+from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._hooks.code.agents import (
     agent_of,
     agent_parameters,
     callspecs,
+    check_agent_given,
+    overriding_fixture,
 )
-from pytest_sopbench._hooks.code.agents import overriding_fixture
 from pytest_sopbench._hooks.runs.journals import leave_plan
-from pytest_sopbench._hooks.runs.run_cache import RunCache, asks_for_run
-from pytest_sopbench._hooks.runs.shown.run import Run
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
-from pytest_sopbench._hooks.session.partial import is_narrowed
-from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession
-from pytest_sopbench._hooks.settings.asked.folders import typed_domain_folders
-from pytest_sopbench._hooks.settings.marks import marked_agent
-from pytest_sopbench._hooks.settings.node_ids import item_name
+from pytest_sopbench._hooks.runs.prefetch import RunRequest, RunResult
+from pytest_sopbench._hooks.runs.reportable import make_reportable
+from pytest_sopbench._hooks.runs.run_cache import LEFT, PendingReport, RunCache, asks_for_run
+from pytest_sopbench._hooks.runs.shown import Run
+from pytest_sopbench._hooks.session.consistency import SHOWN
+from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.session import BUILTIN, REF, SESSION, SopSession, is_narrowed
+from pytest_sopbench._hooks.settings.asked import typed_domain_folders
+from pytest_sopbench._hooks.settings.marks import item_name, marked_agent
 from pytest_sopbench._loading.load import DATA_FILES
-from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._reports.text import one_line
+from pytest_sopbench._settings.readers import GivenAgent
 
-from .failures import ContractBroken, TaskFailed
-from .preparation import prepare_session
+from .transport import ContractBroken, TaskFailed
+
+# Imports what the tests that are left after collection will need, and nothing for others.
+#
+# A session that runs no SOP test, such as `-m "not sop"`, needs neither an agent nor its key.
+
+_ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
+_ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
+
+
+def prepare_session(sop: SopSession, runs: RunCache, session: pytest.Session) -> None:
+    """Prepare the items of a session; a worker of xdist tells the controller of what is wrong.
+
+    Raises:
+        pytest.UsageError: as `prepare_items`.
+    """
+    try:
+        prepare_items(sop, runs, session.items)
+    except pytest.UsageError as error:
+        told: dict[str, str] | None = getattr(session.config, "workerinput", None)
+        if told is None:
+            raise
+        errors: Any = session.config.pluginmanager.get_plugin("sop-usage-errors")
+        shown = told.get(SHOWN, "")
+        place = f"{shown}: " if shown else ""
+        errors.tell_controller(session.config, f"{place}{error}")
+
+
+def prepare_items(sop: SopSession, runs: RunCache, items: Sequence[pytest.Item]) -> None:
+    """Stop now at what would else fail in every test, one by one, or be paid for in vain.
+
+    Raises:
+        pytest.UsageError: a test has no agent, or its agent or its domain's tools cannot be used.
+    """
+    seen: set[tuple[object, ...]] = set()
+    for item in items:
+        names = getattr(item, "fixturenames", ())
+        if _ASK_FOR_AGENT.isdisjoint(names) and _ASK_FOR_TOOLS.isdisjoint(names):
+            continue
+        ref = item.stash.get(REF, None)
+        # The items of one test function on one domain need the same.
+        alike = (item.parent, getattr(item, "originalname", None), ref.domain if ref else None)
+        if alike not in seen:
+            seen.add(alike)
+            _prepare(sop, runs, item, ref)
+
+
+def asks_for_agent(item: pytest.Item) -> bool:
+    """Tell whether a test needs an agent that its own mark does not name."""
+    names = getattr(item, "fixturenames", ())
+    return not _ASK_FOR_AGENT.isdisjoint(names) and marked_agent(item) is None
+
+
+def _prepare(sop: SopSession, runs: RunCache, item: pytest.Item, ref: TaskRef | None) -> None:
+    names = getattr(item, "fixturenames", ())
+    if asks_for_agent(item):
+        check_agent_given(sop, item.parent if BUILTIN in item.stash and item.parent else item)
+    if ref is None:
+        return
+    marked = marked_agent(item)
+    agents = sop.options.agents if marked is None else (GivenAgent(name=marked, spec=marked),)
+    runs.prepare(
+        () if _ASK_FOR_TOOLS.isdisjoint(names) else (ref.domain,),
+        agents if "sop_run" in names else (),
+    )
 
 
 def check_task(sop_run: Run) -> None:
@@ -160,8 +229,6 @@ class Collection:
     ) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
         node = yield
         if type(node) is pytest.Package and path in self._above:
-            from .packages import package_above_data  # noqa: PLC0415 - only where a domain is in a package
-
             self._has_packages = True
             return package_above_data(path, parent)
         return node
@@ -170,7 +237,6 @@ class Collection:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if not self._has_packages:
             return
-        from .packages import PackageAboveData  # noqa: PLC0415 - only where a domain is in a package
 
         for node in item.listchain():
             if isinstance(node, PackageAboveData):
@@ -274,3 +340,80 @@ class Collection:
             part.keys[item.nodeid] = ref.key
             self._runs.expect(ref.key)
         leave_plan(self._sop)
+
+
+# The Python packages in which a domain happens to lie.
+#
+# pytest imports the `__init__.py` of every folder above an item before the item runs. A data file
+# needs none of them, and that of a public checkout may well fail.
+
+
+class PackageAboveData(pytest.Package):
+    """A package above a data file; it is imported only for tests in Python that lie in it."""
+
+    _needed = True
+    _put_off = False
+
+    def enter(self, *, needed: bool) -> None:
+        """Be told, before each item below is set up, whether that item needs the package."""
+        self._needed = needed
+        if needed and self._put_off:
+            super().setup()
+            self._put_off = False
+
+    def setup(self) -> None:
+        if self._needed:
+            super().setup()
+        else:
+            self._put_off = True
+
+    def teardown(self) -> None:
+        self._put_off = False
+        super().teardown()
+
+
+def package_above_data(path: Path, parent: pytest.Collector) -> PackageAboveData:
+    """Make the node of a folder with an `__init__.py`."""
+    make: Callable[..., PackageAboveData] = PackageAboveData.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
+    return make(parent, path=path)
+
+
+# Passes over tests whose runs must not begin: what is left of them, and what is told of them.
+
+
+def attach_not_run(item: pytest.Item) -> None:
+    """Have the next report of an item tell that its run, which nobody had planned, never began."""
+    ref: TaskRef = item.stash[REF]
+    sop = item.config.stash[SESSION]
+    verdict = judge(ref.domain.rules, ref.task, None)
+    kept = make_reportable(sop, ref, ref.task, None, verdict)
+    # It took no time; how it ended nobody asks, since the verdict is made.
+    trace = Trace(ending=Ending.TIMED_OUT)
+    done = RunResult(RunRequest(ref, ref.task, None), trace, verdict, kept, to_line(kept.record))
+    item.stash[LEFT] = PendingReport(done, 0.0)
+
+
+def tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Tear down what the item before this one has left for it, and the next one does not need."""
+    # pytest has no public way to pass over an item; what fixtures raise here is reported as usual.
+    state: Any = item.session._setupstate  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
+
+    def exact() -> None:
+        state.teardown_exact(nextitem)
+
+    call = _called(exact, "teardown")
+    if call.excinfo is not None:
+        # Other plugins lay down at the set-up of an item what they want at its end.
+        for one in (_called(_nothing, "setup"), call):
+            report = item.ihook.pytest_runtest_makereport(item=item, call=one)
+            item.ihook.pytest_runtest_logreport(report=report)
+
+
+def _called(what: Callable[[], None], when: Any) -> Any:
+    return pytest.CallInfo.from_call(  # pyright: ignore[reportUnknownVariableType] - pytest leaves it generic
+        what, when=when, reraise=(KeyboardInterrupt, pytest.exit.Exception)
+    )
+
+
+def _nothing() -> None:
+    """Be the set-up of an item that is not set up."""

@@ -12,11 +12,10 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import NO_AGENT, WHICH
-from pytest_sopbench._hooks.runs.requests import RunRequest, RunResult
+from pytest_sopbench._hooks.runs.prefetch import RunRequest, RunResult, definition, is_ours
 from pytest_sopbench._hooks.runs.run_cache import RUNS
-from pytest_sopbench._hooks.runs.shown.run import Run
-from pytest_sopbench._hooks.runs.upcoming_items import definition, is_ours
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.runs.shown import Run
+from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools

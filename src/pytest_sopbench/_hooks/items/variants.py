@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._core.hiding import harmless
+from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SESSION, SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT, variants_in
-from pytest_sopbench._hooks.settings.node_ids import encoded, encoded_label
-from pytest_sopbench._reports.text.layout import one_line
+from pytest_sopbench._hooks.settings.marks import encoded, encoded_label
+from pytest_sopbench._reports.text import one_line
 
 from . import fixtures
 

@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 
-from pytest_sopbench._hooks.session.partial import expected_runs
-from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.session.session import SopSession, expected_runs
 
 NOTHING_ASKED: Final = "no test asked for a run of an agent"
 _WHAT_TO_DO: Final = (

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.settings.strictness import typed_words
 from pytest_sopbench._reports.terminal.misses import DIRECTION, MissGroups, namer
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.text import counted
 
 FULL: Final = 5
 """Failures that are printed in full."""

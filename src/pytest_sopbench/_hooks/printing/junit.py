@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState
-from pytest_sopbench._core.hiding.harmless import as_xml_without_commands
+from pytest_sopbench._core.gates.conditions import GateState
+from pytest_sopbench._core.hiding import as_xml_without_commands
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._sessions.file.atomic import replace_file
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._core.hiding import harmless
 from pytest_sopbench._hooks.settings.ini import ini_values
 from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench.errors import SopbenchError
@@ -33,11 +33,10 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
 
 def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     # Here, since most of the garbage that is searched for in vain comes with these.
-    from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domains
-    from pytest_sopbench._hooks.settings.asked.folders import domain_paths
-    from pytest_sopbench._loading.finding.catalogue import load_catalogue
+    from pytest_sopbench._hooks.settings.asked import domain_paths, read_asked_domains
+    from pytest_sopbench._loading.finding.resolve import load_catalogue
     from pytest_sopbench._loading.finding.search_paths import SearchPaths
-    from pytest_sopbench._reports.lists.domains import listing_lines
+    from pytest_sopbench._reports.lists import listing_lines
 
     check_rootdir(config)
     mask = _read_secrets(config)

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.summary_gates import UNAVAILABLE
+from pytest_sopbench._core.gates.conditions import UNAVAILABLE
 from pytest_sopbench._core.metrics.summary import UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._reports.notices.progress import Progress, progress_line
+from pytest_sopbench._reports.notices import Progress, progress_line
 
 LIVE_SECONDS: Final = 0.2
 """Between two states of the live line."""

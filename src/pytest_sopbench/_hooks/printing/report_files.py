@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._hooks.deciding.gate import Gate
-from pytest_sopbench._hooks.runs.shown.explanation import rerun_of
-from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._hooks.session.writable import check_writable
+from pytest_sopbench._hooks.runs.shown import rerun_of
+from pytest_sopbench._hooks.session.session import SopSession, check_writable
 from pytest_sopbench._sessions.file.atomic import try_writing
-from pytest_sopbench._sessions.file.pages import add_to_page, try_page, write_pages
+from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, write_pages
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.project_file import from_home
-from pytest_sopbench._settings.values import ReportTarget
+from pytest_sopbench._settings.readers import ReportTarget
 from pytest_sopbench.errors import SopbenchError
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.gates.page_sources import PageSources
-    from pytest_sopbench._core.gates.session_page import SessionPage
+    from pytest_sopbench._core.gates.decide import PageSources, SessionPage
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 
@@ -95,7 +93,7 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
 
 def _annotations(sop: SopSession, page: SessionPage) -> Iterator[str]:
     from pytest_sopbench._reports.pages.annotations import annotation_line  # noqa: PLC0415 - only where a page is written
-    from pytest_sopbench._sessions.commands.row_places import row_places  # noqa: PLC0415 - only where a page is written
+    from pytest_sopbench._sessions.commands.page import row_places  # noqa: PLC0415 - only where a page is written
 
     if not any(target.is_annotations for target in sop.options.reports):
         return
@@ -119,7 +117,7 @@ def _pages(sop: SopSession) -> Iterator[ReportTarget]:
 
 def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
     """Return where a page finds what stands in no run: the session's own domains, event logs."""
-    from pytest_sopbench._sessions.commands.page_sources import SavedSources  # noqa: PLC0415 - only where a page is written
+    from pytest_sopbench._sessions.commands.page import SavedSources  # noqa: PLC0415 - only where a page is written
 
     def domains() -> Mapping[str, Domain]:
         found: dict[str, Domain] = {}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState
-from pytest_sopbench._core.hiding.secrets import SHORTEST
+from pytest_sopbench._core.agent_source import names_model_agent
+from pytest_sopbench._core.gates.conditions import GateState
+from pytest_sopbench._core.hiding import SHORTEST
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.keys import GroupKey, RunKey
+from pytest_sopbench._core.model.task import GroupKey, RunKey
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
@@ -20,25 +22,31 @@ from pytest_sopbench._hooks.books.saving import kept_path
 from pytest_sopbench._hooks.deciding.gate import Gate
 from pytest_sopbench._hooks.process.exit_guard import exited
 from pytest_sopbench._hooks.process.outgoing import write_command
-from pytest_sopbench._hooks.runs.shown.explanation import explain_record, rerun_of
-from pytest_sopbench._hooks.runs.shown.rerun_command import show_line
-from pytest_sopbench._hooks.session.partial import unused_agents
-from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.runs.prefetch import taken_over_of
+from pytest_sopbench._hooks.runs.shown import explain_record, rerun_of, show_line
+from pytest_sopbench._hooks.session.consistency import has_workers
+from pytest_sopbench._hooks.session.domains import needs_main_thread
+from pytest_sopbench._hooks.session.session import SopSession, is_narrowed, unused_agents
 from pytest_sopbench._hooks.settings.strictness import NOT_ASKED
 from pytest_sopbench._reports.failure.task import next_lines
-from pytest_sopbench._reports.notices.alarms import special_lines
-from pytest_sopbench._reports.terminal.comparison.lost import keys_of, lost_lines, lost_records
-from pytest_sopbench._reports.terminal.gate import gate_lines, not_evaluated_lines
+from pytest_sopbench._reports.notices import special_lines
+from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
+from pytest_sopbench._reports.terminal.gate import (
+    entry_lines,
+    gate_lines,
+    not_evaluated_lines,
+    without_lines,
+)
 from pytest_sopbench._reports.terminal.misses import (
     full_miss_lines,
     miss_lines,
     namer,
     short_miss_lines,
 )
-from pytest_sopbench._reports.terminal.quarantine import entry_lines, without_lines
-from pytest_sopbench._reports.terminal.summary.summary import domain_lines, total_lines
-from pytest_sopbench._reports.text.layout import added_lines, one_line
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.text import added_lines, counted, minutes, money, one_line
+from pytest_sopbench._sessions.folder.pointer import LastSession, followed, last_path, read_last
+from pytest_sopbench._settings.readers import AUTO
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.comparing.comparison import SessionComparison
@@ -65,7 +73,6 @@ class SummaryHooks:
         self._commands: tuple[str, ...] = ()
 
     def pytest_report_header(self) -> list[str]:
-        from .heading import header_lines  # noqa: PLC0415 - only where pytest prints a header
 
         return [one_line(line) for line in header_lines(self._sop)]
 
@@ -75,8 +82,6 @@ class SummaryHooks:
             return [NO_DOMAIN_GIVEN]
         if config.option.verbose < 0 or not self._sop.makes_runs:
             return []
-        from .forecast import forecast_of_plan  # noqa: PLC0415 - only where a forecast is shown
-        from .heading import agent_lines  # noqa: PLC0415 - only where pytest prints a header
 
         return [*map(one_line, agent_lines(self._sop)), *forecast_of_plan(self._sop)]
 
@@ -154,7 +159,7 @@ class SummaryHooks:
         yield from self._totals(verbosity)
         board = self._leaderboard() if verbosity >= 0 else None
         if board is not None:
-            from pytest_sopbench._reports.terminal.comparison.leaderboard import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
+            from pytest_sopbench._reports.terminal.comparison import leaderboard_lines  # noqa: PLC0415 - only where agents are compared
 
             yield from leaderboard_lines(board, verbosity=verbosity)
         if self._sop.options.selection:
@@ -224,7 +229,7 @@ class SummaryHooks:
 
     def _comparison(self, comparison: SessionComparison, verbosity: int) -> Iterator[str]:
         if verbosity < 0:
-            from pytest_sopbench._reports.terminal.comparison.comparison import (  # noqa: PLC0415 - only where sessions are compared
+            from pytest_sopbench._reports.terminal.comparison import (  # noqa: PLC0415 - only where sessions are compared
                 aside_lines,
                 short_comparison_lines,
             )
@@ -232,9 +237,7 @@ class SummaryHooks:
             yield from short_comparison_lines(comparison)
             yield from aside_lines(comparison.pooled)
         else:
-            from pytest_sopbench._reports.terminal.comparison.comparison import (  # noqa: PLC0415 - only where sessions are compared
-                session_comparison_lines,
-            )
+            from pytest_sopbench._reports.terminal.comparison import session_comparison_lines  # noqa: PLC0415 - only where sessions are compared
 
             yield from session_comparison_lines(comparison)
 
@@ -314,3 +317,147 @@ def selection_lines(sop: SopSession, names: Collection[str]) -> Iterator[str]:
         count, every = len(active.positions), len(active.domain.task_ids)
         yield f"select {count} of {every} tasks of {active.domain.name}"
     yield f"       by {' '.join(sop.options.selection)}"
+
+
+# What stands above a SOP session: its domains and agents, prices, and what is going to be run.
+
+
+def header_lines(sop: SopSession) -> Iterator[str]:
+    """Say what is about to run, before the first run."""
+    if not (sop.options.typed_domains or sop.options.named):
+        return
+    for active in sop.domains:
+        from pytest_sopbench._audit.saved import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
+
+        count, every = len(active.positions), len(active.domain.task_ids)
+        part = f"{count} of {every} tasks" if count < every else f"{count} tasks"
+        # Marks of the user's tests, and fixtures, may name others: that is known after collection.
+        agents = "agents" if sop.has_agents else "agent"
+        agent = f", {agents} {sop.agent_label}" if names_agents(sop) else ""
+        yield f"sop: {active.domain.name}, {part}{agent}"
+        for notice in active.domain.notices:
+            yield f"sop: {active.domain.name}: {notice}"
+        others = len(active.domain.warnings) - len(active.domain.notices)
+        if others:
+            told = counted(others, "warning")
+            yield f"sop: {active.domain.name}: {told}; --sop-list -v shows them"
+        found = saved_summary(active.domain, sop.config.rootpath)
+        if has_faults(found):
+            yield f"sop: {active.domain.name}: audit: {found}"
+    # A library is loaded only where it is going to be asked.
+    if sop.prices is not None and (isinstance(sop.options.prices, Path) or _asks_a_model(sop)):
+        yield f"sop: prices {sop.prices.label}"
+    if has_workers(sop.config) and sop.makes_runs:
+        # The controller of xdist collects nothing.
+
+        yield from forecast_of_options(sop)
+
+
+def agent_lines(sop: SopSession) -> Iterator[str]:
+    """Say after collection who runs, where the line above could not, or has named another one."""
+    if sop.plan.planned and (sop.agents_run != sop.agent_label or not names_agents(sop)):
+        agents = "agents" if len({one.agent for one in sop.plan.planned}) > 1 else "agent"
+        yield f"sop: {agents} {sop.agents_run}"
+
+
+def names_agents(sop: SopSession) -> bool:
+    """Tell whether the header names the agents: no test but the built-in ones is asked for."""
+    paths = sop.config.args_source is pytest.Config.ArgsSource.ARGS
+    return bool(sop.options.agents) and (bool(sop.options.named) or not paths)
+
+
+def _asks_a_model(sop: SopSession) -> bool:
+    """Whether an agent of the session is one of ours that gives a domain to a model."""
+    return any(names_model_agent(one.spec) for one in sop.options.agents)
+
+
+# What a session is about to make, said before its first run: how many runs, and the last time.
+
+IN_MAIN = "sop: runs are made one at a time in the main thread, without a limit of time"
+SHORT = 1.0
+"""Seconds; what took no longer than that need not be announced."""
+
+
+def forecast_of_plan(sop: SopSession) -> Iterator[str]:
+    """Say what is planned and not taken over, once items are collected."""
+    planned, taken = sop.plan.planned, taken_over_of(sop)
+    keys = [key for key in planned if not taken.needs_nothing(key)]
+    if keys:
+        yield from _lines(sop, keys, {key.domain for key in planned})
+
+
+def forecast_of_options(sop: SopSession) -> Iterator[str]:
+    """Say what the options select, where only workers will know what is collected."""
+    keys = [
+        RunKey(active.domain.name, active.domain.task_ids[position], trial, agent)
+        for active in sop.domains
+        for position in active.positions
+        for trial in range(1, sop.options.trials + 1)
+        for agent in sop.agents
+    ]
+    # What is taken away or taken over, the workers find out.
+    at_most = is_narrowed(sop.config) or sop.options.resume is not None
+    domains = {active.domain.name for active in sop.domains}
+    yield from _lines(sop, keys, domains, at_most=at_most)
+
+
+def _lines(
+    sop: SopSession,
+    keys: Collection[RunKey],
+    domains: Collection[str],
+    *,
+    at_most: bool = False,
+) -> Iterator[str]:
+    if needs_main_thread(sop.config):
+        yield IN_MAIN
+    tasks = len({(key.domain, key.task) for key in keys})
+    most = max(key.trial for key in keys) if keys else 1
+    in_flight = _in_flight(sop)
+    before = _last_time(sop, None if at_most else len(keys), domains)
+    if most > 1 or in_flight or before:
+        runs = _runs(tasks, most, len(keys))
+        yield f"sop: {'up to ' if at_most else ''}{runs}{in_flight}{before}"
+
+
+def _runs(tasks: int, trials: int, runs: int) -> str:
+    if trials == 1:
+        return counted(runs, "run")
+    if tasks * trials == runs:
+        return f"{counted(tasks, 'task')} x {trials} = {counted(runs, 'run')}"
+    return f"{counted(runs, 'run')} of {counted(tasks, 'task')}"
+
+
+def _in_flight(sop: SopSession) -> str:
+    options = sop.options
+    if options.concurrency is None or needs_main_thread(sop.config):
+        return ""
+    if options.concurrency == AUTO:
+        return ", as many in flight as the provider bears"
+    return f", {options.concurrency} in flight"
+
+
+def _last_time(sop: SopSession, runs: int | None, domains: Collection[str]) -> str:
+    last = read_last(followed(last_path(sop.options.sessions_dir)))
+    if last is None or last.agent != sop.agent_shown or last.domains != frozenset(domains):
+        return ""
+    now = sop.options.replay
+    if (last.replay in {"only", "auto"}) != now.serves:
+        # What is replayed takes no time, and costs nothing.
+        return ""
+    if last.duration_s < SHORT and not last.cost_usd:
+        return ""
+    made = "" if last.runs == runs else f"{counted(last.runs, 'run')} in "
+    cost = "" if last.cost_usd is None else f", {money(last.cost_usd)}"
+    return f"; last time {made}{minutes(last.duration_s)}{_other_pace(sop, last)}{cost}"
+
+
+def _other_pace(sop: SopSession, last: LastSession) -> str:
+    """Say how many runs were in flight last time, where that is not as many as now."""
+    now = 1 if needs_main_thread(sop.config) else sop.options.concurrency
+    if (last.concurrency or 1) == (now or 1):
+        return ""
+    if last.concurrency is None:
+        return " without --sop-concurrency"
+    if last.concurrency == AUTO:
+        return f" with --sop-concurrency={AUTO}"
+    return f" with {last.concurrency} in flight"

@@ -17,11 +17,11 @@ from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._hooks.settings.options import Options
 
 READING: Final = (
-    "pytest_sopbench._sessions.journal.leftovers",
-    "pytest_sopbench._sessions.lines.damage",
-    "pytest_sopbench._sessions.lines.shapes",
-    "pytest_sopbench._sessions.lines.skimming",
-    "pytest_sopbench._sessions.reading.header_line",
+    "pytest_sopbench._sessions.journal",
+    "pytest_sopbench._sessions.lines",
+    "pytest_sopbench._sessions.lines",
+    "pytest_sopbench._sessions.lines",
+    "pytest_sopbench._sessions.reading.reader",
     "pytest_sopbench._sessions.reading.planned",
 )
 """Read a saved session, and the journals beside it."""
@@ -32,22 +32,22 @@ COMPARING: Final = (
 )
 SIDE_BY_SIDE: Final = (
     "pytest_sopbench._core.comparing.leaderboard",
-    "pytest_sopbench._reports.terminal.comparison.leaderboard",
+    "pytest_sopbench._reports.terminal.comparison",
 )
-GATES: Final = ("pytest_sopbench._core.gates.conditions.comparison_gates",)
+GATES: Final = ("pytest_sopbench._core.gates.conditions",)
 PAGES: Final = (
     "pytest_sopbench._sessions.commands.page",
-    "pytest_sopbench._sessions.commands.page_sources",
-    "pytest_sopbench._sessions.commands.row_places",
+    "pytest_sopbench._sessions.commands.page",
+    "pytest_sopbench._sessions.commands.page",
     "pytest_sopbench._reports.pages.annotations",
-    "pytest_sopbench._reports.pages.markdown.markdown",
+    "pytest_sopbench._reports.pages.markdown",
 )
 PUBLISHED: Final = (
-    "pytest_sopbench._core.answers.published_finding",
-    "pytest_sopbench._core.fields.published",
+    "pytest_sopbench._core.answers.published",
+    "pytest_sopbench._core.fields.comparison",
 )
-TRIALS: Final = ("pytest_sopbench._core.statistics.bootstrap",)
-CONFUSIONS: Final = ("pytest_sopbench._core.metrics.counts.confusion",)
+TRIALS: Final = ("pytest_sopbench._core.statistics",)
+CONFUSIONS: Final = ("pytest_sopbench._core.metrics.counts",)
 
 _HTTP: Final = ("anyio._backends._asyncio", "concurrent.futures.thread", "encodings.idna")
 LAZY: Final[Mapping[str, Sequence[str]]] = {

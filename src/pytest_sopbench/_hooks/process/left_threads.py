@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.hiding.harmless import harmless
+from pytest_sopbench._core.hiding import harmless
 
 PATIENCE: Final = 10.0
 """Seconds that Python may wait for such threads, as for a client that sends its last words."""

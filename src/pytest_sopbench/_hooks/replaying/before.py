@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._replay.cassettes.places import TaskPlace, cassette_path
+from pytest_sopbench._replay.cassettes.lines import TaskPlace, cassette_path
 from pytest_sopbench._replay.cassettes.store import refuse_changed
 from pytest_sopbench._replay.cassettes.survey import Survey, TrialSurvey, survey
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.text import counted
 from pytest_sopbench.errors import CassetteError
 
 _NAMED = 3

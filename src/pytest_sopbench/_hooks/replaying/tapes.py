@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.run_notes import (
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import (
     CHANGES,
     EMPTY,
     IGNORE,
@@ -26,22 +26,20 @@ from pytest_sopbench._core.model.run_notes import (
     RECORDED,
     REPLAYED,
     UNUSED,
+    Ending,
+    Problem,
+    Trace,
 )
-from pytest_sopbench._core.model.trace import Ending, Problem, Trace
 from pytest_sopbench._hooks.replaying import OUTPUT
-from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._replay.cassettes.places import TaskPlace
+from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
 from pytest_sopbench._replay.proxy.children import Watching, watching
-from pytest_sopbench._replay.tape.beside import BesideTape
-from pytest_sopbench._replay.tape.current import on_tape, switched_on
+from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Recording, Shaping
 from pytest_sopbench._replay.tape.miss import Miss
-from pytest_sopbench._replay.tape.outside import OutsideTape
-from pytest_sopbench._replay.tape.recording import Recording
-from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken
-from pytest_sopbench._replay.tape.shape import Shaping
-from pytest_sopbench._running.tools.call_log import replies_seen
+from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken, on_tape, switched_on
+from pytest_sopbench._running.tools.calls import replies_seen
 from pytest_sopbench.errors import CassetteError
 
 LOST: Final = "a thread without the context of its run"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from pytest_sopbench._core.model.run_notes import (
+from pytest_sopbench._core.model.trace import (
     CHANGES,
     EMPTY,
     IGNORE,
@@ -21,14 +21,11 @@ from pytest_sopbench._core.model.run_notes import (
     RECORDED,
     UNUSED,
 )
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.replayed import is_replayed
+from pytest_sopbench._core.records.record import RunRecord, is_replayed
 from pytest_sopbench._hooks.replaying import OUTPUT
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._replay.tape.model_paths import host_lines
-from pytest_sopbench._replay.tape.paths import show_path
-from pytest_sopbench._reports.text.layout import one_line
-from pytest_sopbench._reports.text.numbers import counted, money
+from pytest_sopbench._replay.tape.exchange import host_lines, show_path
+from pytest_sopbench._reports.text import counted, money, one_line
 from pytest_sopbench._settings.readers import HOST
 
 from .before import Stock, check_stock, stock_lines

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from pytest_sopbench._core.hiding.masking import masking
+from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.records.event_log import event_log
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
-from pytest_sopbench._hooks.session.domains.active_domain import TaskRef
+from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name

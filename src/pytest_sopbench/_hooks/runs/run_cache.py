@@ -11,23 +11,19 @@ from time import perf_counter
 import pytest
 
 from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.steps.approving import Approver
-from pytest_sopbench._hooks.code.agents import Agents
-from pytest_sopbench._hooks.code.importing import bounded_import
+from pytest_sopbench._hooks.code.agents import Agents, bounded_import
 from pytest_sopbench._hooks.code.trusted_code import manager_factory
 from pytest_sopbench._hooks.process.breakage import BREAKAGE
-from pytest_sopbench._hooks.runs.shown.explanation import explain_run
-from pytest_sopbench._hooks.runs.shown.run import JudgedRun, Run
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
+from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
-from pytest_sopbench._settings.values import GivenAgent
+from pytest_sopbench._settings.readers import GivenAgent
 from pytest_sopbench.errors import SopbenchError
 
-from .prefetch import RunPrefetcher
-from .requests import RunFactories, RunRequest, RunResult
+from .prefetch import RunFactories, RunPrefetcher, RunRequest, RunResult
+from .shown import JudgedRun, Run, explain_run
 
 RUNS = pytest.StashKey["RunCache"]()
 RUN = pytest.StashKey[Run]()

@@ -35,7 +35,7 @@ def judging_of(config: pytest.Config, options: Options) -> Judging:
         from pytest_sopbench._judge.judging import Judging  # noqa: PLC0415 - few sessions judge
 
         # The report is needed after the runs, which may break imports.
-        import_module("pytest_sopbench._judge.calibrating.report")
+        import_module("pytest_sopbench._judge.calibrating")
         config.stash[_JUDGING] = Judging(
             words=options.judge,
             folder=options.judgements_dir,

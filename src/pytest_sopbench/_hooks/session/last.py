@@ -22,8 +22,7 @@ from pytest_sopbench._sessions.folder.pointer import Withdrawal
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.table import AGENT_OPTION, SPECS
 
-from .partial import is_narrowed
-from .session import SESSION
+from .session import SESSION, is_narrowed
 
 _BEGUN = pytest.StashKey["BegunSession"]()
 _WITHDRAWAL = pytest.StashKey[Withdrawal]()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from pytest_sopbench._hooks.session.domains.active_domain import ActiveDomain, TaskRef
-from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
+from pytest_sopbench._loading.files.cells import did_you_mean, listed
 from pytest_sopbench.errors import SopbenchError
 
+from .domains import ActiveDomain, TaskRef
 from .session import SopSession
 
 if TYPE_CHECKING:
-    from pytest_sopbench._core.variants.variant import Replacement, Variant
+    from pytest_sopbench._core.variants import Replacement, Variant
 
 VARIANT: Final = pytest.StashKey[TaskRef]()
 """Stands on the item of a variant, which has no `REF`: whoever counts runs passes it over."""
@@ -43,11 +43,11 @@ class Variants:
             return
         domains = [active.domain for active in self._sop.domains]
         for name in names:
-            from pytest_sopbench._loading.variants.read import has_variant  # noqa: PLC0415 - only where there are variants
+            from pytest_sopbench._loading.variants import has_variant  # noqa: PLC0415 - only where there are variants
 
             if not any(has_variant(domain, name) for domain in domains):
-                from pytest_sopbench._core.variants.variant import AUTOMATIC  # noqa: PLC0415 - only where there are variants
-                from pytest_sopbench._loading.variants.read import own_names  # noqa: PLC0415 - only where there are variants
+                from pytest_sopbench._core.variants import AUTOMATIC  # noqa: PLC0415 - only where there are variants
+                from pytest_sopbench._loading.variants import own_names  # noqa: PLC0415 - only where there are variants
 
                 known = [*AUTOMATIC, *(one for domain in domains for one in own_names(domain))]
                 what = (
@@ -67,11 +67,11 @@ class Variants:
         """
         domain = active.domain
         if domain.name not in self._known:
-            from pytest_sopbench._loading.variants.sops import bundled_sops  # noqa: PLC0415 - only where there are variants
+            from pytest_sopbench._loading.variants import bundled_sops  # noqa: PLC0415 - only where there are variants
 
             others = partial(bundled_sops, domain.name)
             try:
-                from pytest_sopbench._loading.variants.read import variants_of  # noqa: PLC0415 - only where there are variants
+                from pytest_sopbench._loading.variants import variants_of  # noqa: PLC0415 - only where there are variants
 
                 found = variants_of(domain, self._sop.options.variants, others)
             except SopbenchError as error:
@@ -89,7 +89,7 @@ class Variants:
                 yield self._ref(ref, one.name, replacement)
 
     def _ref(self, ref: TaskRef, name: str, replacement: Replacement) -> TaskRef:
-        from pytest_sopbench._core.variants.variant import variant_id  # noqa: PLC0415 - only where there are variants
+        from pytest_sopbench._core.variants import variant_id  # noqa: PLC0415 - only where there are variants
 
         active, position = self._with_sop(ref.domain, replacement.sop), ref.position
         if replacement.inputs is not None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_sopbench._core.hiding.secrets import SHORTEST, is_long_enough, secrets_of
+from pytest_sopbench._core.hiding import SHORTEST, is_long_enough, secrets_of
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._settings.secret_values import ENV, held_by_variables, passwords_of
+from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
 
 from .ini import ini_values
 

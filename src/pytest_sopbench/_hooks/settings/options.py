@@ -10,19 +10,17 @@ from typing import Final, Literal, TypeVar
 import pytest
 
 from pytest_sopbench._core.gates.budget import Budget
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
+from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
-from pytest_sopbench._core.trajectory.snapshot_rules import SnapshotRules
-from pytest_sopbench._hooks.settings.asked.agents import given_agents, types_agents
-from pytest_sopbench._hooks.settings.asked.asked_domains import read_asked_domains
-from pytest_sopbench._hooks.settings.asked.folders import domain_paths
+from pytest_sopbench._core.trajectory.snapshot import SnapshotRules
 from pytest_sopbench._reports.pages.formats import FORMATS
 from pytest_sopbench._settings import readers
 from pytest_sopbench._settings.project_file import from_home
+from pytest_sopbench._settings.readers import GivenAgent, ReportTarget, Resume, Sample, Shard
 from pytest_sopbench._settings.table import SPECS
-from pytest_sopbench._settings.values import GivenAgent, ReportTarget, Resume, Sample, Shard
 
+from .asked import domain_paths, given_agents, read_asked_domains, types_agents
 from .hidden import Hidden, read_hidden
 from .ini import ini_values, one_word
 from .refusing import refusing

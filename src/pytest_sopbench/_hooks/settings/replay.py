@@ -14,7 +14,7 @@ from .refusing import refusing
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.values.patterns import Pattern
-    from pytest_sopbench._replay.tape.paths import JsonPath
+    from pytest_sopbench._replay.tape.exchange import JsonPath
     from pytest_sopbench._replay.tape.run_tape import Mode
 
 
@@ -76,6 +76,6 @@ def replay_of(
 def _read_paths(texts: Sequence[str]) -> tuple[JsonPath, ...]:
     if not texts:
         return ()
-    from pytest_sopbench._replay.tape.paths import read_path  # noqa: PLC0415 - only where traffic is replayed
+    from pytest_sopbench._replay.tape.exchange import read_path  # noqa: PLC0415 - only where traffic is replayed
 
     return tuple(map(read_path, texts))

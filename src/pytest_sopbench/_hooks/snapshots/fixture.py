@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_sopbench._core.documents.comparing.comparing import compare_documents
-from pytest_sopbench._core.documents.rules import DocumentRules
-from pytest_sopbench._core.hiding.harmless import harmless
-from pytest_sopbench._core.hiding.masking import masking
-from pytest_sopbench._core.model.answer import Answer
+from pytest_sopbench._core.documents.comparing import compare_documents
+from pytest_sopbench._core.documents.schema import DocumentRules
+from pytest_sopbench._core.hiding import harmless, masking
+from pytest_sopbench._core.model.trace import Answer
 from pytest_sopbench._core.model.trajectory import Trajectory
-from pytest_sopbench._core.trajectory.document_snapshot import approved_documents, as_trajectory
-from pytest_sopbench._core.trajectory.snapshot import Snapshot, compare, snapshot_text
+from pytest_sopbench._core.trajectory.snapshot import (
+    Snapshot,
+    approved_documents,
+    as_trajectory,
+    compare,
+    snapshot_text,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._hooks.runs.run_cache import RUN
-from pytest_sopbench._hooks.runs.shown.run import Run
+from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.session import REF, SESSION, SopSession
 from pytest_sopbench._hooks.snapshots import FILE, PLUGIN
 from pytest_sopbench._reports.failure.snapshot_diff import (
@@ -28,9 +32,8 @@ from pytest_sopbench._reports.failure.snapshot_diff import (
     document_diff_lines,
     missing_lines,
 )
-from pytest_sopbench._reports.text.layout import one_line
-from pytest_sopbench._reports.text.shell import shell_word
-from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder, file_text, parsed
+from pytest_sopbench._reports.text import one_line, shell_word
+from pytest_sopbench._sessions.snapshots import SnapshotFolder, file_text, parsed
 from pytest_sopbench.errors import SnapshotFileError
 
 if TYPE_CHECKING:

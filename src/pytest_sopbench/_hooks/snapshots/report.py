@@ -15,12 +15,8 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._hooks.session.session import REF, SopSession
-from pytest_sopbench._reports.notices.snapshots import (
-    leftover_lines,
-    not_approved_lines,
-    unasked_lines,
-)
-from pytest_sopbench._sessions.snapshots.folder import SnapshotFolder, shown_task
+from pytest_sopbench._reports.notices import leftover_lines, not_approved_lines, unasked_lines
+from pytest_sopbench._sessions.snapshots import SnapshotFolder, shown_task
 
 from .fixture import FIXTURE, SopSnapshot, not_approved
 

@@ -15,7 +15,7 @@ from syrupy.session import SnapshotSession
 
 from pytest_sopbench._core.trajectory.snapshot import SUFFIX
 from pytest_sopbench._hooks.snapshots import FILE
-from pytest_sopbench._sessions.snapshots.folder import write_whole
+from pytest_sopbench._sessions.snapshots import write_whole
 from pytest_sopbench.errors import SnapshotFileError
 
 

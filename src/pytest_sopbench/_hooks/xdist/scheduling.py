@@ -17,7 +17,7 @@ import pytest
 from xdist.scheduler import LoadScheduling  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs] - xdist has no types
 from xdist.workermanage import WorkerController  # type: ignore[import-untyped]  # pyright: ignore[reportMissingTypeStubs] - likewise
 
-from pytest_sopbench._hooks.settings.node_ids import may_be_row
+from pytest_sopbench._hooks.settings.marks import may_be_row
 
 # A task, and its trial where it is not the first; before it the domain, and other parameters.
 _RUN = re.compile(r"/([^/]+(?:/t[1-9][0-9]*)?)\]$")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
-from pytest_sopbench._hooks.runs.resumed_runs import RESUMED, taken_over_of
+from pytest_sopbench._hooks.runs.prefetch import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import (
     SHOWN,
     check_any_came_up,
@@ -19,9 +19,9 @@ from pytest_sopbench._hooks.session.consistency import (
     has_workers,
     worker_shown,
 )
-from pytest_sopbench._hooks.session.pace import SHARE, pace_of, shares
+from pytest_sopbench._hooks.session.domains import SHARE, pace_of, shares
 from pytest_sopbench._hooks.session.session import SopSession
-from pytest_sopbench._sessions.header.options import SessionOptions, read_session_options
+from pytest_sopbench._sessions.header import SessionOptions, read_session_options
 
 RESTARTS = 10_000
 """Deaths of workers that a session bears whose runs only the workers know."""

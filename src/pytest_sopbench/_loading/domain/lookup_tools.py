@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
-from pytest_sopbench._loading.files.suggestions import did_you_mean, listed
+from pytest_sopbench._loading.files.cells import did_you_mean, listed
 from pytest_sopbench._loading.metadata.read import Described
 from pytest_sopbench._loading.metadata.schema import LookupShape
 from pytest_sopbench.errors import ToolSpecError
 
 from .layout import Layout
-from .records import Records
-from .tool_specs import parameter_names
+from .rows import Records
+from .tools import parameter_names
 
 _LEAKS = {
     "returns": "would hand the agent the expected answer",

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.steps.procedure import Moment, Procedure, Step, merged
+from pytest_sopbench._core.steps.split import Moment, Procedure, Step, merged
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.document import is_a_file, read_json
-from pytest_sopbench._loading.files.suggestions import did_you_mean, listed, shown
 from pytest_sopbench.errors import LoadingError
 
 FILE_NAME: Final = "steps.json"

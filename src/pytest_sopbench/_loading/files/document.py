@@ -6,10 +6,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from pathlib import Path
 
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.strict_json import STRICT, RefusedError
+from pytest_sopbench._core.values.json import STRICT, JsonValue, RefusedError
 from pytest_sopbench.errors import LoadingError, RowError
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -209,3 +209,33 @@ def _inside(value: JsonValue) -> Iterable[JsonValue]:
 
 def _has_surrogate(value: JsonValue) -> bool:
     return _SURROGATE.search(json.dumps(value, ensure_ascii=False)) is not None
+
+
+# Hashes of content, which survive a reformatting of the file that holds it.
+
+LENGTH = 16
+"""Hexadecimal digits that are kept: two different contents in 2**64 meet."""
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(value: JsonValue) -> str:
+    """One spelling of a JSON value: keys sorted, no white space, ASCII."""
+    return _ENCODER.encode(value)
+
+
+def digest(value: JsonValue) -> str:
+    """The hash of a JSON value."""
+    return sha256(canonical(value).encode("ascii")).hexdigest()[:LENGTH]
+
+
+def text_digest(text: str) -> str:
+    """The hash of a text, in which white space at the end of lines does not count."""
+    return digest("\n".join(line.rstrip() for line in text.strip().splitlines()))
+
+
+def unordered_digest(values: Iterable[JsonValue]) -> str:
+    """The hash of many values in any order."""
+    every = sorted(sha256(canonical(value).encode("ascii")).digest() for value in values)
+    return sha256(b"".join(every)).hexdigest()[:LENGTH]

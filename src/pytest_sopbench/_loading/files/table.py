@@ -12,8 +12,8 @@ from typing import TextIO
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import LoadingError, RowError
 
+from .cells import did_you_mean, listed
 from .document import not_utf8, parse_json, refuse_endless, unreadable
-from .suggestions import did_you_mean, listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

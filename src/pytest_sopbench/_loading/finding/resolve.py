@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_sopbench._loading.files.names import NAME_RULE, is_domain_name
-from pytest_sopbench._loading.files.suggestions import listed, nearest
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name, listed, nearest
+from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._loading.metadata.read import is_domain_folder
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
@@ -239,3 +240,30 @@ def _check_distinct(every: Iterable[FoundDomain]) -> None:
                 f"the domain is called {one.name!r}, and so is {other}",
                 hint="change 'name' in the metadata of one of them",
             )
+
+
+# Many domains at once, for listings: one that cannot be used hides no other.
+
+
+def load_catalogue(
+    values: Sequence[str], where: SearchPaths
+) -> tuple[tuple[Domain, ...], dict[str, str]]:
+    """Load the domains that the values mean, or all that are known here where there are none.
+
+    Returns:
+        The domains that can be used, and the problems of the others by their names.
+
+    Raises:
+        LoadingError: a value means no domain, or more than one.
+    """
+    domains: list[Domain] = []
+    broken: dict[str, str] = {}
+    for place in find_domains(values, where) if values else known_domains(where):
+        if place.problem:
+            broken[place.name] = place.problem
+            continue
+        try:
+            domains.append(load_domain(place.folder, name=place.name))
+        except LoadingError as error:
+            broken[place.name] = str(error)
+    return tuple(domains), broken

@@ -2,31 +2,313 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass
+from enum import Enum
+from inspect import get_annotations
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, cast
 
-from pytest_sopbench._core.documents.rules import Role
+from pydantic_core import PydanticCustomError, SchemaValidator
+from pydantic_core import core_schema as cs
+
+from pytest_sopbench._core.documents.schema import Role
 from pytest_sopbench._core.model.task import Compare, FieldType
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.cells import NAME_RULE, is_domain_name
 
-from .shape import Shape, by_name
-from .words import (
-    WORDS,
-    AtLeastZero,
-    DecimalSign,
-    DeclaredType,
-    DomainName,
-    FileName,
-    Finite,
-    Flag,
-    Grouping,
-    Missing,
-    Names,
-    NotFound,
-    Pairs,
-    Share,
-    SomeNames,
+# How the types of the keys of metadata are read: one word of an annotation, one schema.
+
+DomainName: TypeAlias = str
+FileName: TypeAlias = str
+Finite: TypeAlias = JsonValue
+AtLeastZero: TypeAlias = float
+Share: TypeAlias = float
+Flag: TypeAlias = bool
+
+Names: TypeAlias = list[str]
+"""Names of columns, each once."""
+
+SomeNames: TypeAlias = list[str]
+"""The same, at least one."""
+
+Pairs: TypeAlias = dict[str, str]
+"""Names with the name that each stands for; a list where the two are the same."""
+
+DeclaredType: TypeAlias = Literal["text", "number", "boolean", "list"]
+"""What `types` may say of a column; the words are those of `ColumnType`."""
+
+Missing: TypeAlias = Literal["error", "null"]
+NotFound: TypeAlias = Literal["error", "empty"]
+Grouping: TypeAlias = Literal["", ",", ".", " ", "'"]
+DecimalSign: TypeAlias = Literal[".", ","]
+
+
+def _names_a_domain(name: str) -> str:
+    if not is_domain_name(name):
+        kind = "domain_name"
+        raise PydanticCustomError(kind, NAME_RULE)
+    return name
+
+
+def _names_a_file(name: str) -> str:
+    if not name.strip() or name in {".", ".."} or any(mark in name for mark in "/\\\0"):
+        kind = "file_name"
+        raise PydanticCustomError(kind, "it is the name of a file in the domain's folder")
+    return name
+
+
+def _once_each(names: list[str]) -> list[str]:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            kind = "twice"
+            raise PydanticCustomError(kind, "{name} stands twice", {"name": repr(name)})
+        seen.add(name)
+    return names
+
+
+def _some(names: list[str]) -> list[str]:
+    if not names:
+        kind = "none"
+        raise PydanticCustomError(kind, "it names no column")
+    return names
+
+
+def _pairs(value: object) -> object:
+    """A list of names as the object that pairs each with itself."""
+    if isinstance(value, Mapping):
+        return cast("object", value)
+    if not isinstance(value, list) or not all(
+        isinstance(name, str) for name in cast("list[object]", value)
+    ):
+        kind = "pairs"
+        raise PydanticCustomError(kind, "a list of names is needed, or an object of names")
+    return {name: name for name in _once_each(cast("list[str]", value))}
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError as fault:
+        # TOML has words for what is not a finite number.
+        kind = "finite"
+        raise PydanticCustomError(kind, "nan and inf are no JSON values") from fault
+    return value
+
+
+def _kind_of(value: object) -> str:
+    """Return by which type of JSON a value is read; a type of its own counts as the one below."""
+    exact = type(value).__name__
+    return exact if exact in _JSON else _below(value) or exact
+
+
+def _below(value: object) -> str:
+    kinds = (int, float, str, list, dict)
+    return next((kind.__name__ for kind in kinds if isinstance(value, kind)), "")
+
+
+_TEXT: Final = cs.str_schema()
+_NAMES: Final = cs.no_info_after_validator_function(_once_each, cs.list_schema(_TEXT))
+_TEXTS_BY_NAME: Final = cs.dict_schema(_TEXT, _TEXT)
+_VALUE: Final = cs.definition_reference_schema("json-value")
+_DECLARED: Final = cs.literal_schema(["text", "number", "boolean", "list"])
+_JSON: Final[dict[str, cs.CoreSchema]] = {
+    "list": cs.list_schema(_VALUE),
+    "dict": cs.dict_schema(_TEXT, _VALUE),
+    "str": _TEXT,
+    "bool": cs.bool_schema(),
+    "int": cs.int_schema(),
+    "float": cs.float_schema(),
+    "NoneType": cs.none_schema(),
+}
+
+JSON_VALUE: Final = cs.tagged_union_schema(
+    _JSON,
+    _kind_of,
+    custom_error_type="invalid-json-value",
+    custom_error_message="input was not a valid JSON value",
+    ref="json-value",
 )
+"""What every other schema refers to as a value of JSON."""
+
+
+def _enum(kind: type[FieldType | Compare | Role]) -> cs.CoreSchema:
+    return cs.enum_schema(kind, list(kind), sub_type="str")
+
+
+WORDS: Final[dict[str, cs.CoreSchema]] = {
+    "str": _TEXT,
+    "str | None": cs.nullable_schema(_TEXT),
+    "Flag": cs.bool_schema(strict=True),
+    "DomainName": cs.no_info_after_validator_function(_names_a_domain, _TEXT),
+    "FileName": cs.no_info_after_validator_function(_names_a_file, _TEXT),
+    "Names": _NAMES,
+    "Names | None": cs.nullable_schema(_NAMES),
+    "SomeNames": cs.no_info_after_validator_function(_some, _NAMES),
+    "Pairs": cs.no_info_before_validator_function(_pairs, _TEXTS_BY_NAME),
+    "dict[str, str]": _TEXTS_BY_NAME,
+    "dict[str, DeclaredType]": cs.dict_schema(_TEXT, _DECLARED),
+    "dict[str, Role]": cs.dict_schema(_TEXT, _enum(Role)),
+    "FieldType | None": cs.nullable_schema(_enum(FieldType)),
+    "Compare": _enum(Compare),
+    "AtLeastZero": cs.float_schema(ge=0, allow_inf_nan=False),
+    "Share | None": cs.nullable_schema(cs.float_schema(ge=0, le=1, allow_inf_nan=False)),
+    "Grouping": cs.literal_schema(["", ",", ".", " ", "'"]),
+    "DecimalSign | None": cs.nullable_schema(cs.literal_schema([".", ","])),
+    "Missing": cs.literal_schema(["error", "null"]),
+    "NotFound": cs.literal_schema(["error", "empty"]),
+    "JsonValue": _VALUE,
+    "Finite": cs.no_info_after_validator_function(_finite, _VALUE),
+}
+"""How a key is read, by the annotation that it has in its shape."""
+
+
+# A JSON object with keys of its own, read by pydantic's core alone.
+#
+# The models of `pydantic` itself are built at import, which costs a session more than all that it
+# reads with them. Here a class names the type of each key, and a table says how a type is read.
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How one key is read; what is needed has no default."""
+
+    schema: cs.CoreSchema
+    needed: bool
+    default: Any = None
+    alias: str | None = None
+
+    @property
+    def field(self) -> cs.ModelField:
+        # A default that can be changed is copied for each object.
+        schema = self.schema
+        if not self.needed:
+            schema = cs.with_default_schema(schema, default=self.default)
+        return cs.model_field(schema, validation_alias=self.alias)
+
+
+class Shape:
+    """A JSON object whose unknown keys are kept, so that they can be warned of.
+
+    A subclass annotates its keys, each with one of `WORDS`. A value in the class is the default of
+    a key, and a key without one is needed. `spelled` holds keys that are no names of Python.
+    """
+
+    # As pydantic's core fills them.
+    __slots__ = (
+        "__dict__",
+        "__pydantic_extra__",
+        "__pydantic_fields_set__",
+        "__pydantic_private__",
+    )
+    __pydantic_extra__: dict[str, Any] | None
+    __pydantic_fields_set__: set[str]
+
+    spelled: ClassVar[Mapping[str, str]] = {}
+    model_fields: ClassVar[Mapping[str, Key]] = {}
+
+    def __init_subclass__(cls) -> None:
+        own: Mapping[str, str] = get_annotations(cls)
+        keys = {name: word for name, word in own.items() if not word.startswith("ClassVar")}
+        found = {
+            name: Key(
+                schema=WORDS[word],
+                needed=name not in cls.__dict__,
+                default=cls.__dict__.get(name),
+                alias=cls.spelled.get(name),
+            )
+            for name, word in keys.items()
+        }
+        cls.model_fields = {**cls.model_fields, **found}
+
+    @classmethod
+    def model_validate(cls, content: object) -> Self:
+        """Read an object.
+
+        Raises:
+            pydantic_core.ValidationError: a key is missing, or its value is of another type.
+        """
+        found: Self = _validator(cls).validate_python(content)
+        return found
+
+    @classmethod
+    def core_schema(cls) -> cs.CoreSchema:
+        """Return how pydantic's core reads an object of this shape."""
+        fields = {name: key.field for name, key in cls.model_fields.items()}
+        return cs.model_schema(
+            cls,
+            cs.model_fields_schema(fields, model_name=cls.__name__),
+            config=cs.CoreConfig(
+                title=cls.__name__, extra_fields_behavior="allow", coerce_numbers_to_str=True
+            ),
+        )
+
+    @property
+    def model_extra(self) -> Mapping[str, Any]:
+        """The keys that the shape does not have."""
+        extra: Mapping[str, Any] | None = self.__pydantic_extra__
+        return extra or {}
+
+    @property
+    def model_fields_set(self) -> frozenset[str]:
+        """The keys that were given."""
+        return frozenset(self.__pydantic_fields_set__)
+
+    def told(self) -> dict[str, object]:
+        """Return what was given and is not the default, as JSON."""
+        given = {
+            name: _as_json(value)
+            for name, value in self.__dict__.items()
+            if name in self.__pydantic_fields_set__ and value != self.model_fields[name].default
+        }
+        return given | {name: _as_json(value) for name, value in self.model_extra.items()}
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        msg = f"{type(self).__name__} is frozen: {name} cannot be set"
+        raise AttributeError(msg)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Shape) or type(other) is not type(self):
+            return NotImplemented
+        return (self.__dict__, self.model_extra) == (other.__dict__, other.model_extra)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.__dict__!r})"
+
+
+_VALIDATORS: Final[dict[type[Shape], SchemaValidator]] = {}
+
+
+def by_name(shape: type[Shape]) -> cs.CoreSchema:
+    """Return how an object is read that has an object of this shape by each name."""
+    return cs.dict_schema(cs.str_schema(), shape.core_schema())
+
+
+def _validator(shape: type[Shape]) -> SchemaValidator:
+    if shape not in _VALIDATORS:
+        schema = cs.definitions_schema(shape.core_schema(), [JSON_VALUE])
+        _VALIDATORS[shape] = SchemaValidator(schema)
+    return _VALIDATORS[shape]
+
+
+def _as_json(value: object) -> object:
+    match value:
+        case Shape():
+            return value.told()
+        case Mapping():
+            items = cast("Mapping[str, object]", value).items()
+            return {name: _as_json(inner) for name, inner in items}
+        case list():
+            return [_as_json(inner) for inner in cast("list[object]", value)]
+        case Enum():
+            return value.value
+        case _:
+            return value
+
 
 NO_NAMES: Final[list[str]] = []
 NOTHING: Final[dict[str, Any]] = {}

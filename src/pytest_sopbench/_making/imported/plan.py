@@ -2,24 +2,130 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from pytest_sopbench._core.values.normalise import is_empty
+from pytest_sopbench._core.values.text import is_empty
 from pytest_sopbench._loading.files.cells import ColumnType, infer_type
-from pytest_sopbench._making.place import Place
-from pytest_sopbench._making.sheet.columns import Column, Sheet
-from pytest_sopbench._making.sheet.grid import Kind
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._making.place import Place, template
+from pytest_sopbench._making.sheet.table import Column, Kind, Sheet
+from pytest_sopbench._reports.text import counted
 from pytest_sopbench.errors import LoadingError
 
-from .fields import OutputValues, output_notes, output_values
-from .matching import names_of
-from .roles import Roles, about_the_answer, check_roles, counts_rows, tells_of_persons
-from .rows import LeftOut, kept_texts, sorted_rows
-from .slugs import field_names
-from .tools import ProposedTool, proposed_tools
+from .fields import (
+    OutputValues,
+    ProposedTool,
+    Roles,
+    about_the_answer,
+    check_roles,
+    counts_rows,
+    field_names,
+    names_of,
+    output_notes,
+    output_values,
+    proposed_tools,
+    tells_of_persons,
+    tool_entry,
+    tool_spec,
+)
+
+# Which rows become tasks; the others are left out by name, with the reason.
+
+_ROWS_SHOWN: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A row that becomes no task; as a text its number and its id."""
+
+    number: int
+    id: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.number} ({self.id})" if self.id else f"{self.number}"
+
+
+def sorted_rows(
+    sheet: Sheet, roles: Roles, *, texts: Sequence[Column] = ()
+) -> tuple[list[int], list[LeftOut]]:
+    """Return the places of the rows that become tasks, and those that do not.
+
+    `texts` are outputs without labels of their own: a word such as `none` is no answer there.
+    """
+    ids = roles.id.texts
+    reasons = _reasons(sheet, roles, texts)
+    kept = [place for place in range(len(sheet.numbers)) if place not in reasons]
+    left_out = [
+        LeftOut(number=sheet.numbers[place], id=ids[place], reason=reason)
+        for place, reason in sorted(reasons.items())
+    ]
+    return kept, left_out
+
+
+def _reasons(sheet: Sheet, roles: Roles, texts: Sequence[Column]) -> Mapping[int, str]:
+    reasons: dict[int, str] = {}
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, text in enumerate(roles.id.texts):
+        if not text:
+            reasons[place] = f"{roles.id.name} is empty"
+            continue
+        if problem := _empty_output(roles, place) or _word_for_nothing(texts, place):
+            reasons[place] = problem
+            continue
+        places[text].append(place)
+    for same in places.values():
+        if len(same) > 1:
+            reasons |= _twice(sheet, same)
+    return reasons
+
+
+def _empty_output(roles: Roles, place: int) -> str:
+    for output in roles.outputs:
+        cell = output.cells[place]
+        if not cell.text:
+            why = {
+                Kind.FORMULA: "holds a formula without a stored value",
+                Kind.FAULT: "holds an error of Excel",
+            }
+            return f"{output.name} {why.get(cell.kind, 'is empty')}"
+    return ""
+
+
+def _word_for_nothing(outputs: Sequence[Column], place: int) -> str:
+    for output in outputs:
+        text = output.cells[place].text
+        if is_empty(text):
+            return f"{output.name} is {text!r}, which stands for no answer"
+    return ""
+
+
+def _twice(sheet: Sheet, places: list[int]) -> dict[int, str]:
+    """Keep the first of rows that are equal; of rows that differ nobody knows which is right."""
+    first, *others = places
+    texts = [[column.cells[place].text for column in sheet.columns] for place in places]
+    if all(one == texts[0] for one in texts):
+        return dict.fromkeys(others, f"the same as row {sheet.numbers[first]}")
+    numbers = [str(sheet.numbers[place]) for place in places]
+    told = f"rows {_and(numbers)} have this id and differ, so none is taken"
+    return dict.fromkeys(places, told)
+
+
+def _and(texts: list[str]) -> str:
+    if len(texts) > _ROWS_SHOWN:
+        return f"{', '.join(texts[:_ROWS_SHOWN])} and {len(texts) - _ROWS_SHOWN} more"
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def kept_texts(column: Column, kept: list[int]) -> list[str]:
+    """Return the texts of a column in the rows that become tasks."""
+    return [column.cells[place].text for place in kept]
+
 
 _SHOWN: Final = 3
 _COUNTS: Final = "it counts the rows"
@@ -193,3 +299,78 @@ def _behind_the_answer(sheet: Sheet, roles: Roles) -> Sequence[Column]:
     if not left or max(inputs, default=0) > max(places):
         return ()
     return sheet.columns[max(places) + 1 :]
+
+
+# The files of a domain that is made from a table.
+
+REPORT = "import.txt"
+
+
+def domain_files(plan: Plan, report: str) -> Mapping[str, str]:
+    """Return the files of the domain by their names; `report` says what was made of the table."""
+    files = {
+        plan.procedure.file: plan.procedure.text,
+        "metadata.json": f"{json.dumps(_metadata(plan), indent=2, ensure_ascii=False)}\n",
+        "data.csv": _rows(plan),
+        "agent.py": _agent(plan),
+        REPORT: report,
+    }
+    if plan.tools:
+        specs = [tool_spec(tool, plan.roles.id, plan.names, plan.texts) for tool in plan.tools]
+        files["toolspecs.json"] = f"{json.dumps(specs, indent=2, ensure_ascii=False)}\n"
+    else:
+        files["toolspecs.json"] = "[]\n"
+    return files
+
+
+def _metadata(plan: Plan) -> dict[str, Any]:
+    roles, names = plan.roles, plan.names
+    mapped = {names[one.name]: one.name for one in plan.columns if names[one.name] != one.name}
+    private = _ours(plan, roles.private)
+    texts = [one for one in plan.columns if one.name in plan.texts and one not in roles.outputs]
+    metadata: dict[str, Any] = {
+        "name": plan.place.name,
+        "id_column": names[roles.id.name],
+        "input_columns": _ours(plan, roles.given),
+        "output_columns": _ours(plan, roles.outputs),
+        "outputs": {
+            names[one.name]: plan.outputs[one.name].declared(private=one in roles.private)
+            for one in roles.outputs
+        },
+    }
+    optional: dict[str, Any] = {
+        "private_columns": private,
+        "types": dict.fromkeys(_ours(plan, tuple(texts)), "text"),
+        "columns": mapped,
+        "tools": {tool.name: tool_entry(tool, roles.id, names) for tool in plan.tools},
+    }
+    return metadata | {key: value for key, value in optional.items() if value}
+
+
+def _ours(plan: Plan, columns: tuple[Column, ...]) -> list[str]:
+    return [plan.names[one.name] for one in columns]
+
+
+def _rows(plan: Plan) -> str:
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow([one.name for one in plan.columns])
+    for place in plan.kept:
+        writer.writerow([_text(plan, one, place) for one in plan.columns])
+    return stream.getvalue()
+
+
+def _text(plan: Plan, column: Column, place: int) -> str:
+    text = column.cells[place].text
+    values = plan.outputs.get(column.name)
+    return text if values is None else values.written(text)
+
+
+def _agent(plan: Plan) -> str:
+    outputs = [one for one in plan.roles.outputs if one not in plan.roles.private]
+    answers = Counter(tuple(_text(plan, one, place) for one in outputs) for place in plan.kept)
+    most = answers.most_common(1)[0][0]
+    frequent = {plan.names[one.name]: text for one, text in zip(outputs, most, strict=True)}
+    # What JSON writes of texts, Python reads; and its quotes are those of our other files.
+    answer = json.dumps(frequent, indent=4, ensure_ascii=False)
+    return template("agent_from_table.py", plan.place).replace("@ANSWER@", answer)

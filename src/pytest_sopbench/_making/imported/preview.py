@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from pytest_sopbench._making.sheet.columns import Column
-from pytest_sopbench._reports.text.layout import WIDTH, columns, cut, labelled, one_line, padded
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._making.sheet.table import Column
+from pytest_sopbench._reports.text import WIDTH, columns, counted, cut, labelled, one_line, padded
 
 from .fields import OutputValues, examples, secrets_of, type_of
-from .files import REPORT
-from .plan import Plan
-from .rows import LeftOut
+from .plan import REPORT, LeftOut, Plan
 
 SHOWN: Final = 20
 """Reasons to leave rows out that the terminal lists; the report in the folder has all of them."""

@@ -15,8 +15,7 @@ from typing import Any, Final
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task, ToolSpec
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._running.tools.domain_code import load_manager_factory
-from pytest_sopbench._running.tools.manager import ManagerFactory, process
+from pytest_sopbench._running.tools.domain_code import ManagerFactory, load_manager_factory, process
 from pytest_sopbench.errors import SopbenchError
 
 PROBED: Final = 40

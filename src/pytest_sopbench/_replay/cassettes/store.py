@@ -1,34 +1,163 @@
-"""All cassettes of a project: read when their runs begin, replaced when they end.
-
-A cassette is replaced in one rename, so that a session that is killed leaves each one as it was.
-"""
+"""Recordings on disk."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from errno import EINVAL
+from hashlib import sha256
 from os import O_RDONLY, close
 from os import open as open_fd
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._replay.cassettes.lines.file import Cassette, cassette_lines, read_lines
-from pytest_sopbench._replay.cassettes.lines.replies import kept_headers
-from pytest_sopbench._replay.cassettes.lines.seals import CHANGED, Seal
-from pytest_sopbench._replay.tape.recording import Recorded, Recording
-from pytest_sopbench._replay.tape.sent import redaction_of
-from pytest_sopbench._replay.tape.shape import Shaping
+from pytest_sopbench._replay.tape.exchange import Recorded, Recording, Shaping, redaction_of
 from pytest_sopbench.errors import CassetteError
 
-from .atomic import write_whole
-from .credentials import Found, credentials_in, credentials_in_body
-from .masking import masked_reply
-from .places import SHARED, TaskPlace, cassette_path
-from .reading import read_file
-from .shared import SharedTexts
+from .lines import (
+    CHANGED,
+    SHARED,
+    Cassette,
+    Seal,
+    TaskPlace,
+    cassette_lines,
+    cassette_path,
+    kept_headers,
+    read_lines,
+)
+from .masking import Found, credentials_in, credentials_in_body, masked_reply
+
+# Files that appear whole or not at all.
+
+_NUMBERS = itertools.count()
+# Taken at import: an agent may put another function into its place.
+_getpid = os.getpid
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file beside its place, and rename it into that in one step.
+
+    Raises:
+        OSError: the disk did not take it; what was there is there as before.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Short, whatever the file is called: the name of a task may be as long as a name can be.
+    aside = path.with_name(f".{_getpid()}.{next(_NUMBERS)}.tmp")
+    try:
+        with aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise
+
+
+# The bytes of a file that may have been put there by anybody.
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file.
+
+    Raises:
+        OSError: it cannot be read. A pipe or a device is none: nobody knows whether it ends.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(EINVAL, "no regular file")
+    return path.read_bytes()
+
+
+# Texts that many requests repeat, each kept once, under the hash of its content.
+#
+# The SOP and the tool specs stand in every request of every task. They are written line by line,
+# so that a change of the prompt can be read in a diff.
+
+_dumps = json.JSONEncoder(sort_keys=True, indent=1).encode
+
+
+class SharedTexts:
+    """The shared texts of one folder; each is read once in a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._read: dict[str, JsonValue] = {}
+
+    def put(self, value: JsonValue) -> str:
+        """Return the name of a value; it is written by `write`."""
+        name = name_of(value)
+        with self._lock:
+            self._read.setdefault(name, value)
+        return name
+
+    def get(self, name: str) -> JsonValue:
+        """Return the value of a name.
+
+        Raises:
+            CassetteError: its file is not there, or is not what its name says.
+        """
+        with self._lock:
+            if name in self._read:
+                return self._read[name]
+        value = self._load(name)
+        with self._lock:
+            return self._read.setdefault(name, value)
+
+    def write(self, names: Iterable[str]) -> None:
+        """Write what is not on disk so far.
+
+        Raises:
+            OSError: the disk did not take it.
+        """
+        for name in names:
+            path = self.path(name)
+            if not path.exists():
+                write_whole(path, _written(self.get(name)))
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"
+
+    def _load(self, name: str) -> JsonValue:
+        path = self.path(name)
+        try:
+            data: dict[str, Any] = json.loads(read_file(path))
+            value: JsonValue = "\n".join(data["text"]) if "text" in data else data["json"]
+        except FileNotFoundError:
+            msg = f"{path}: not there, and a recording needs it"
+            raise CassetteError(msg, hint=RESTORE) from None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as fault:
+            msg = f"{path}: cannot be read: {fault}"
+            raise CassetteError(msg, hint=RESTORE) from None
+        if name_of(value) != name:
+            msg = f"{path}: its content was changed, and a recording needs it as it was"
+            raise CassetteError(msg, hint=RESTORE)
+        return value
+
+
+RESTORE = "take it back from version control, or record anew with --sop-replay=record"
+
+
+def name_of(value: JsonValue) -> str:
+    """Return the name of a shared value, by its content."""
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _written(value: JsonValue) -> bytes:
+    data = {"text": value.split("\n")} if isinstance(value, str) else {"json": value}
+    return f"{_dumps(data)}\n".encode("ascii")
+
+
+# All cassettes of a project: read when their runs begin, replaced when they end.
+#
+# A cassette is replaced in one rename, so that a session that is killed leaves each one as it was.
 
 ATTRIBUTES: Final = "* -text\n"
 """Of `.gitattributes`: what a hash names must come back from git byte by byte."""

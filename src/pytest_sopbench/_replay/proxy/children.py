@@ -16,11 +16,10 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, Final
 
-from pytest_sopbench._replay.seams.doors import Door, Patches
 from pytest_sopbench._replay.seams.installed import Installation, installed
-from pytest_sopbench._replay.seams.take import settle
-from pytest_sopbench._replay.tape.current import CURRENT, current_tape
+from pytest_sopbench._replay.seams.take import Door, Patches, settle
 from pytest_sopbench._replay.tape.exchange import Tape
+from pytest_sopbench._replay.tape.run_tape import CURRENT, current_tape
 
 from .server import Proxy
 

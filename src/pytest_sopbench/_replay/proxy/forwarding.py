@@ -1,16 +1,85 @@
-"""Requests of children sent on, by the standard library alone, which no seam sees."""
+"""Requests, passed on to the provider that they are for."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
+from importlib import import_module
+from ipaddress import ip_address
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 from urllib.request import HTTPErrorProcessor, OpenerDirector, build_opener
 from urllib.request import Request as Outgoing
 
 from pytest_sopbench._replay.tape.exchange import Headers, Request
+from pytest_sopbench.errors import CassetteError
 
-from .signing import signed
+# Requests to AWS signed anew.
+#
+# The signature of a child covers the host that it spoke to: the proxy. AWS would refuse it. The
+# proxy signs with the same credentials, those of the environment that the child was given or those
+# that botocore finds. A request with an API key (`AWS_BEARER_TOKEN_BEDROCK`) has no signature, and
+# passes.
+
+_SIGNED: Final = re.compile(
+    r"AWS4-HMAC-SHA256 Credential=(?P<key>[^/]+)/\d+/(?P<region>[^/]+)/(?P<service>[^/]+)/"
+)
+_OF_SIGNATURES: Final = frozenset(
+    {"authorization", "x-amz-date", "x-amz-security-token", "x-amz-content-sha256"}
+)
+
+
+def signed(request: Request, environment: Mapping[str, str]) -> Headers:
+    """Return the headers with which a request can be sent to its own host.
+
+    Raises:
+        CassetteError: it has to be signed, and the credentials are not to be found.
+    """
+    headers = {name.lower(): value for name, value in request.headers}
+    found = _SIGNED.match(headers.get("authorization", ""))
+    if found is None or _is_here(request.url):
+        return request.headers
+    credentials = _credentials(found["key"], environment)
+    kept = {name: value for name, value in request.headers if name.lower() not in _OF_SIGNATURES}
+    fresh = import_module("botocore.awsrequest").AWSRequest(
+        method=request.method, url=request.url, data=request.body, headers=kept
+    )
+    auth = import_module("botocore.auth")
+    auth.SigV4Auth(credentials, found["service"], found["region"]).add_auth(fresh)
+    return tuple((str(name), str(value)) for name, value in fresh.headers.items())
+
+
+def _credentials(key: str, environment: Mapping[str, str]) -> Any:
+    try:
+        library = import_module("botocore.credentials")
+        session = import_module("botocore.session")
+    except ImportError:
+        msg = "a request signed for AWS can only be recorded where botocore is installed"
+        raise CassetteError(msg) from None
+    secret = environment.get("AWS_SECRET_ACCESS_KEY")
+    if secret and environment.get("AWS_ACCESS_KEY_ID") == key:
+        return library.Credentials(key, secret, environment.get("AWS_SESSION_TOKEN"))
+    found = session.Session(profile=environment.get("AWS_PROFILE")).get_credentials()
+    if found is None or found.access_key != key:
+        msg = (
+            "a request signed for AWS has to be signed anew, and its credentials are not those of "
+            "the environment; give the child AWS_BEARER_TOKEN_BEDROCK, or the usual variables"
+        )
+        raise CassetteError(msg)
+    return found
+
+
+def _is_here(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+# Requests of children sent on, by the standard library alone, which no seam sees.
 
 _SIZE: Final = 65_536
 OF_ONE_CONNECTION: Final = frozenset(
@@ -89,3 +158,65 @@ def send(request: Request, environment: Mapping[str, str]) -> Reply:
 
 def _opener() -> OpenerDirector:
     return build_opener(AsItComes)
+
+
+# The variables by which clients in another process find a provider, and where they lead.
+#
+# `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` and `AWS_ENDPOINT_URL_BEDROCK_RUNTIME` are read by the
+# providers' own clients, in every language. A child gets them with an address of the proxy, whose
+# path says which run and which provider is meant.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """`variables`: the first one is always set, the others where the environment has them."""
+
+    name: str
+    variables: tuple[str, ...]
+    usual: str
+
+
+PROVIDERS: Final = (
+    Provider(
+        name="openai",
+        variables=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        usual="https://api.openai.com/v1",
+    ),
+    Provider(
+        name="anthropic",
+        variables=("ANTHROPIC_BASE_URL",),
+        usual="https://api.anthropic.com",
+    ),
+    Provider(
+        name="bedrock",
+        variables=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+        usual="https://bedrock-runtime.{region}.amazonaws.com",
+    ),
+)
+
+_HTTP_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
+_EXEMPT: Final = ("NO_PROXY", "no_proxy")
+
+
+def upstreams(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the base URL of each provider that this environment leads to."""
+    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION") or "us-east-1"
+    found: dict[str, str] = {}
+    for provider in PROVIDERS:
+        named = (environment[name] for name in provider.variables if environment.get(name))
+        found[provider.name] = next(named, provider.usual.format(region=region)).rstrip("/")
+    return found
+
+
+def redirected(environment: Mapping[str, str], base: str) -> dict[str, str]:
+    """Return the environment with the variables of each provider set to `BASE/PROVIDER`."""
+    changed = dict(environment)
+    for provider in PROVIDERS:
+        first, *others = provider.variables
+        for name in (first, *(name for name in others if environment.get(name))):
+            changed[name] = f"{base}/{provider.name}"
+    if any(environment.get(name) or environment.get(name.upper()) for name in _HTTP_PROXIES):
+        # Else the child would ask its HTTP proxy for what is on this machine.
+        for name in _EXEMPT:
+            changed[name] = ",".join(filter(None, (environment.get(name), "127.0.0.1")))
+    return changed

@@ -1,15 +1,21 @@
-"""One live exchange that is being recorded, while its chunks pass through to the agent."""
+"""Requests, taken where a library sends them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
 
 from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
+from pytest_sopbench._replay.tape.run_tape import current_tape
 from pytest_sopbench.errors import CassetteError
 
-from .decoding import decoder
+from .decoding import Credentials, decoder, is_for_credentials, is_left_out
+
+# One live exchange that is being recorded, while its chunks pass through to the agent.
 
 NOT_OF_DECODED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"}
@@ -31,7 +37,7 @@ LARGEST: Final = 32 * 1024 * 1024
 _SWITCHING_PROTOCOLS: Final = 101
 
 _OPEN: dict[int, set[Take]] = {}
-_LOCK = threading.Lock()
+_TAKING = threading.Lock()
 
 
 class Take:
@@ -64,7 +70,7 @@ class Take:
             self._error = error
         if status == _SWITCHING_PROTOCOLS:
             self._error = CassetteError("a web socket cannot be recorded")
-        with _LOCK:
+        with _TAKING:
             _OPEN.setdefault(id(tape), set()).add(self)
 
     def when_over(self, call: Callable[[], object]) -> None:
@@ -127,7 +133,7 @@ class Take:
         return last.startswith(_LAST_WORDS)
 
     def _end(self) -> bool:
-        with _LOCK:
+        with _TAKING:
             if self._ended:
                 return False
             self._ended = True
@@ -141,7 +147,110 @@ class Take:
 
 def settle(tape: Tape) -> None:
     """End what is still open when a run is over: streams that the agent neither read nor closed."""
-    with _LOCK:
+    with _TAKING:
         takes = list(_OPEN.get(id(tape), ()))
     for take in takes:
         take.leave()
+
+
+# Which requests a seam is asked about: each once, and none that the project leaves out.
+#
+# A library may send its requests by another one: requests and botocore by urllib3, some transports
+# of httpx by aiohttp. The upper one is what the agent speaks to, so the seam of the lower one
+# looks away while the upper one sends.
+
+_BENEATH: ContextVar[bool] = ContextVar("sop_beneath_a_seam", default=False)
+
+
+@contextmanager
+def beneath() -> Generator[None]:
+    """Send a request that a seam above has already seen."""
+    token = _BENEATH.set(True)
+    try:
+        yield
+    finally:
+        _BENEATH.reset(token)
+
+
+def tape_for(url: str) -> Tape | None:
+    """Return the tape to ask about a request, `None` where a seam has no business with it."""
+    if _BENEATH.get():
+        return None
+    tape = current_tape()
+    if tape is None or is_left_out(url):
+        return None
+    return Credentials(tape) if is_for_credentials(url) else tape
+
+
+# The places of a library through which its requests go, patched and given back.
+
+Through = Callable[[Any], Any]
+"""Takes what stood in the door, and returns what stands there while traffic is seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """An attribute of a class; `through` makes its replacement."""
+
+    owner: type
+    name: str
+    through: Through
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seam:
+    """A library whose traffic is seen, once this module of it is imported."""
+
+    module: str
+    library: str
+    doors: Callable[[Any], Iterable[Door]]
+
+    def open(self, module: Any) -> tuple[Door, ...]:
+        """Return the doors of the imported module.
+
+        Raises:
+            CassetteError: the library has moved one.
+        """
+        try:
+            doors = tuple(self.doors(module))
+        except (AttributeError, ImportError, TypeError, ValueError) as error:
+            raise CassetteError(self._moved(module, str(error))) from error
+        for door in doors:
+            if door.name not in vars(door.owner):
+                where = f"{door.owner.__qualname__} has no {door.name} of its own"
+                raise CassetteError(self._moved(module, where))
+        return doors
+
+    def _moved(self, module: Any, why: str) -> str:
+        package = __import__(module.__name__.partition(".")[0])
+        version = getattr(package, "__version__", "of unknown version")
+        return (
+            f"{self.library} {version} cannot be recorded or replayed: {why}. "
+            "Install another version of it."
+        )
+
+
+class Patches:
+    """What was patched, and what stood there before."""
+
+    def __init__(self) -> None:
+        """Begin with nothing patched."""
+        self._done: dict[tuple[int, str], tuple[Door, Any, Any]] = {}
+
+    def apply(self, doors: Sequence[Door]) -> None:
+        """Patch each door that is not patched yet."""
+        for door in doors:
+            key = (id(door.owner), door.name)
+            if key in self._done:
+                continue
+            before = vars(door.owner)[door.name]
+            after = door.through(before)
+            setattr(door.owner, door.name, after)
+            self._done[key] = (door, before, after)
+
+    def undo(self) -> None:
+        """Put back what stood there, but nothing over what somebody else has put there since."""
+        while self._done:
+            _, (door, before, after) = self._done.popitem()
+            if vars(door.owner).get(door.name) is after:
+                setattr(door.owner, door.name, before)

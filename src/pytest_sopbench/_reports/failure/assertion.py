@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.contract.rules import RuleResult
-from pytest_sopbench._reports.text.layout import columns, cut, one_line, padded, shown
+from pytest_sopbench._reports.text import columns, cut, one_line, padded, shown
 
 from .trajectory import SeenCall, call_text, rule_lines
 

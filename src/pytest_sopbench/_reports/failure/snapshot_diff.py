@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from pytest_sopbench._core.model.answer import Mismatch
+from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.model.trajectory import Trajectory
-from pytest_sopbench._core.trajectory.arguments import ArgumentDifference
+from pytest_sopbench._core.trajectory.calls import ArgumentDifference
 from pytest_sopbench._core.trajectory.match import UnlikePair
 from pytest_sopbench._core.trajectory.snapshot import SnapshotMatch
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._reports.text.layout import cut, one_line, shown
-from pytest_sopbench._reports.text.numbers import counted
+from pytest_sopbench._reports.text import counted, cut, one_line, shown
 
 from .trajectory import call_text
 

@@ -1,34 +1,66 @@
-"""What a task that is not correct prints: everything that a reader needs to understand it."""
+"""One run that is not correct, in the width of a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from pytest_sopbench._core.answers.forms.table import FORMS
-from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.answers.forms import FORMS
+from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import number_kind
-from pytest_sopbench._core.metrics.counts.document_counts import wrong_of
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.run_notes import MISSING
-from pytest_sopbench._core.model.trace import Problem
+from pytest_sopbench._core.metrics.counts import RuleTally, wrong_of
+from pytest_sopbench._core.model.trace import MISSING, Mismatch, Problem
 from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.text.layout import (
+from pytest_sopbench._reports.text import (
     LABEL_WIDTH,
     WIDTH,
+    amount,
     columns,
+    counted,
     cut,
     labelled,
+    money,
     named,
     one_line,
+    seconds,
     shown,
 )
-from pytest_sopbench._reports.text.numbers import amount, counted, money, seconds
 
-from .broken_rules import broken_lines
-from .calls import call_lines
+from .trajectory import call_lines
+
+# The rules that a run has broken, as its failure shows them.
+
+AnyRule = TypeVar("AnyRule", RuleResult, RuleTally)
+
+_SHOWN = 5
+"""Broken rules that one failure shows."""
+
+
+def broken_lines(rules: Sequence[RuleResult], width: int) -> Iterator[str]:
+    """Yield what a failure says of the rules that its run has broken."""
+    broken = must_first([one for one in rules if one.broken])
+    for one in broken[:_SHOWN]:
+        yield from labelled("rule", f"{rule_name(one)}: {one_line(one.why)}", width=width, lines=2)
+    left = len(broken) - _SHOWN
+    if left > 0:
+        yield from labelled("", f"and {counted(left, 'more rule')}", width=width)
+
+
+def must_first(rules: Iterable[AnyRule]) -> list[AnyRule]:
+    """Return rules with those before all others whose breach fails the session."""
+    return sorted(rules, key=lambda one: one.severity is not Severity.MUST)
+
+
+def rule_name(rule: RuleTally | RuleResult) -> str:
+    said = [rule.clause] if rule.clause else []
+    said += ["must"] if rule.severity is Severity.MUST else []
+    return one_line(f"{rule.id} ({', '.join(said)})" if said else rule.id)
+
+
+# What a task that is not correct prints: everything that a reader needs to understand it.
 
 FRAMES = 30
 """Lines of a traceback that are printed; its first two and its end say most."""

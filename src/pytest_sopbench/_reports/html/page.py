@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,20 +10,44 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.gates.page_sources import TaskFacts
-from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._reports.text.judge import report_lines
-from pytest_sopbench._reports.text.numbers import counted
-
-from .data.details import NOTHING_KNOWN, Details, baseline_runs, details_of
-from .data.embed import json_text
-from .data.rows import GAINED, LOST, Rows
-from .data.values import shortened
-from .parts import comparison, fields, overview, tables
-from .visible import visible
+from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
+from pytest_sopbench._reports.html import parts as comparison
+from pytest_sopbench._reports.html import parts as fields
+from pytest_sopbench._reports.html import parts as overview
+from pytest_sopbench._reports.html import parts as tables
+from pytest_sopbench._reports.html.data.runs import (
+    GAINED,
+    LOST,
+    NOTHING_KNOWN,
+    Details,
+    Rows,
+    baseline_runs,
+    details_of,
+    json_text,
+)
+from pytest_sopbench._reports.html.data.timeline import shortened
+from pytest_sopbench._reports.text import counted, report_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+# Text that a browser shows as it is: signs that cannot be seen are written as escapes.
+
+_SIGNS: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Controls, what turns the order of letters or has no width, and halves of characters."""
+
+
+def visible(text: str) -> str:
+    """Return a text that neither hides anything nor turns what stands behind it."""
+    return text if text.isprintable() else _SIGNS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    # As the script of the page writes it.
+    return f"\\u{ord(found[0]):04x}"
+
 
 ROOM: Final = Path(__file__).parent
 

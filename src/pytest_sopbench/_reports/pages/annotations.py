@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_sopbench._core.comparing.comparison import ComparisonResult, GroupComparison
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState
-from pytest_sopbench._core.gates.row_place import RowPlace
-from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.hiding.harmless import without_commands
-from pytest_sopbench._core.hiding.masking import ready_to_cut
-from pytest_sopbench._core.model.keys import TaskKey, TaskName
+from pytest_sopbench._core.gates.conditions import GateState
+from pytest_sopbench._core.gates.decide import RowPlace, SessionPage
+from pytest_sopbench._core.hiding import ready_to_cut, without_commands
+from pytest_sopbench._core.model.task import TaskKey, TaskName
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import value_line
-from pytest_sopbench._reports.terminal.comparison.lost import lost_records
-from pytest_sopbench._reports.text.layout import cut, one_line
+from pytest_sopbench._reports.terminal.comparison import lost_records
+from pytest_sopbench._reports.text import cut, one_line
 
 MOST: Final = 10
 """More of one level GitHub leaves out, without a word."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pytest_sopbench._core.hiding.masking import Mask, masking
+from pytest_sopbench._core.hiding import Mask, masking
 
 if TYPE_CHECKING:
     # The names of the formats are read at every start, and that must not load comparisons.
-    from pytest_sopbench._core.gates.session_page import SessionPage
+    from pytest_sopbench._core.gates.decide import SessionPage
 
 
 class PageFormat(Protocol):
@@ -31,7 +31,7 @@ class MarkdownFormat:
 
     def render(self, page: SessionPage, /) -> str:
         # Only a session that writes a page pays for its modules.
-        from pytest_sopbench._reports.pages.markdown.markdown import markdown  # noqa: PLC0415
+        from .markdown import markdown  # noqa: PLC0415
 
         return markdown(page)
 

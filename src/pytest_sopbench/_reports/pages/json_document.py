@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from pytest_sopbench._core.comparing.comparison_json import comparison_to_json
-from pytest_sopbench._core.gates.conditions.summary_gates import GateState
-from pytest_sopbench._core.gates.conditions.verdict_json import verdict_to_json
-from pytest_sopbench._core.gates.judge_report import judge_report_to_json
+from pytest_sopbench._core.comparing.comparison import comparison_to_json
+from pytest_sopbench._core.gates.conditions import GateState, verdict_to_json
+from pytest_sopbench._core.gates.decide import SessionPage, judge_report_to_json
 from pytest_sopbench._core.gates.quarantine import Forgiven
-from pytest_sopbench._core.gates.session_page import SessionPage
-from pytest_sopbench._core.hiding.masking import Mask, current_mask
+from pytest_sopbench._core.hiding import Mask, current_mask
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.text.json_text import json_text
+from pytest_sopbench._reports.text import json_text
 
 SCHEMA: Final = 1
 

@@ -10,27 +10,25 @@ from typing import Final, NamedTuple
 
 from pytest_sopbench._core.fields.comparison import number_kind, off_by
 from pytest_sopbench._core.model.agent_labels import telling_labels
-from pytest_sopbench._core.model.answer import Mismatch
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._core.model.run_notes import MISSING
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.trace import MISSING, Mismatch
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.values.quantities import as_words
+from pytest_sopbench._core.values.text import as_words
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.failure.broken_rules import must_first, rule_name
-from pytest_sopbench._reports.failure.task import expected_text, headline
-from pytest_sopbench._reports.text.layout import (
+from pytest_sopbench._reports.failure.task import expected_text, headline, must_first, rule_name
+from pytest_sopbench._reports.text import (
     ELLIPSIS,
     WIDTH,
     columns,
+    counted,
     cut,
     heading,
     one_line,
     packed,
     shown,
     told_apart,
+    with_commas,
 )
-from pytest_sopbench._reports.text.mismatches import with_commas
-from pytest_sopbench._reports.text.numbers import counted
 
 LIMIT: Final = 20
 """Kinds of misses that are printed, and tasks that are printed in full; the session has all."""

@@ -14,18 +14,86 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.steps.approving import Approver, approve_all
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._core.steps.approving import (
+    ApprovalDecision,
+    ApprovalRequest,
+    Approver,
+    approve_all,
+)
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
+from pytest_sopbench._running.tools.domain_code import CannotFillError, Filling, plan_filling
 from pytest_sopbench._running.tools.facade import Tools
-from pytest_sopbench._running.tools.parameters import CannotFillError, Filling, plan_filling
 from pytest_sopbench.errors import AgentSpecError
 
-from .approving import RunApprover
+# The approver of one run: asks the user's own, and records what came of it.
+
+
+class RunApprover:
+    """What an agent is given as `approver`: asked for a step, it tells the decision.
+
+    The agent cannot ask unseen: each decision is recorded in the run, so that rules of a contract
+    can demand it.
+    """
+
+    __slots__ = ("_approver", "_domain", "_task_id", "_tools")
+
+    def __init__(self, approver: Approver, tools: Tools, *, domain: str, task_id: str) -> None:
+        self._approver = approver
+        self._tools = tools
+        self._domain = domain
+        self._task_id = task_id
+
+    def __call__(
+        self,
+        step: str,
+        *,
+        title: str = "",
+        moment: Literal["before", "after"] = "after",
+        summary: str = "",
+    ) -> ApprovalDecision:
+        """Ask for the approval of a step; it blocks until there is a decision.
+
+        Args:
+            step: the number of the step.
+            title: its title.
+            moment: whether the step is about to begin, or its work is done.
+            summary: what somebody should know who decides.
+
+        Returns:
+            The decision, which is true in a condition where the step was approved.
+
+        Raises:
+            AgentSpecError: the user's approver returned something else than a decision.
+        """
+        request = ApprovalRequest(
+            step=step,
+            title=title,
+            moment=moment,
+            summary=summary,
+            domain=self._domain,
+            task_id=self._task_id,
+        )
+        decision = _decision(self._approver(request))
+        self._tools.record_approval(
+            step, decision.by, granted=decision.approved, reason=decision.reason
+        )
+        return decision
+
+
+def _decision(given: object) -> ApprovalDecision:
+    if isinstance(given, ApprovalDecision):
+        return given
+    if isinstance(given, bool):
+        return ApprovalDecision(approved=given, by="sop_approver")
+    # Whatever else is true in Python must not approve anything.
+    msg = f"the approver returned a value of type {type(given).__name__}"
+    hint = "it must return True, False or an ApprovalDecision"
+    raise AgentSpecError(msg, hint=f"{hint}, and be no async function")
+
 
 METHODS: Final = ("execute", "run", "__call__")
 """The methods of an agent, in the order in which they are looked for."""
@@ -86,7 +154,7 @@ class AgentCaller:
         self._late_values()
         if self.is_async:
             # Before the first run, which may break what an import needs.
-            import_module("pytest_sopbench._running.event_loop.loop_thread")
+            import_module("pytest_sopbench._running.event_loop")
 
     def asking(self, approver: Approver) -> AgentCaller:
         """Return the same caller, whose runs ask this approver."""

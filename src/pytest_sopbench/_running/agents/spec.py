@@ -3,26 +3,373 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoints, entry_points
 from os.path import isfile
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, AgentSource
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.protocols import Policy
+from pytest_sopbench._core.model.protocols import Policy, ToolCaller
+from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
-from .reference_policy import REFERENCE_POLICY, ReferencePolicy
-from .replayed import ReplayedSource
-from .scripted import ScriptedSource
+# The reference policy of a domain, as an agent: what a run that follows the SOP looks like.
+
+REFERENCE_POLICY: Final = "reference-policy"
+"""The spec that names this agent."""
+
+
+class ReferencePolicy:
+    """Answers each task with the policy of the task's own domain."""
+
+    def __init__(self, load: Callable[[str], Policy]) -> None:
+        self._load = load
+        self._policies: dict[str, Policy] = {}
+
+    def policy(self, domain: str) -> Policy:
+        """Return the policy of a domain by the domain's name.
+
+        Raises:
+            LoadingError: the domain has none that can be used.
+        """
+        if domain not in self._policies:
+            self._policies[domain] = self._load(domain)
+        return self._policies[domain]
+
+    def __call__(
+        self, inputs: Mapping[str, JsonValue], tools: ToolCaller, domain: str
+    ) -> Mapping[str, JsonValue]:
+        return self.policy(domain)(inputs, tools.call)
+
+
+# What the files of `replayed:` and `scripted:` have in common: JSON, each value of one task.
+
+_T = TypeVar("_T")
+
+
+def read_task_file(path: Path, prefix: str) -> str:
+    """Return the text of a file of JSON lines.
+
+    Raises:
+        AgentSpecError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        msg = f"{path}: {reason}"
+        raise AgentSpecError(msg, hint=f"{prefix}FILE names a file of JSON lines") from None
+
+
+def refuse_line(path: Path, line: int, problem: str, hint: str) -> NoReturn:
+    """Refuse the file for what is wrong in one of its lines."""
+    msg = f"{path}, line {line}: {problem}"
+    raise AgentSpecError(msg, hint=hint)
+
+
+def refuse_task(path: Path, line: int, task: str, known: list[str], hint: str) -> NoReturn:
+    """Refuse a task that no domain has, with one of a similar name where there is one."""
+    near = get_close_matches(task, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else hint
+    refuse_line(path, line, f"there is no task {task!r}", hint)
+
+
+def as_object(path: Path, line: int, value: object, hint: str) -> Mapping[str, Any]:
+    """Return what must be an object of JSON."""
+    if not isinstance(value, dict):
+        refuse_line(path, line, "no object", hint)
+    return cast("dict[str, Any]", value)
+
+
+def of_task(held: Mapping[tuple[str, str], _T], domain: str, task: str) -> _T | None:
+    """Return what is held of a task; what names its domain goes before what names none."""
+    return held.get((domain, task)) or held.get(("", task))
+
+
+# An agent that does what a file says, task by task: for tutorials, and for tests of tests.
+
+SCRIPTED: Final = "scripted:"
+KEYS: Final = ("task", "domain", "calls", "answer", "raises", "usage")
+CALL_KEYS: Final = ("name", "arguments")
+
+_EXAMPLE: Final = (
+    'write {"task": "T1", "calls": [{"name": "TOOL", "arguments": {}}], "answer": {"FIELD": "..."}}'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """What the agent does on one task; `domain` is empty where it says nothing of it."""
+
+    task: str
+    line: int
+    domain: str = ""
+    calls: tuple[tuple[str, Any], ...] = ()
+    answer: object = None
+    raises: str | None = None
+    usage: object = None
+
+
+class ScriptedAgent:
+    """Makes the calls of a script, whatever comes of them, and returns its answer."""
+
+    def __init__(self, path: Path, scripts: Mapping[tuple[str, str], Script]) -> None:
+        self._path = path
+        self._scripts = scripts
+
+    def __call__(self, tools: Tools, task_id: str, domain: str) -> object:
+        script = of_task(self._scripts, domain, task_id)
+        if script is None:
+            msg = f"{self._path}: it says nothing of task {task_id!r} of {domain}"
+            raise LookupError(msg)
+        for name, arguments in script.calls:
+            tools.execute_tool(name, arguments)
+        if script.usage is not None:
+            tools.report(usage=script.usage)
+        if script.raises is not None:
+            raise RuntimeError(script.raises)
+        return script.answer
+
+
+class ScriptedSource:
+    """`scripted:FILE`."""
+
+    form = f"{SCRIPTED}FILE"
+
+    def claims(self, spec: str) -> bool:
+        return spec.startswith(SCRIPTED)
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        path = context.path / from_home(spec.removeprefix(SCRIPTED))
+        scripts: dict[tuple[str, str], Script] = {}
+        for script in _read(path):
+            key = (script.domain, script.task)
+            if key in scripts:
+                refuse_line(
+                    path,
+                    script.line,
+                    f"task {script.task!r} stands in line {scripts[key].line} already",
+                    "say once what is done on a task",
+                )
+            _check_task(path, script, context.domains)
+            scripts[key] = script
+        return ScriptedAgent(path, scripts)
+
+
+def _check_task(path: Path, script: Script, domains: Mapping[str, Domain]) -> None:
+    """Refuse a task that nobody has; domains that are not run in this session are passed over."""
+    asked = (
+        domains.values()
+        if not script.domain
+        else [one for name, one in domains.items() if name == script.domain]
+    )
+    known = [task for one in asked for task in one.task_ids]
+    if not known or script.task in known:
+        return
+    hint = 'name its domain beside it: "domain": "NAME"'
+    refuse_task(path, script.line, script.task, known, hint)
+
+
+def _read(path: Path) -> Iterator[Script]:
+    text = read_task_file(path, SCRIPTED)
+    found = False
+    for line, value in _values(path, text):
+        found = True
+        yield _script(path, line, value)
+    if not found:
+        refuse_line(path, 1, "it is empty", _EXAMPLE)
+
+
+def _values(path: Path, text: str) -> Iterator[tuple[int, object]]:
+    """Yield the objects of a list, or those that stand one after another, with their lines."""
+    place, is_list = _after(text, 0, " \t\r\n"), False
+    if text.startswith("[", place):
+        place, is_list = _after(text, place + 1, " \t\r\n"), True
+    while place < len(text) and not (is_list and text[place] == "]"):
+        line = text.count("\n", 0, place) + 1
+        try:
+            value, place = STRICT.raw_decode(text, place)
+        except json.JSONDecodeError as fault:
+            refuse_line(path, fault.lineno, f"no JSON: {fault.msg}", _EXAMPLE)
+        except (ValueError, RecursionError) as fault:
+            refuse_line(path, line, f"no JSON: {fault}", _EXAMPLE)
+        yield line, value
+        place = _after(text, place, " \t\r\n,")
+    if is_list and text[place:].strip() != "]":
+        refuse_line(path, text.count("\n") + 1, "the list does not end", "write ] behind the last")
+
+
+def _after(text: str, place: int, passed: str) -> int:
+    while place < len(text) and text[place] in passed:
+        place += 1
+    return place
+
+
+def _script(path: Path, line: int, value: object) -> Script:
+    held = as_object(path, line, value, _EXAMPLE)
+    _check_keys(path, line, held, KEYS)
+    for key in ("task", "domain", "raises"):
+        if key in held and (not isinstance(held[key], str) or not held[key]):
+            refuse_line(path, line, f"{key!r} is no text", _EXAMPLE)
+    if "task" not in held:
+        refuse_line(path, line, "'task' is missing", _EXAMPLE)
+    if "answer" not in held and "raises" not in held:
+        hint = '"answer" may be an object, a text or null; "raises" is the text of an error'
+        refuse_line(path, line, "neither 'answer' nor 'raises' stands there", hint)
+    calls = held.get("calls", [])
+    if not isinstance(calls, list):
+        refuse_line(path, line, "'calls' is no list", _EXAMPLE)
+    made = tuple(_call(path, line, one) for one in cast("list[object]", calls))
+    told: dict[str, Any] = {**held, "calls": made}
+    return Script(line=line, **told)
+
+
+def _call(path: Path, line: int, value: object) -> tuple[str, Any]:
+    if not isinstance(value, dict):
+        refuse_line(path, line, "a call is no object", _EXAMPLE)
+    held = cast("dict[str, Any]", value)
+    _check_keys(path, line, held, CALL_KEYS)
+    name = held.get("name")
+    if not isinstance(name, str) or not name:
+        refuse_line(path, line, "a call has no 'name'", _EXAMPLE)
+    return name, held.get("arguments", {})
+
+
+def _check_keys(path: Path, line: int, held: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    for key in held:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it may be {', '.join(known)}"
+            refuse_line(path, line, f"unknown key {key!r}", hint)
+
+
+# An agent that returns recorded outputs, task by task: how people come from another benchmark.
+
+REPLAYED: Final = "replayed:"
+OUTPUTS: Final = ("output", "model_response")
+"""The keys under which a line may have what the agent returned; exactly one of them."""
+
+_REPLAYED_EXAMPLE: Final = (
+    'write {"id": "T1", "output": "..."} on each line, or "model_response" for output'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What was recorded of one task; `domain` is empty where the line says nothing of it."""
+
+    task: str
+    line: int
+    output: object
+    domain: str = ""
+
+
+class ReplayedAgent:
+    """Returns what was recorded of a task."""
+
+    def __init__(self, path: Path, outputs: Mapping[tuple[str, str], Recorded]) -> None:
+        self._path = path
+        self._outputs = outputs
+
+    def __call__(self, task_id: str, domain: str) -> object:
+        found = of_task(self._outputs, domain, task_id)
+        if found is None:
+            msg = f"{self._path}: it has no output of task {task_id!r} of {domain}"
+            raise LookupError(msg)
+        return found.output
+
+
+class ReplayedSource:
+    """`replayed:FILE`."""
+
+    form = f"{REPLAYED}FILE"
+
+    def claims(self, spec: str) -> bool:
+        return spec.startswith(REPLAYED)
+
+    def resolve(self, spec: str, context: AgentContext) -> object:
+        path = context.path / from_home(spec.removeprefix(REPLAYED))
+        outputs: dict[tuple[str, str], Recorded] = {}
+        for one in _read_replayed(path):
+            key = (one.domain, one.task)
+            if key in outputs:
+                first = outputs[key].line
+                _refuse(path, one.line, f"the id {one.task!r} stands in line {first} already")
+            outputs[key] = one
+        _check(path, outputs, context.domains)
+        return ReplayedAgent(path, outputs)
+
+
+def _check(
+    path: Path, outputs: Mapping[tuple[str, str], Recorded], domains: Mapping[str, Domain]
+) -> None:
+    """Refuse ids of no task, and tasks without an output: either would spoil a rate unsaid."""
+    every = [task for one in domains.values() for task in one.task_ids]
+    for one in outputs.values():
+        asked = domains.get(one.domain) if one.domain else None
+        known = every if not one.domain else list(asked.task_ids) if asked else [one.task]
+        if one.task not in known:
+            refuse_task(path, one.line, one.task, known, "its ids are those of the tasks")
+    for name, domain in domains.items():
+        missing = [
+            task
+            for task in domain.task_ids
+            if (name, task) not in outputs and ("", task) not in outputs
+        ]
+        if missing:
+            shown = ", ".join(missing[:3])
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
+            msg = f"{path}: no output of {shown}{more}, of {len(domain.task_ids)} tasks of {name}"
+            raise AgentSpecError(msg, hint="record them, or write null where there was none")
+
+
+def _read_replayed(path: Path) -> Iterator[Recorded]:
+    text = read_task_file(path, REPLAYED)
+    found = False
+    # Not at the other line ends of Unicode, which may stand inside an output.
+    for line, one in enumerate(text.split("\n"), 1):
+        if one.strip():
+            found = True
+            yield _recorded(path, line, one)
+    if not found:
+        _refuse(path, 1, "it is empty")
+
+
+def _recorded(path: Path, line: int, text: str) -> Recorded:
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as fault:
+        _refuse(path, line, f"no JSON: {fault}")
+    held = as_object(path, line, value, _REPLAYED_EXAMPLE)
+    task, domain = held.get("id"), held.get("domain", "")
+    if isinstance(task, int) and not isinstance(task, bool):
+        task = str(task)
+    if not isinstance(task, str) or not task:
+        _refuse(path, line, "'id' is missing, or is no text")
+    if not isinstance(domain, str):
+        _refuse(path, line, "'domain' is no text")
+    given = [key for key in OUTPUTS if key in held]
+    if len(given) != 1:
+        what = "both 'output' and" if given else "neither 'output' nor"
+        _refuse(path, line, f"{what} 'model_response' stands there")
+    return Recorded(task=task, line=line, output=held[given[0]], domain=domain)
+
+
+def _refuse(path: Path, line: int, problem: str) -> NoReturn:
+    refuse_line(path, line, problem, _REPLAYED_EXAMPLE)
+
 
 GROUP: Final = "pytest_sopbench.agents"
 """The entry-point group in which other packages register agents by name."""

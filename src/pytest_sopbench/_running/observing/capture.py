@@ -1,22 +1,25 @@
-"""Route what a run writes to stdout and stderr to the run's own buffer.
-
-`contextlib.redirect_stdout` swaps a global of the process, so that two runs in flight would take
-each other's lines. Here the stream objects stay where they are; only their `write` asks a
-ContextVar whose run it is. A thread that carries no run's context writes as ever.
-"""
+"""Output and logs of a run, kept apart from those of others."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from os import _exit as leave
+from os import getpid, write
 from threading import Lock
 from typing import Any, Final, Literal, TextIO, TypeAlias, cast
 
-from pytest_sopbench._core.hiding.harmless import without_controls
-from pytest_sopbench._core.hiding.masking import current_mask
-from pytest_sopbench._core.values.plain import escape_surrogates
+from pytest_sopbench._core.hiding import current_mask, without_controls
+from pytest_sopbench._core.values.json import escape_surrogates
+
+# Route what a run writes to stdout and stderr to the run's own buffer.
+#
+# `contextlib.redirect_stdout` swaps a global of the process, so that two runs in flight would take
+# each other's lines. Here the stream objects stay where they are; only their `write` asks a
+# ContextVar whose run it is. A thread that carries no run's context writes as ever.
 
 Capture: TypeAlias = Literal["keep", "tee"]
 """`keep`: only the buffer gets the text; `tee`: the terminal, or pytest's capture, gets it too,
@@ -147,3 +150,70 @@ def _routed(write: Callable[[str], int]) -> Callable[[str], int]:
 
     setattr(routed_write, _MARK, True)
     return routed_write
+
+
+# File the log records of a run with the run's own output, and keep them from others' items.
+#
+# As for the streams, the ContextVar of the run decides, so that threads which carry a run's
+# context are the run's own. Records of loggers that do not propagate never come here.
+
+LOG_FORMAT: Final = "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"
+"""How a record is written: pytest's own default."""
+
+
+class RunLogHandler(logging.Handler):
+    """For the root logger: writes each record into the output of the run that it comes from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFormatter(logging.Formatter(LOG_FORMAT))
+
+    def createLock(self) -> None:  # noqa: N802 - the name is logging's
+        # Outputs have locks of their own, and a record whose text hangs must not stop all runs.
+        self.lock = None
+
+    def handle(self, record: logging.LogRecord) -> Any:
+        # From Python 3.13 on, logging's own enters the lock without asking whether there is one.
+        kept: Any = self.filter(record)
+        if isinstance(kept, logging.LogRecord):
+            record = kept
+        if kept:
+            self.emit(record)
+        return kept
+
+    def emit(self, record: logging.LogRecord) -> None:
+        output = current_output()
+        if output is None:
+            return
+        try:
+            output.write(f"{self.format(record)}\n")
+        except Exception:  # noqa: BLE001 - an agent's own values are put into the text
+            self.handleError(record)
+
+
+def is_shown(record: logging.LogRecord) -> bool:
+    """Filter for handlers that belong to an item: no record of a run that is kept apart."""
+    del record
+    return not is_kept_apart()
+
+
+# End a child of the process that comes back from an agent.
+#
+# An agent that forks and lets its child return would have two processes go on with one session.
+
+# Taken at import: an agent may put others into their place.
+
+FAILED: Final = 1
+MESSAGE: Final = (
+    b"\nsop: a child process that the agent forked came back from the agent, and was ended\n"
+)
+
+
+def end_child_of(process: int) -> None:
+    """End this process, unless it is the one that called the agent."""
+    if getpid() == process:
+        return
+    try:
+        write(2, MESSAGE)
+    finally:
+        leave(FAILED)

@@ -1,20 +1,32 @@
-"""What an agent raised, as a value: its type, its message and the user's own frames."""
+"""What a run raised, and what interrupts a session."""
 
 from __future__ import annotations
 
 import os
+import signal
 import site
+import sys
 import sysconfig
+import threading
 import traceback
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache, partial
+from importlib import import_module
+from math import isfinite
 from pathlib import Path
-from typing import Final, TypeGuard, TypeVar
+from types import FrameType
+from typing import Any, Final, TypeGuard, TypeVar
 
 from pytest_sopbench import errors
-from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.judging.availability import chain
 from pytest_sopbench._core.model.trace import Problem
-from pytest_sopbench._core.values.plain import escape_surrogates
+from pytest_sopbench._core.values.json import call_safely, escape_surrogates, get_member
+
+# What an agent raised, as a value: its type, its message and the user's own frames.
 
 E = TypeVar("E", bound=BaseException)
 
@@ -124,3 +136,238 @@ def _fitting(text: str, notes: list[str] | None) -> str:
     if len(text) <= TEXT_LIMIT:
         return text
     return f"{text[:half]}\n[...]\n{text[-half:]}"
+
+
+# Tell a Ctrl-C of the user from a `KeyboardInterrupt` that an agent raised, or hold it back.
+#
+# Both are the same exception. Only the signal differs, so while a run is in the main thread (the
+# only one that signals reach) the handler of SIGINT is asked to note that it was called. In other
+# threads a `KeyboardInterrupt` can only be the agent's own.
+
+# Taken at import: an agent may put another function into its place.
+_current_thread, _main_thread = threading.current_thread, threading.main_thread
+# As `signal.getsignal`, which looks besides for a member of an enumeration, that no function is:
+# for a run in the main thread it took longer than judging its answer.
+_handler_of: Final[Callable[[int], object]] = import_module("_signal").getsignal
+
+
+class Interrupts:
+    """Whether the user has interrupted since the watch began."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._handler: Callable[[int, FrameType | None], Any] | None = None
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether nobody has put a handler of his own into the place of this one."""
+        return self._handler is not None and _handler_of(signal.SIGINT) is self._handler
+
+    @contextmanager
+    def watching(self) -> Generator[Interrupts, None, None]:
+        """Note that SIGINT came, in the thread that it reaches."""
+        before = signal.getsignal(signal.SIGINT)
+        # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
+        if _current_thread() is not _main_thread() or not callable(before):
+            yield self
+            return
+
+        def note(number: int, frame: FrameType | None) -> None:
+            __tracebackhide__ = True
+            self.seen = True
+            before(number, frame)
+
+        self._handler = note
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield self
+        finally:
+            # An agent that has set a handler of its own keeps it.
+            if self.is_watching:
+                signal.signal(signal.SIGINT, before)
+
+
+_standing: Interrupts | None = None
+"""The watch that lasts longer than a run, if there is one."""
+
+
+@contextmanager
+def standing_watch() -> Generator[None, None, None]:
+    """Watch once for all runs inside: exchanging the handler for each costs more than the run."""
+    global _standing  # noqa: PLW0603 - a process has one handler of a signal
+    before, interrupts = _standing, Interrupts()
+    with interrupts.watching():
+        _standing = interrupts
+        try:
+            yield
+        finally:
+            _standing = before
+
+
+def watched_interrupts() -> AbstractContextManager[Interrupts]:
+    """Note SIGINT while it is handled as before; the handler is put back at the end."""
+    if _current_thread() is not _main_thread():
+        return nullcontext(Interrupts())
+    if _standing is not None and _standing.is_watching:
+        _standing.seen = False
+        return nullcontext(_standing)
+    return Interrupts().watching()
+
+
+class Deferral:
+    """Can hold a Ctrl-C back until the end of what must not be left half done.
+
+    The handler is exchanged once, since exchanging it costs more than what it guards.
+    """
+
+    def __init__(self) -> None:
+        self._before: Callable[[int, FrameType | None], Any] | None = None
+        self._holding = False
+        self._held: list[FrameType | None] = []
+
+    @contextmanager
+    def installed(self) -> Generator[None, None, None]:
+        """Take Ctrl-C over, where this is the thread that it reaches."""
+        before = signal.getsignal(signal.SIGINT)
+        if _current_thread() is not _main_thread() or not callable(before):
+            yield
+            return
+        self._before = before
+        signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield
+        finally:
+            if signal.getsignal(signal.SIGINT) == self._handle:
+                signal.signal(signal.SIGINT, before)
+
+    def __enter__(self) -> None:
+        """Let a Ctrl-C come when the block is over."""
+        self._holding = True
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        if self._held:
+            frame = self._held.pop()
+            self._held.clear()
+            self._handle(int(signal.SIGINT), frame)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        # pytest says where the user has interrupted, which is not here.
+        __tracebackhide__ = True
+        if self._holding:
+            self._held.append(frame)
+        elif self._before is not None:
+            self._before(number, frame)
+
+
+# The recursion limit of a process: code of a project may raise it, and lower it for nobody else.
+#
+# The limit holds for every thread. One that a run or a comparer sets for itself ends whatever
+# stands deeper, in the middle of pytest.
+
+# Taken at import: an agent may put another function into its place.
+_get: Final = sys.getrecursionlimit
+_set: Final = sys.setrecursionlimit
+
+
+@contextmanager
+def kept_recursion_limit() -> Generator[None]:
+    """Let no thread but the main one lower the limit below what it is, or the main one has set."""
+    setter, least = sys.setrecursionlimit, _get()
+
+    def set_limit(limit: int, /) -> None:
+        nonlocal least
+        if _current_thread() is _main_thread():
+            setter(limit)
+            least = max(least, limit)
+        else:
+            # What is no limit is refused as ever.
+            setter(max(limit, least) if limit > 0 else limit)
+
+    sys.setrecursionlimit = set_limit
+    try:
+        yield
+    finally:
+        if sys.setrecursionlimit is set_limit:
+            sys.setrecursionlimit = setter
+
+
+class restored_recursion_limit:  # noqa: N801 - it is used as a function is; a generator costs a run more
+    """Raise the limit to what it was, where the block has lowered it."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before = _get()
+
+    def __exit__(self, *_: object) -> None:
+        if _get() < self._before:
+            _set(self._before)
+
+
+# Read from an exception for how long its provider asks to be left alone.
+#
+# Clients keep the response on what they raise: openai, anthropic, httpx and requests as an object
+# with `headers`, botocore as a mapping. No client is imported for it.
+
+LONGEST: Final = 300.0
+"""Seconds that are waited at most, whatever a provider asks for."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def retry_after(error: BaseException, now: Callable[[], datetime] = _now) -> float | None:
+    """Return the seconds of the first `Retry-After` along the chain of causes, or `None`.
+
+    Read are seconds, HTTP dates (RFC 9110, 10.2.3), and the milliseconds of `retry-after-ms`.
+    """
+    for one in chain(error):
+        response = get_member(one, "response")
+        metadata = get_member(response, "ResponseMetadata")
+        for headers in (get_member(response, "headers"), get_member(metadata, "HTTPHeaders")):
+            found = _read(headers, now)
+            if found is not None:
+                return min(found, LONGEST)
+    return None
+
+
+def _read(headers: object, now: Callable[[], datetime]) -> float | None:
+    milliseconds = _seconds(_header(headers, "retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    text = _header(headers, "retry-after")
+    seconds = _seconds(text)
+    return _until(text, now) if seconds is None else seconds
+
+
+def _header(headers: Any, name: str) -> str:
+    # Clients' headers know no case; those of a stand-in may be a plain dict.
+    for spelling in (name, name.title()):
+        value = call_safely(partial(_get_header, headers, spelling), None)
+        if isinstance(value, str | int | float):
+            return str(value).strip()
+    return ""
+
+
+def _get_header(headers: Any, name: str) -> object:
+    found: object = headers.get(name)
+    return found
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        seconds = float(text)
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None
+
+
+def _until(text: str, now: Callable[[], datetime]) -> float | None:
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - now()).total_seconds())

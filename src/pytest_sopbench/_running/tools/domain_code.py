@@ -1,33 +1,153 @@
-"""A domain's own code: `tools.py` and `policy.py`, imported under private names.
-
-Whoever calls this has decided that the domain is trusted.
-"""
+"""Tools that a domain writes in Python."""
 
 from __future__ import annotations
 
 import inspect
+import keyword
 import sys
 import traceback
-from collections.abc import Generator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
+from inspect import Parameter, Signature
 from itertools import count
+from operator import getitem
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, TypeVar, Union, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.values.plain import to_json_value
+from pytest_sopbench._core.model.task import Task, ToolSpec
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
-from pytest_sopbench.errors import LoadingError, ToolSpecError
+from pytest_sopbench.errors import LoadingError, ToolError, ToolSpecError
 
-from .manager import Manager, ManagerFactory
-from .parameters import CannotFillError, Filling, plan_filling
+# A manager: the class in a domain's own code that serves its tools, one instance per run.
+
+
+class Manager(Protocol):
+    """A domain's own tools, as SOP-Bench has them."""
+
+    def process_tool_call(self, name: str, arguments: dict[str, JsonValue], /) -> object:
+        """Serve one call; whatever it raises becomes a `ToolError`."""
+        ...
+
+
+ManagerFactory: TypeAlias = Callable[[Task], Manager]
+"""Makes the manager of one run."""
+
+
+def process(manager: Manager, name: str, arguments: dict[str, JsonValue]) -> object:
+    """Let a manager serve one call, under the name that the agent called.
+
+    Raises:
+        ToolError: the manager raised; its message is given to the agent.
+        KeyboardInterrupt: the user stopped the session meanwhile.
+    """
+    try:
+        return manager.process_tool_call(name, arguments)
+    except (ToolError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a domain's own code may raise anything
+        raise ToolError(_told(error)) from None
+
+
+def _told(error: BaseException) -> str:
+    # Managers refuse with ValueError, and its text is meant for the agent as it stands. The text
+    # of others means little without the type: `KeyError: 'P_7'`.
+    message = message_of(error)
+    if type(error) is ValueError and message:
+        return message
+    return f"{name_of(error)}: {message}" if message else name_of(error)
+
+
+# Fill the parameters of somebody else's callable by name.
+
+_NEVER = frozenset({Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD})
+
+
+class CannotFillError(Exception):
+    """A required parameter has no value."""
+
+    def __init__(self, parameter: str) -> None:
+        super().__init__(parameter)
+        self.parameter = parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """How one callable is called: what goes by position, and what by name.
+
+    `optional` are the parameters that may be given and need not be.
+    """
+
+    positional: tuple[Parameter, ...]
+    by_name: tuple[str, ...]
+    filled: frozenset[str]
+    optional: tuple[str, ...] = ()
+
+    def values(self, known: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
+        """Return the arguments of one call; `known` has a value for each of `filled`."""
+        by_position: list[object] = [
+            known[one.name] if one.name in self.filled else one.default for one in self.positional
+        ]
+        return by_position, {name: known[name] for name in self.by_name}
+
+
+def plan_filling(
+    signature: Signature, *, required: Collection[str], wanted: Collection[str]
+) -> Filling:
+    """Decide which parameters of a callable are filled.
+
+    Args:
+        signature: of the callable, without `self`.
+        required: names that are filled where the parameter has no default.
+        wanted: names that are filled wherever there is a parameter of that name.
+
+    Raises:
+        CannotFillError: a parameter has no default and is in neither.
+    """
+    positional: list[Parameter] = []
+    by_name: list[str] = []
+    filled: set[str] = set()
+    optional: list[str] = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in _NEVER:
+            continue
+        takes = _takes(parameter, required, wanted)
+        if takes:
+            filled.add(name)
+        if parameter.default is not Parameter.empty:
+            optional.append(name)
+        if parameter.kind is Parameter.POSITIONAL_ONLY:
+            positional.append(parameter)
+        elif takes:
+            by_name.append(name)
+    # Defaults at the end may be left out; one before a filled parameter must be said.
+    while positional and positional[-1].name not in filled:
+        positional.pop()
+    return Filling(tuple(positional), tuple(by_name), frozenset(filled), tuple(optional))
+
+
+def _takes(parameter: Any, required: Collection[str], wanted: Collection[str]) -> bool:
+    if parameter.name in wanted:
+        return True
+    if parameter.default is not Parameter.empty:
+        return False
+    if parameter.name in required:
+        return True
+    raise CannotFillError(parameter.name)
+
+
+# A domain's own code: `tools.py` and `policy.py`, imported under private names.
+#
+# Whoever calls this has decided that the domain is trusted.
 
 Fault: TypeAlias = type[LoadingError]
 
@@ -209,3 +329,227 @@ def _made(kind: type[Any], filling: Filling, domain: Domain, task: Task) -> Mana
             f"{name_of(error)}: {message_of(error)}",
             row=line,
         ) from error
+
+
+# The tools of a run as typed functions, for frameworks that read signatures.
+
+Arguments = dict[str, object]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+subscript: Callable[[Any, Any], Any] = getitem
+"""A type made at run time, which no type checker can follow."""
+
+_TYPES: Final[Mapping[str, Any]] = {
+    "string": str,
+    "integer": int,
+    "number": float,
+    "boolean": bool,
+    "object": dict[str, Any],
+    "null": None,
+}
+
+
+class _Shape:
+    """How the parameters of one spec are called, typed and described in Python."""
+
+    def __init__(self, spec: ToolSpec) -> None:
+        properties: Any = spec.parameters.get("properties", {})
+        required: Any = spec.parameters.get("required", ())
+        # Parameters without a default must come first in a signature.
+        self.order = sorted(properties, key=lambda name: name not in required)
+        self.python = _python_names(self.order)
+        self.optional = {
+            name
+            for name in self.order
+            if name not in required and not _takes_null(properties[name])
+        }
+        self.parameters = [
+            Parameter(
+                self.python[name],
+                Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=annotation(properties[name], optional=name not in required),
+                default=Parameter.empty if name in required else None,
+            )
+            for name in self.order
+        ]
+        self.doc = _doc(spec, self.python, properties)
+
+    def arguments(self, values: tuple[object, ...], named: Arguments) -> Arguments:
+        """Give every value the name that the spec knows; nothing is refused here."""
+        given: Arguments = {}
+        for place, value in enumerate(values):
+            known = place < len(self.order)
+            given[self.order[place] if known else f"argument_{place + 1}"] = value
+        original = {python: name for name, python in self.python.items()}
+        given.update({original.get(name, name): value for name, value in named.items()})
+        # Frameworks pass a default on as if the model had said it. None is ours, and means that
+        # nothing was said.
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None or name not in self.optional
+        }
+
+
+class Caller(Protocol):
+    """What the functions call: the object that an agent is given."""
+
+    def call(self, name: str, /, **arguments: object) -> JsonValue: ...
+    async def acall(self, name: str, /, **arguments: object) -> JsonValue: ...
+
+
+def functions_of(
+    tools: Caller, specs: Sequence[ToolSpec], on_error: str
+) -> list[Callable[..., JsonValue]]:
+    """Make one function of each spec; `on_error` says what becomes of a tool's error."""
+    answer = {"return": _call_or_text, "raise": _call}[on_error]
+    return [typed_function(spec, partial(answer, tools, spec.name)) for spec in specs]
+
+
+def afunctions_of(
+    tools: Caller, specs: Sequence[ToolSpec], on_error: str
+) -> list[Callable[..., Awaitable[JsonValue]]]:
+    """As `functions_of`, but async."""
+    answer = {"return": _acall_or_text, "raise": _acall}[on_error]
+    return [typed_afunction(spec, partial(answer, tools, spec.name)) for spec in specs]
+
+
+def typed_function(
+    spec: ToolSpec, answer: Callable[[Arguments], JsonValue]
+) -> Callable[..., JsonValue]:
+    """Make a function with the name, the text and the signature of a tool spec."""
+    shape = _Shape(spec)
+
+    def function(*values: object, **named: object) -> JsonValue:
+        return answer(shape.arguments(values, named))
+
+    return _dressed(function, spec, shape)
+
+
+def typed_afunction(
+    spec: ToolSpec, answer: Callable[[Arguments], Awaitable[JsonValue]]
+) -> Callable[..., Awaitable[JsonValue]]:
+    """As `typed_function`, but async."""
+    shape = _Shape(spec)
+
+    async def function(*values: object, **named: object) -> JsonValue:
+        return await answer(shape.arguments(values, named))
+
+    return _dressed(function, spec, shape)
+
+
+def annotation(schema: Any, *, optional: bool = False) -> Any:
+    """Return the Python type that comes nearest to a JSON schema."""
+    mapping = isinstance(schema, Mapping)
+    found = _annotation(cast("Mapping[str, Any]", schema)) if mapping else Any
+    return Union[found, None] if optional else found  # noqa: UP007 - members known at run time
+
+
+def _annotation(schema: Mapping[str, Any]) -> Any:
+    values = schema.get("enum")
+    if values and all(isinstance(value, str | int | None) for value in values):
+        return subscript(Literal, tuple(values))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kinds = cast("list[str]", kind)
+        return subscript(Union, tuple(_annotation({**schema, "type": one}) for one in kinds))
+    if kind == "array":
+        return subscript(list, annotation(schema.get("items")))
+    return _TYPES.get(str(kind), Any)
+
+
+def _takes_null(schema: Any) -> bool:
+    if not isinstance(schema, Mapping):
+        return True
+    known = cast("Mapping[str, Any]", schema)
+    kind = known.get("type", "null")
+    return "null" in ([kind] if isinstance(kind, str) else kind) or None in known.get("enum", ())
+
+
+def _python_names(names: list[str]) -> dict[str, str]:
+    """Give every parameter a name that Python can write, and no two the same."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        python = "".join(sign if sign.isalnum() or sign == "_" else "_" for sign in name)
+        if not python.isidentifier():
+            python = f"_{python}"
+        while keyword.iskeyword(python) or python in chosen.values():
+            python += "_"
+        chosen[name] = python
+    return chosen
+
+
+def _doc(spec: ToolSpec, python: Mapping[str, str], properties: Mapping[str, Any]) -> str:
+    lines = [
+        f"    {python[name]}: {text}"
+        for name in python
+        if isinstance(properties[name], Mapping)
+        and (text := " ".join(str(properties[name].get("description", "")).split()))
+    ]
+    return "\n".join([spec.description, *(["", "Args:", *lines] if lines else [])])
+
+
+def _dressed(function: F, spec: ToolSpec, shape: _Shape) -> F:
+    function.__name__ = function.__qualname__ = spec.name
+    function.__doc__ = shape.doc
+    signature = Signature(shape.parameters, return_annotation=Any)
+    setattr(function, "__signature__", signature)  # noqa: B010 - inspect reads it, no type has it
+    function.__annotations__ = {
+        **{parameter.name: parameter.annotation for parameter in shape.parameters},
+        "return": Any,
+    }
+    return function
+
+
+def _call(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    return tools.call(name, **arguments)
+
+
+def _call_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return tools.call(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"
+
+
+async def _acall(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    return await tools.acall(name, **arguments)
+
+
+async def _acall_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return await tools.acall(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"
+
+
+# Tool specs in the shapes that model providers take; every call makes copies.
+
+
+def plain_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [
+        {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": to_json_value(spec.parameters),
+        }
+        for spec in specs
+    ]
+
+
+def openai_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [{"type": "function", "function": one} for one in plain_specs(specs)]
+
+
+def bedrock_specs(specs: Iterable[ToolSpec]) -> list[dict[str, JsonValue]]:
+    return [
+        {
+            "toolSpec": {
+                "name": spec.name,
+                "description": spec.description,
+                "inputSchema": {"json": to_json_value(spec.parameters)},
+            }
+        }
+        for spec in specs
+    ]

@@ -15,13 +15,12 @@ from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pytest_sopbench._core.model.task import ToolSpec
-from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.plain import to_json_value
-from pytest_sopbench._running.event_loop.blocking import offloaded, others_first
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
+from pytest_sopbench._running.event_loop import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 
-from .call_log import OpenCall
-from .specs import bedrock_specs, openai_specs, plain_specs
+from .calls import OpenCall
+from .domain_code import bedrock_specs, openai_specs, plain_specs
 
 OnError: TypeAlias = Literal["return", "raise"]
 
@@ -152,7 +151,7 @@ class Tools:
         Returns:
             Functions with the name, description, parameters and types of the tool specs.
         """
-        from .functions import functions_of  # noqa: PLC0415 - only where a domain has code
+        from .domain_code import functions_of  # noqa: PLC0415 - only where a domain has code
 
         return functions_of(self, _behind(self).specs, on_error)
 
@@ -162,7 +161,7 @@ class Tools:
         Args:
             on_error: as for `functions`.
         """
-        from .functions import afunctions_of  # noqa: PLC0415 - only where a domain has code
+        from .domain_code import afunctions_of  # noqa: PLC0415 - only where a domain has code
 
         return afunctions_of(self, _behind(self).specs, on_error)
 

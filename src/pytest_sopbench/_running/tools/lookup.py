@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.hiding.masking import ready_to_cut
+from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import LookupTool
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench.errors import ToolArgumentError, ToolError, ToolSpecError

@@ -9,11 +9,10 @@ from typing import Final, TypeAlias
 
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
-from pytest_sopbench._core.model.keys import TaskName
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import OutputField, TaskName
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._sessions.file.slim import slimmed
-from pytest_sopbench._sessions.header.setups import setups_of
+from pytest_sopbench._sessions.file.writer import slimmed
+from pytest_sopbench._sessions.header import setups_of
 from pytest_sopbench._sessions.reading.planned import planned_records, selection_of, shard_of
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench.errors import SessionFileError

@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
-from pytest_sopbench._core.gates.conditions.comparison_names import COMPARISON_GATES
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, outcome_gates
+from pytest_sopbench._core.gates.conditions import COMPARISON_GATES, GateSpec, outcome_gates
 from pytest_sopbench._core.gates.decide import Decision, SessionFacts, decide
 from pytest_sopbench._core.gates.quarantine import (
     Forgiven,
@@ -17,7 +16,7 @@ from pytest_sopbench._core.gates.quarantine import (
     TaskPolicy,
     report_entries,
 )
-from pytest_sopbench._core.model.keys import GroupKey, TaskName, agents_of
+from pytest_sopbench._core.model.task import GroupKey, TaskName, agents_of
 from pytest_sopbench._sessions.reading.planned import (
     asked_summaries,
     outcomes_of,

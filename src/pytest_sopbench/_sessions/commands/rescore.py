@@ -9,20 +9,19 @@ from pathlib import Path
 from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.calibration import Doubtful
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec
-from pytest_sopbench._core.gates.judge_report import FIELDS, JudgedField, judged_fields_to_json
+from pytest_sopbench._core.gates.conditions import GateSpec
+from pytest_sopbench._core.gates.decide import FIELDS, JudgedField, judged_fields_to_json
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._core.judging.questions import Asking
+from pytest_sopbench._core.judging.judge import Asking
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.records.rejudge import Judges, rescore
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.header.header import SessionHeader, made_of
-from pytest_sopbench._sessions.header.options import SessionOptions
+from pytest_sopbench._sessions.header import SessionHeader, SessionOptions, made_of
 from pytest_sopbench._sessions.reading.planned import (
     planned_records,
     recorded_gates,

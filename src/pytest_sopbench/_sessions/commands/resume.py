@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._core.comparing.comparers import unlike_comparers
-from pytest_sopbench._core.comparing.setups import setup_changes
+from pytest_sopbench._core.comparing.compare import unlike_comparers
+from pytest_sopbench._core.comparing.comparison import setup_changes
 from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.gates.decide import (
+    FIELDS,
+    JudgedField,
+    judged_fields_to_json,
+    read_judge_report,
+)
 from pytest_sopbench._core.judging.fingerprint import rules_fingerprint
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.usage import add_usage, listed, read_usage, usage_to_json
 from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.variants import joined
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
-from pytest_sopbench._sessions.file.start import start_to_line
-from pytest_sopbench._sessions.file.store import write_lines
-from pytest_sopbench._sessions.header.git import GitState
-from pytest_sopbench._sessions.header.header import UNCHECKED, DomainHeader, SessionHeader
-from pytest_sopbench._sessions.header.setups import setups_of
-from pytest_sopbench._sessions.journal.journal import ReadJournal, clear_journals, journals_folder
-from pytest_sopbench._sessions.journal.leftovers import unmerged_journal
-from pytest_sopbench._sessions.lines.checksum import sealed, seed_of
-from pytest_sopbench._sessions.lines.damage import damage_lines
+from pytest_sopbench._sessions.file.line_places import start_to_line
+from pytest_sopbench._sessions.file.writer import write_lines
+from pytest_sopbench._sessions.header import (
+    UNCHECKED,
+    DomainHeader,
+    GitState,
+    SessionHeader,
+    SessionOptions,
+    options_to_json,
+    setups_of,
+)
+from pytest_sopbench._sessions.journal import (
+    ReadJournal,
+    clear_journals,
+    journals_folder,
+    unmerged_journal,
+)
+from pytest_sopbench._sessions.lines import damage_lines, sealed, seed_of
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
-from pytest_sopbench._settings.values import ALWAYS_AGAIN
+from pytest_sopbench._settings.readers import ALWAYS_AGAIN
 from pytest_sopbench.errors import SessionFileError
 
 _NAMED: Final = 3
@@ -193,3 +213,90 @@ def _commit(git: GitState | None) -> str:
 
 def _state(git: GitState) -> str:
     return "uncommitted changes" if git.dirty else "no uncommitted changes"
+
+
+# Options that a session learns with its first run, of which parts of a session may differ.
+
+
+def unlike(
+    one: SessionOptions, other: SessionOptions
+) -> tuple[Mapping[str, JsonValue], Mapping[str, JsonValue]]:
+    """Return in which options two shards differ that one session cannot differ in.
+
+    What a shard without a run could not learn is left out, and so are the prices of its runs, and
+    what came of its model judge.
+    """
+    mine, its = _comparable(one, other), _comparable(other, one)
+    same = {name for name in (*mine, *its) if mine.get(name) == its.get(name)}
+    return (
+        {name: value for name, value in mine.items() if name not in same},
+        {name: value for name, value in its.items() if name not in same},
+    )
+
+
+def _comparable(options: SessionOptions, other: SessionOptions) -> Mapping[str, JsonValue]:
+    options = replace(options, prices="", judge=None, doubtful={}, variants={})
+    if not other.prompts:
+        options = replace(options, prompts={})
+    return options_to_json(options if other.setups else replace(options, setups={}))
+
+
+def learned(whole: SessionOptions, parts: Sequence[SessionOptions]) -> SessionOptions:
+    """Return options with what shards have learned of agents and prices; all prices are named.
+
+    A judge that was doubtful in one of them is so in all together, and what it consumed adds up.
+    """
+    return replace(
+        whole,
+        prompts=_first(one.prompts for one in parts),
+        setups=_first(one.setups for one in parts),
+        prices=listed(*(one.prices for one in parts)) or "",
+        variants=joined(one.variants for one in parts),
+        doubtful=_doubtful(parts),
+        judge=_judge(parts),
+    )
+
+
+def _first(told: Iterable[Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
+    nothing: Mapping[str, JsonValue] = {}
+    return next(filter(None, told), nothing)
+
+
+def _doubtful(parts: Iterable[SessionOptions]) -> Mapping[str, Mapping[str, str]]:
+    doubtful: dict[str, dict[str, str]] = {}
+    for one in parts:
+        for domain, fields in one.doubtful.items():
+            doubtful[domain] = {**fields, **doubtful.get(domain, {})}
+    return doubtful
+
+
+def _judge(parts: Sequence[SessionOptions]) -> Mapping[str, JsonValue] | None:
+    judges = [one.judge for one in parts if one.judge is not None]
+    if not judges:
+        return None
+    counts: Counter[str] = Counter()
+    for judge in judges:
+        counts.update(dict(_counts(judge)))
+    usages = (read_usage(one.get("usage")) for one in judges)
+    return {
+        **counts,
+        "usage": usage_to_json(reduce(add_usage, usages)),
+        FIELDS: judged_fields_to_json(_judged_fields(parts)),
+    }
+
+
+def _judged_fields(parts: Sequence[SessionOptions]) -> Iterable[JudgedField]:
+    found: dict[tuple[str, str], JudgedField] = {}
+    for part in parts:
+        report = read_judge_report(part.judge, part.doubtful)
+        for one in report.fields if report else ():
+            known = found.get((one.domain, one.field))
+            if known is None or (one.doubt and not known.doubt):
+                found[one.domain, one.field] = one
+    return found.values()
+
+
+def _counts(judge: Mapping[str, JsonValue]) -> Iterator[tuple[str, int]]:
+    for name, one in judge.items():
+        if isinstance(one, int):
+            yield name, one

@@ -7,11 +7,45 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import BinaryIO, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.model.task import RunKey
 
-from .start import MARK
+# The line that says that a run was begun: what is left of it when its process dies.
+
+# Taken at import: an agent may put another function into its place.
+_dumps: Final = json.dumps
+
+MARK: Final = '{"type":"start",'
+"""How the line begins; a finished session has none."""
+
+
+def start_to_line(key: RunKey) -> str:
+    """One line of ASCII JSON without its end."""
+    domain, agent = _repeated_start(key.domain), _repeated_start(key.agent)
+    rest = f'"domain":{domain},"task":{_dumps(key.task)},"trial":{key.trial},"agent":{agent}'
+    return f"{MARK}{rest}}}"
+
+
+@lru_cache
+def _repeated_start(text: str) -> str:
+    """Write a text that nearly every line has."""
+    return _dumps(text)
+
+
+def start_from_json(data: Mapping[str, Any]) -> RunKey:
+    """Read what `start_to_line` wrote.
+
+    Raises:
+        ValueError: a key is missing.
+    """
+    try:
+        return RunKey.read(data)
+    except KeyError as fault:
+        msg = f"a start without {fault}"
+        raise ValueError(msg) from fault
+
 
 # Taken at import: an agent may put another function into its place.
 _loads: Final = json.loads
@@ -97,3 +131,18 @@ def _text(literal: bytes) -> str:
 def _repeated(literal: bytes) -> str:
     """Read a text that nearly every line has."""
     return _text(literal)
+
+
+# The folder that sessions lie in.
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file; `.sop` ignores itself in git.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = next((one for one in path.absolute().parents if one.name == ".sop"), None)
+    if own is not None and not (own / ".gitignore").exists():
+        (own / ".gitignore").write_text("*\n", "utf-8")

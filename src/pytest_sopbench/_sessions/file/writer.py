@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
+from typing import Any, Final
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_to_json, totals_to_json
-from pytest_sopbench._core.model.keys import RunKey
-from pytest_sopbench._sessions.header.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.lines.checksum import seal_of, sealed, seed_of
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import to_line
+from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_to_line
+from pytest_sopbench._sessions.lines import seal_of, sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .atomic import add_file, replace_file, try_making
-from .line_places import ordered, places_of
-from .location import make_folder
+from .event_logs import traces_folder
+from .line_places import make_folder, ordered, places_of
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
 _write = os.write
@@ -221,3 +229,142 @@ def _told(path: Path) -> Generator[None]:
         msg = f"{path}: cannot be written: {fault.strerror or fault}"
         hint = "say with sop_sessions_dir where sessions may be written"
         raise SessionFileError(msg, hint=hint) from fault
+
+
+# Write a session that was made of others, whole and in one step.
+
+
+def store_session(
+    path: Path,
+    header: SessionHeader,
+    records: Iterable[RunRecord],
+    summaries: Mapping[str, Summary],
+    *,
+    logs: Iterable[Path] = (),
+) -> None:
+    """Write a session under a name that is free, and the event logs of others beside it.
+
+    Args:
+        path: the file.
+        header: its first line.
+        records: its runs, in order.
+        summaries: what they came to.
+        logs: sessions whose event logs are taken over; one without any is passed over.
+
+    Raises:
+        SessionFileError: the file, or its folder of event logs, exists; or the disk did not take
+            them.
+    """
+    for one in (path, traces_folder(path)):
+        if one.exists():
+            msg = f"{one}: is there already"
+            raise SessionFileError(msg, hint="choose another name, or move it away first")
+    lines = chain(map(to_line, records), map(summary_to_line, (summaries,)))
+    write_lines(path, sealed_session(header, lines))
+    try:
+        for session in logs:
+            if traces_folder(session).is_dir():
+                shutil.copytree(traces_folder(session), traces_folder(path), dirs_exist_ok=True)
+    except OSError as fault:
+        msg = f"{traces_folder(path)}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write the lines of a file aside and rename it, so that nobody ever reads half of it.
+
+    The lines have their ends.
+
+    Raises:
+        SessionFileError: the disk did not take it.
+    """
+    try:
+        with replace_file(path) as file:
+            file.writelines(lines)
+    except OSError as fault:
+        msg = f"{path}: cannot be written: {fault.strerror or fault}"
+        raise SessionFileError(msg) from fault
+
+
+# A slim baseline: a session with nothing but what a comparison needs, to be committed.
+#
+# Of each run it holds the task, the trial, the agent, the hash of the task, the outcome and the
+# names of the tools that were called; no answer, no text, no argument, no result.
+
+TYPE: Final = "slim"
+"""The type of a slim line."""
+
+
+def slim_header(header: SessionHeader, *, reason: str) -> SessionHeader:
+    """Return the header of the baseline that a session becomes, with why it was accepted."""
+    return replace(
+        # Without an identity: a diff of two baselines shows what changed, and no checksums beside.
+        header,
+        schema=SCHEMA,
+        identity="",
+        options=replace(header.options, slim=True, reason=reason),
+        domains={
+            name: replace(one, planned=tuple(sorted(one.planned)))
+            for name, one in header.domains.items()
+        },
+    )
+
+
+def slimmed(record: RunRecord) -> RunRecord:
+    """Return a record with what a slim line holds of it, and nothing else."""
+    return RunRecord(
+        domain=record.domain,
+        task=record.task,
+        trial=record.trial,
+        agent=record.agent,
+        task_hash=record.task_hash,
+        outcome=record.outcome,
+        calls=tuple(CallRecord(name=call.name, arguments=None) for call in record.calls),
+    )
+
+
+def slim_to_line(record: RunRecord) -> str:
+    """One line of ASCII JSON without its end."""
+    data = {
+        "type": TYPE,
+        **record.key._asdict(),
+        "task_hash": record.task_hash,
+        "outcome": record.outcome.value,
+        "calls": [call.name for call in record.calls],
+    }
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+
+
+def slim_from_json(data: Mapping[str, Any]) -> RunRecord:
+    """Read what `slim_to_line` wrote; what it does not hold is empty.
+
+    Raises:
+        ValueError: a key is missing, or holds something else than it should.
+    """
+    try:
+        return RunRecord(
+            domain=data["domain"],
+            task=data["task"],
+            trial=data["trial"],
+            agent=data["agent"],
+            task_hash=data["task_hash"],
+            outcome=Outcome(data["outcome"]),
+            calls=tuple(CallRecord(name=name, arguments=None) for name in data["calls"]),
+        )
+    except (KeyError, TypeError) as fault:
+        msg = f"a slim line with missing or unusable keys: {fault}"
+        raise ValueError(msg) from fault
+
+
+# What a path must stand for to be read: a pipe hangs its reader, and a device never ends.
+
+
+def require_plain_file(path: Path) -> None:
+    """Refuse what is no file on a disk; a folder is left to whoever opens it.
+
+    Raises:
+        OSError: it is a pipe, a socket or a device, or there is nothing.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is a pipe or a device, and no file")

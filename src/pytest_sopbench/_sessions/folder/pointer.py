@@ -1,28 +1,37 @@
-"""`last`: a pointer to the session that ended last, whose file has a name of its own.
-
-It lies where earlier versions kept the session itself, at `last.jsonl`, so that a path to it still
-leads to the session: as a symbolic link where the disk takes one, else as a file of one line that
-names the session. Each session moves it in one step as it ends.
-
-While a session is under way `last` is withdrawn: the pointer has a name of that session, so that no
-gate decides on an older one where this one comes to no result. A rename needs no room on a disk.
-"""
+"""Which session is the last one, and what came of it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from pytest_sopbench._sessions.file.atomic import replace_path
 from pytest_sopbench._sessions.file.event_logs import traces_folder
-from pytest_sopbench._sessions.file.plain_file import require_plain_file
-from pytest_sopbench._sessions.journal.journal import journals_folder
+from pytest_sopbench._sessions.file.writer import require_plain_file
+from pytest_sopbench._sessions.header import header_from_json, read_session_options
+from pytest_sopbench._sessions.journal import clear_journals, journals_folder
 from pytest_sopbench.errors import SessionFileError
 
-from .paths import LAST, SUFFIX, is_own_name, own_name
+from .mark import SUFFIX as MARK
+from .mark import is_running, mark_path, owner_of
+from .paths import LAST, SUFFIX, is_own_name, own_name, with_time
+
+# `last`: a pointer to the session that ended last, whose file has a name of its own.
+#
+# It lies where earlier versions kept the session itself, at `last.jsonl`, so that a path to it
+# still leads to the session: as a symbolic link where the disk takes one, else as a file of one
+# line that names the session. Each session moves it in one step as it ends.
+#
+# While a session is under way `last` is withdrawn: the pointer has a name of that session, so that
+# no gate decides on an older one where this one comes to no result. A rename needs no room on a
+# disk.
 
 TYPE: Final = "pointer"
 WITHDRAWN: Final = f"{LAST}.withdrawn-"
@@ -189,3 +198,221 @@ def _move_away(old: Path) -> Path | None:
     with contextlib.suppress(FileNotFoundError):
         old.rename(session)
     return session
+
+
+# What the session before this one took, read from the two ends of its file.
+
+_BLOCK = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastSession:
+    """Of whom and of what the session was, and what it took.
+
+    `concurrency` is how many runs were in flight: a number, `auto`, or `None` for one in each
+    process. `cost_usd` is `None` where some run did not tell its cost: a part of it would mislead.
+    """
+
+    agent: str
+    domains: frozenset[str]
+    runs: int
+    duration_s: float
+    concurrency: int | str | None = None
+    cost_usd: float | None = None
+    replay: str = ""
+
+
+def read_last(path: Path) -> LastSession | None:
+    """Read a saved session's first and last line, however many lines lie between.
+
+    Returns:
+        `None` where there is no such file, or where it does not tell: it was cut short, its
+        duration was not recorded or is that of a part of its runs, or it holds something else.
+    """
+    try:
+        with path.open("rb") as file:
+            header, summary = json.loads(file.readline()), json.loads(_last_line(file))
+        totals: list[dict[str, Any]] = [*summary.get("agents", {"": summary["total"]}).values()]
+        pooled = [one["pooled"] for one in totals]
+        options = read_session_options(header["options"])
+        if summary["type"] != "summary" or summary["duration_s"] is None or options.resumed:
+            return None
+        # A run that was never started has cost nothing.
+        started = sum(one["runs"] - one["outcomes"].get("not_run", 0) for one in pooled)
+        costs = [cost for one in pooled if (cost := one["usage"].get("cost_usd"))]
+        is_whole = bool(costs) and sum(one["known"] for one in costs) == started
+        return LastSession(
+            agent=header["agent"],
+            domains=frozenset(header["domains"]),
+            runs=started,
+            duration_s=summary["duration_s"],
+            concurrency=options.concurrency,
+            cost_usd=sum(one["total"] for one in costs) if is_whole else None,
+            replay=options.replay,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # It only serves for a remark, which can be left out.
+        return None
+
+
+def has_summary(path: Path) -> bool:
+    """Tell whether a session's file has the line that stands at its end."""
+    try:
+        with path.open("rb") as file:
+            return _last_line(file).startswith(b'{"type":"summary"')
+    except OSError:
+        return False
+
+
+def _last_line(file: BinaryIO) -> bytes:
+    end = file.seek(0, os.SEEK_END)
+    tail = b""
+    while end and tail.count(b"\n", 0, -1) == 0:
+        start = max(0, end - _BLOCK)
+        file.seek(start)
+        tail = file.read(end - start) + tail
+        end = start
+    return tail.rstrip(b"\n").rpartition(b"\n")[2]
+
+
+# Sessions of a folder that never came to their end: killed, or ended by what they ran.
+
+
+def own_sessions(sessions_dir: Path) -> list[Path]:
+    """Return the sessions of a folder that have a name of their own, the oldest first.
+
+    Of one that died early there may be no file, but a mark.
+    """
+    try:
+        names = {path.name.partition(".")[0] for path in sessions_dir.iterdir()}
+    except OSError:
+        return []
+    return [sessions_dir / f"{name}{SUFFIX}" for name in sorted(names) if is_own_name(name)]
+
+
+def running_since_last(sessions_dir: Path, *, but: Path) -> Path | None:
+    """Return the newest session after the last one that is still running, beside the one given."""
+    found = (one for one in _since_last(sessions_dir) if one != but and is_running(one))
+    return next(found, None)
+
+
+def unended_since_last(sessions_dir: Path) -> Path | None:
+    """Return the newest session after the last one that is not running, and has no end."""
+    return next((one for one in _since_last(sessions_dir) if is_unended(one)), None)
+
+
+def resumable_since_last(sessions_dir: Path) -> Path | None:
+    """Return the newest of those that left something to take over."""
+    found = (one for one in _since_last(sessions_dir) if one.is_file() and is_unended(one))
+    return next(found, None)
+
+
+def marked_unended(sessions_dir: Path) -> list[Path]:
+    """Return the sessions whose mark was left behind by their process."""
+    marked = sessions_dir.glob(f"*{MARK}")
+    sessions = [path.with_name(f"{path.name.removesuffix(MARK)}{SUFFIX}") for path in marked]
+    return [one for one in sorted(sessions) if not is_running(one) and mark_path(one).exists()]
+
+
+def not_ended(path: Path) -> str:
+    """Say which session did not end, where a path stands for one that did not; else nothing."""
+    if path == last_path(path.parent):
+        return _last_not_ended(path.parent)
+    session = followed(path)
+    if is_running(session):
+        return f"the session is still running ({owner_of(session)}): {session.stem}"
+    return f"the session did not end: {session.stem}" if mark_path(session).exists() else ""
+
+
+def _last_not_ended(sessions_dir: Path) -> str:
+    name = withdrawn_by(sessions_dir)
+    if name and is_running(sessions_dir / f"{name}{SUFFIX}"):
+        return f"the last session is still running: {with_time(name)}"
+    marked = marked_unended(sessions_dir)
+    found = marked[-1] if marked else unended_since_last(sessions_dir)
+    if found is not None and found.stem >= name:
+        return f"the last session did not end: {with_time(found.stem)}"
+    # It ended before it had a file, or the disk did not take that.
+    return f"no result was saved of the last session: {with_time(name)}" if name else ""
+
+
+def is_unended(session: Path) -> bool:
+    """Tell whether a session has a mark without a process, or a file without a summary."""
+    if is_running(session):
+        return False
+    return mark_path(session).exists() or (session.is_file() and not has_summary(session))
+
+
+def _since_last(sessions_dir: Path) -> Iterator[Path]:
+    """Yield the sessions that began after the last one, or with it; the newest first."""
+    last = followed(last_path(sessions_dir))
+    known = last.name if is_own_name(last.stem) else ""
+    for session in reversed(own_sessions(sessions_dir)):
+        if session.name < known:
+            return
+        # That which `last` is has its file; its process may have had a bad end all the same.
+        if session.name != known or mark_path(session).exists():
+            yield session
+
+
+# Which other session of a folder ran a task that one has not run.
+
+
+def newest_with(task: str, but: Path) -> str:
+    """Return the name of the newest session beside `but` that planned a task, or nothing.
+
+    Only heads are read: a session that cannot be read is none to be sent to.
+    """
+    for path in _newest_first(but):
+        try:
+            with path.open("rb") as file:
+                header = header_from_json(json.loads(file.readline()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+        planned = ((name, one.planned) for name, one in header.domains.items())
+        if not header.options.slim and any(_has(name, ids, task) for name, ids in planned):
+            return path.stem
+    return ""
+
+
+def _has(domain: str, planned: tuple[str, ...], task: str) -> bool:
+    names = (task.removeprefix(f"{domain}{mark}") for mark in ("/", "::"))
+    return task in planned or any(name in planned for name in names)
+
+
+def _newest_first(but: Path) -> Iterator[Path]:
+    try:
+        found = [(one.stat().st_mtime, one) for one in but.parent.glob(f"*{SUFFIX}")]
+    except OSError:
+        return
+    for _, path in sorted(found, reverse=True):
+        # A pointer leads to one of the others.
+        if path.is_file() and followed(path) == path and path != but:
+            yield path
+
+
+# Removes old sessions of a folder, each with all that belongs to it.
+
+
+def prune(sessions_dir: Path, keep: int) -> None:
+    """Keep the newest sessions that have a name of their own, and remove the others.
+
+    One that is running, that `last` leads to, or that somebody gave a name is never removed.
+    """
+    for session in _old(sessions_dir, keep):
+        # The file last: as long as it is there, the next session tries again.
+        clear_journals(journals_folder(session))
+        shutil.rmtree(traces_folder(session), ignore_errors=True)
+        for path in (mark_path(session), session):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _old(sessions_dir: Path, keep: int) -> Iterator[Path]:
+    last = followed(last_path(sessions_dir))
+    every = own_sessions(sessions_dir)
+    # What has no file is no session that somebody could want back, and must not count for one.
+    kept = [one for one in every if one.is_file()][-keep:]
+    for session in every[: every.index(kept[0])] if kept else ():
+        if session != last and not is_running(session):
+            yield session

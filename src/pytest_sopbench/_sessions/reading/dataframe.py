@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from pytest_sopbench._core.metrics.counts.field_counts import share_of
+from pytest_sopbench._core.metrics.counts import share_of
 from pytest_sopbench._core.metrics.metric import METRICS, PerRun
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord

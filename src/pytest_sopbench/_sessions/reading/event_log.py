@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.event_log_reading import trace_of_log
+from pytest_sopbench._core.records.event_log import trace_of_log
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 

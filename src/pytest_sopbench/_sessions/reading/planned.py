@@ -9,24 +9,22 @@ from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from pytest_sopbench._core.gates.conditions.spec import read_gate
-from pytest_sopbench._core.gates.conditions.summary_gates import GateSpec, bounded
+from pytest_sopbench._core.gates.conditions import GateSpec, bounded, read_gate
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.tally import Tally
-from pytest_sopbench._core.model.keys import GroupKey, RunKey, agents_of
-from pytest_sopbench._core.model.task import OutputField
+from pytest_sopbench._core.model.task import GroupKey, OutputField, RunKey, agents_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._settings.values import Shard
+from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_sopbench._sessions.header.header import PlannedTasks, SessionHeader
-    from pytest_sopbench._sessions.lines.damage import DamagedLine
+    from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
+    from pytest_sopbench._sessions.lines import DamagedLine
 
 
 Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]

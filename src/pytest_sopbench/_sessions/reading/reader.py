@@ -1,28 +1,211 @@
-"""Read a saved session, whole or left behind by a process that died."""
+"""A saved session, read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.model.keys import RunKey
+from pytest_sopbench._core.metrics.summary_json import summary_from_json
+from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.records.lines import record_from_json
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._sessions.file.plain_file import require_plain_file
-from pytest_sopbench._sessions.folder.elsewhere import newest_with
-from pytest_sopbench._sessions.folder.pointer import followed
-from pytest_sopbench._sessions.header.header import UNCHECKED, SessionHeader
-from pytest_sopbench._sessions.lines.checksum import seed_of
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.file.line_places import run_key, start_from_json
+from pytest_sopbench._sessions.file.writer import TYPE as SLIM
+from pytest_sopbench._sessions.file.writer import (
+    require_plain_file,
+    sealed_session,
+    slim_from_json,
+    slim_header,
+    slim_to_line,
+    write_lines,
+)
+from pytest_sopbench._sessions.folder.pointer import followed, newest_with
+from pytest_sopbench._sessions.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
+from pytest_sopbench._sessions.lines import (
+    check_shape,
+    is_intact,
+    is_sealed,
+    read_json,
+    seal_of,
+    seed_of,
+)
 from pytest_sopbench.errors import SessionFileError
 
-from .content import NOTHING_KNOWN, Content, KnownRun, Parse, parse_run
-from .planned import Signs, never_started, outcomes_of, signs_of, summaries_of, unplanned
+from .planned import (
+    Signs,
+    never_started,
+    outcomes_of,
+    planned_records,
+    shard_of,
+    signs_of,
+    summaries_of,
+    unplanned,
+)
 
 if TYPE_CHECKING:
-    from pytest_sopbench._sessions.lines.damage import DamagedLine
+    from pytest_sopbench._sessions.lines import DamagedLine
+
+# What stands below the header of a saved session, taken line by line.
+
+Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
+"""Reads what stands in a run's line besides its type and its checksum."""
+
+parse_run: Parse = record_from_json
+
+
+class KnownRun(NamedTuple):
+    """A run that the reader has in memory, since it wrote the line; `seal` is its checksum."""
+
+    seal: bytes
+    record: RunRecord
+
+
+NOTHING_KNOWN: Final[Mapping[RunKey, KnownRun]] = MappingProxyType({})
+
+_STRING: Final = rb'"((?:[^"\\]|\\.)*)"'
+_RUN: Final = re.compile(
+    rb'"domain":%b,"task":%b,"trial":(\d+),"agent":%b' % (_STRING, _STRING, _STRING)
+)
+
+
+class Content:
+    """Lines that were read so far.
+
+    `records` hold each key once, its last line. `begun` are runs of which a start was written.
+    `stored` is what the last line counts, `finished` whether it is there and nothing of the session
+    behind it. `differing` are runs with two lines that say different things. `cut` is the number of
+    a last line that has no end, or 0.
+
+    Args:
+        seed: of the checksums; `None` where lines have none.
+        parse: reads the line of a run.
+        known: runs whose lines need not be parsed where they are still what was written.
+    """
+
+    def __init__(
+        self,
+        seed: int | None,
+        parse: Parse = parse_run,
+        known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN,
+    ) -> None:
+        from pytest_sopbench._sessions.lines import Skimmer  # noqa: PLC0415 - only where a session is read
+
+        self._seed = seed
+        self._parse = parse
+        self._known = known
+        self._glance = parse.glance if isinstance(parse, Skimmer) else _never
+        self.records: dict[RunKey, RunRecord] = {}
+        self.begun: dict[RunKey, None] = {}
+        self.stored: Mapping[str, Summary] | None = None
+        self.finished = False
+        self.damaged: list[DamagedLine] = []
+        self.differing: dict[RunKey, None] = {}
+        self.cut = 0
+
+    def take(self, number: int, line: bytes) -> None:
+        """Take one line with its end, where it has one."""
+        bare = line.rstrip(b"\r\n")
+        fault = self._fault(bare)
+        if not fault:
+            run = self._glance(bare)
+            if run is not None:
+                self._add_run(run)
+                return
+            try:
+                if (record := self._known_run(bare)) is not None:
+                    self._add_run(record)
+                else:
+                    self._add(read_json(bare))
+            except (ValueError, RecursionError) as broken:
+                # A header that stands in the middle, and whatever else no session has there.
+                fault = str(broken) or type(broken).__name__
+        # A power failure may leave a block of zeros where the last line should be.
+        if not fault or not bare.strip(b"\0 \t"):
+            return
+        if not line.endswith(b"\n"):
+            self.cut = number
+        else:
+            from pytest_sopbench._sessions.lines import DamagedLine  # noqa: PLC0415 - only where a session is read
+
+            self.damaged.append(DamagedLine(number=number, why=fault, run=_run_in(bare)))
+
+    def _known_run(self, line: bytes) -> RunRecord | None:
+        """Return the run of an intact line that is known; of another line of it, nothing."""
+        key = run_key(line) if self._known else None
+        known = self._known.get(key) if key is not None else None
+        return known.record if known is not None and known.seal == seal_of(line) else None
+
+    def _fault(self, line: bytes) -> str:
+        from pytest_sopbench._sessions.lines import CHANGED, UNSEALED  # noqa: PLC0415 - only where a session is read
+
+        if self._seed is None:
+            # Written when lines had no checksums, and no line has one by chance.
+            return "it is of another session" if is_sealed(line) else ""
+        if is_intact(line, self._seed):
+            return ""
+        return CHANGED if is_sealed(line) else UNSEALED
+
+    def _add(self, data: object) -> None:
+        from pytest_sopbench._sessions.lines import check_shape  # noqa: PLC0415 - only where a session is read
+
+        entry = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        kind = entry.pop("type", None)
+        entry.pop("crc", None)
+        check_shape(kind, entry)
+        if kind == "run":
+            self._add_run(self._parse(entry))
+        elif kind == SLIM:
+            self._add_run(slim_from_json(entry))
+        elif kind == "start":
+            self.begun[start_from_json(entry)] = None
+        elif kind == "summary" and isinstance(entry.get("domains"), dict):
+            self.stored = {name: summary_from_json(one) for name, one in entry["domains"].items()}
+            self.finished = True
+        else:
+            msg = "neither a run nor a summary"
+            raise ValueError(msg)
+
+    def _add_run(self, record: RunRecord) -> None:
+        key = record.key
+        before = self.records.setdefault(key, record)
+        if before is not record:
+            if before != record:
+                self.differing[key] = None
+            self.records[key] = record
+        # A summary counts what stands above it, and nothing that was appended after it.
+        self.finished = False
+
+
+def _never(_: bytes) -> RunRecord | None:
+    return None
+
+
+def _run_in(line: bytes) -> RunKey | None:
+    """Return of which run a damaged line seems to have been."""
+    found = _RUN.search(line[:2_000])
+    if found is None:
+        return None
+    domain, task, trial, agent = found.groups()
+    return RunKey(_text(domain), _text(task), int(trial[:9]), _text(agent))
+
+
+def _text(literal: bytes) -> str:
+    try:
+        text: str = json.loads(b'"%b"' % literal)
+    except ValueError:
+        return literal.decode("ascii", "backslashreplace")
+    return text
+
+
+# Read a saved session, whole or left behind by a process that died.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +315,6 @@ def read_session(
         SessionFileError: the file cannot be read, is no saved session, was written by a newer
             version, or its header is damaged.
     """
-    from .header_line import read_header  # noqa: PLC0415 - only where a session is read
-
     # Once, since a session that ends meanwhile moves the pointer.
     called, path = path.stem, followed(path)
     try:
@@ -171,7 +352,7 @@ def _judged(
     path: Path, called: str, header: SessionHeader, content: Content, problems: list[str]
 ) -> SavedSession:
     """Return the session, with what is to be told of it."""
-    from pytest_sopbench._sessions.lines.damage import damage_lines, run_name  # noqa: PLC0415 - only where a session is read
+    from pytest_sopbench._sessions.lines import damage_lines, run_name  # noqa: PLC0415 - only where a session is read
 
     lost = {one.run for one in content.damaged}
     unfinished = tuple(
@@ -207,7 +388,7 @@ def _judged(
 
 def _doubts(saved: SavedSession, content: Content, seen: Signs) -> Iterable[str]:
     """Say why nothing may be concluded from a file, damaged lines first."""
-    from pytest_sopbench._sessions.lines.damage import some_runs  # noqa: PLC0415 - only where a session is read
+    from pytest_sopbench._sessions.lines import some_runs  # noqa: PLC0415 - only where a session is read
 
     if content.damaged:
         count = len(content.damaged)
@@ -238,7 +419,7 @@ def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
 def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
-        from pytest_sopbench._sessions.journal.leftovers import unmerged_journal  # noqa: PLC0415 - only where a session is read
+        from pytest_sopbench._sessions.journal import unmerged_journal  # noqa: PLC0415 - only where a session is read
 
         left = unmerged_journal(path, header)
     except SessionFileError as fault:
@@ -257,3 +438,81 @@ def _nearest(path: Path) -> str:
     names = [one.stem for one in path.parent.glob("*.jsonl")]
     near = get_close_matches(path.stem, names, n=3, cutoff=0.5) or sorted(names)[:5]
     return f"sessions in {path.parent}: {', '.join(near)}" if near else ""
+
+
+# The first line of a file that somebody calls a saved session: is it one, and whole?
+
+
+def read_header(path: Path, line: bytes) -> SessionHeader:
+    """Read the first line of a file, given with its end.
+
+    Raises:
+        SessionFileError: the file is no saved session, was written by a newer version, or its
+            header is damaged.
+    """
+    if not line.strip(b"\0 \t\r\n"):
+        raise _foreign(path, "it is empty")
+    if not line.isascii():
+        raise _foreign(path, "it holds bytes that no saved session holds")
+    try:
+        data = read_json(line)
+    except (ValueError, RecursionError) as fault:
+        raise _foreign(path, "its first line is no header") from fault
+    if not isinstance(data, dict) or cast("dict[str, Any]", data).get("type") != "header":
+        raise _foreign(path, "its first line is no header")
+    return _checked_header(path, line.rstrip(b"\r\n"), cast("dict[str, Any]", data))
+
+
+def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
+    schema = data.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
+        raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
+    try:
+        check_shape("header", data)
+        header = header_from_json(data)
+    except ValueError as fault:
+        raise _damaged(path, str(fault)) from fault
+    if (header.schema > UNCHECKED or is_sealed(line)) and not is_intact(line):
+        raise _damaged(path, "its checksum is missing, or of another content")
+    return header
+
+
+def _foreign(path: Path, why: str) -> SessionFileError:
+    hint = "a saved session is a .jsonl file that pytest wrote with an option --sop-..."
+    return SessionFileError(f"{path}: no saved session: {why}", hint=hint)
+
+
+def _damaged(path: Path, why: str) -> SessionFileError:
+    hint = "nothing can be concluded without its header: run the session again"
+    return SessionFileError(f"{path}, line 1: damaged: {why}", hint=hint)
+
+
+# Make a slim baseline of a session that was accepted.
+
+
+def write_baseline(path: Path, saved: SavedSession, *, reason: str) -> int:
+    """Write a slim baseline, over one that stands there, and return how many runs it has.
+
+    Raises:
+        SessionFileError: the session is a shard, or damaged, or a run of it never started or has
+            no end; a file that is no slim baseline stands there; or the disk did not take it.
+    """
+    if shard_of(saved) is not None:
+        msg = f"{saved.path}: a shard is a part of the tasks"
+        raise SessionFileError(msg, hint="put the shards together with sopbench merge first")
+    refuse_doubted(saved)
+    records = planned_records(saved)
+    lost = [one for one in records if one.outcome is Outcome.NOT_RUN]
+    if lost or saved.unfinished or not records:
+        count = len(lost) + len(saved.unfinished)
+        msg = f"{saved.path}: {count} of {len(records)} planned runs did not come to an end"
+        raise SessionFileError(msg, hint="a baseline is a session that is whole")
+    if path.exists() and not read_session(path).slim:
+        msg = f"{path}: a whole session stands there, and no slim baseline"
+        raise SessionFileError(msg, hint="choose another name, or move that file away first")
+    header = slim_header(saved.header, reason=reason)
+    # In an order of its own, so that a diff of two baselines shows what changed and no more.
+    ordered = sorted(records, key=lambda one: one.key)
+    write_lines(path, sealed_session(header, map(slim_to_line, ordered)))
+    return len(records)

@@ -15,9 +15,7 @@ from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
-from pytest_sopbench._replay.seams.beneath import beneath, tape_for
-from pytest_sopbench._replay.seams.doors import Door, Seam
-from pytest_sopbench._replay.seams.take import Take
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
 
 from . import wire

@@ -12,13 +12,11 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from pytest_sopbench._replay.seams.beneath import beneath, tape_for
-from pytest_sopbench._replay.seams.doors import Door, Seam
-from pytest_sopbench._replay.seams.take import Take
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.tape.exchange import Request, Response
 
-from .tap import tap
 from .urllib3_pools import plain_headers, read_body, served
+from .wire import tap
 
 
 def _doors(module: Any) -> tuple[Door, ...]:

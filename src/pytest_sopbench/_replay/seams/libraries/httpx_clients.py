@@ -12,11 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cached_property, partial, wraps
 from typing import Any
 
-from pytest_sopbench._replay.seams.beneath import beneath, tape_for
-from pytest_sopbench._replay.seams.doors import Door, Seam
-from pytest_sopbench._replay.seams.take import Take
-from pytest_sopbench._replay.tape.current import active
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.tape.exchange import Request, Response, Tape
+from pytest_sopbench._replay.tape.run_tape import active
 
 LEFT_EARLY = (
     "the recording ends here: the agent stopped reading this stream early when it was recorded"

@@ -17,13 +17,11 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
 
-from pytest_sopbench._replay.seams.beneath import beneath, tape_for
-from pytest_sopbench._replay.seams.doors import Door, Seam
-from pytest_sopbench._replay.seams.take import Take
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
 from pytest_sopbench._replay.tape.exchange import Request, Response
 
 from . import wire
-from .tap import tap
+from .wire import tap
 
 _HTTP_1_1: Final = 11
 _WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})

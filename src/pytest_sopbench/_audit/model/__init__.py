@@ -1,1 +1,0 @@
-"""The values of the audit: findings with their places, rules, acceptances."""

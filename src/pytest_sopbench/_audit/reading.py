@@ -1,0 +1,365 @@
+"""Folders that may be broken in any way, read for the audit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, cast
+
+from pytest_sopbench._audit.measures.policy_source import flat_columns
+from pytest_sopbench._audit.observing.sandbox import Observed
+from pytest_sopbench._core.documents.comparing import canonical
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.metrics.summary import FieldLabels, answer_label, field_labels
+from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
+from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
+from pytest_sopbench._loading.files.document import read_text
+from pytest_sopbench._loading.load import (
+    DATA_FILES,
+    POLICY_FILE,
+    SOP_FILES,
+    TOOLS_FILE,
+    load_domain,
+)
+from pytest_sopbench._loading.metadata.read import FILE_NAMES as METADATA_FILES
+from pytest_sopbench.errors import LoadingError
+
+# The files that make a domain, and the hash of what stands in them.
+
+KNOWN: Final = (
+    *METADATA_FILES,
+    *SOP_FILES,
+    SPECS_FILE,
+    *DATA_FILES,
+    TOOLS_FILE,
+    POLICY_FILE,
+    CALLS_FILE,
+)
+"""The files that make a domain; its tables are known by its metadata alone."""
+
+LARGEST: Final = 200_000_000
+"""Bytes of a file from which on it is not looked into."""
+
+
+def content_hash(folder: Path) -> str:
+    """The hash of the files that make a domain, which a saved audit is known by."""
+    content = sha256()
+    tables: set[str] = set()
+    for name in METADATA_FILES:
+        if is_there(folder / name):
+            text = bytes_of(folder / name).decode("utf-8-sig", "replace")
+            tables |= set(tables_of(metadata_in(name, text)))
+    for name in (*KNOWN, *sorted(tables)):
+        if is_there(folder / name):
+            content.update(f"{name}\n".encode())
+            content.update(sha256(bytes_of(folder / name)).digest())
+    return content.hexdigest()[:16]
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file that can be looked into."""
+    try:
+        return path.is_file() and path.stat().st_size <= LARGEST
+    except (OSError, ValueError):
+        return False
+
+
+def bytes_of(path: Path) -> bytes:
+    """What stands in a file; nothing where it cannot be opened."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def metadata_in(name: str, text: str) -> Mapping[str, JsonValue]:
+    """The keys of metadata; none where they cannot be read."""
+    try:
+        read = tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, JsonValue]", read) if isinstance(read, dict) else {}
+
+
+def tables_of(metadata: Mapping[str, JsonValue]) -> Iterator[str]:
+    """The files of records that the metadata names, and that lie in the folder itself."""
+    tables = metadata.get("tables")
+    for shape in tables.values() if isinstance(tables, Mapping) else ():
+        name = shape.get("file") if isinstance(shape, Mapping) else None
+        if isinstance(name, str) and name and "\0" not in name and ".." not in name:
+            yield name
+
+
+# The rows of a data file that need not be sound: what can be told of them all the same.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoughTable:
+    """Rows under the names of the header; `lines` are those on which they start."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[JsonValue]]
+    lines: Sequence[int]
+
+    def cells(self, column: str) -> list[JsonValue]:
+        """The cells of a column from top to bottom; `None` where a row is too short."""
+        place = self.columns.index(column)
+        return [row[place] if place < len(row) else None for row in self.rows]
+
+    def renamed(self, headers: Mapping[str, JsonValue]) -> RoughTable:
+        """The same rows under the names that the metadata has for the headers."""
+        ours = {header: name for name, header in headers.items() if isinstance(header, str)}
+        columns = tuple(ours.get(name, name) for name in self.columns)
+        return RoughTable(columns=columns, rows=self.rows, lines=self.lines)
+
+
+def rough_csv(text: str) -> RoughTable | None:
+    """Read what has a header and rows; a row may be short, long or oddly quoted."""
+    rows: list[list[JsonValue]] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text.replace("\0", "")))
+    while True:
+        start = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error:
+            continue
+        if cells:
+            rows.append([*cells])
+            lines.append(start)
+    return _rough_table(rows, lines)
+
+
+def rough_jsonl(text: str) -> RoughTable | None:
+    """Read the lines that are JSON objects; the columns are the keys of all of them."""
+    found: list[Mapping[str, JsonValue]] = []
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            found.append(cast("dict[str, JsonValue]", value))
+            lines.append(number)
+    columns = tuple(dict.fromkeys(key for one in found for key in one))
+    rows = [[one.get(column) for column in columns] for one in found]
+    return RoughTable(columns=columns, rows=rows, lines=lines) if rows and columns else None
+
+
+def _rough_table(rows: list[list[JsonValue]], lines: list[int]) -> RoughTable | None:
+    if len(rows) < 2:  # noqa: PLR2004 - a header, and a row
+        return None
+    # What pandas and R write before the first column: the number of the row.
+    skipped = 1 if len(rows[0]) > 1 and not str(rows[0][0]).strip() else 0
+    columns = tuple(str(name) for name in rows[0][skipped:])
+    return RoughTable(
+        columns=columns, rows=[row[skipped:] for row in rows[1:]], lines=tuple(lines[1:])
+    )
+
+
+# What an audit looks at: the files of a folder as far as they can be read.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """One file: its text, or why it has none."""
+
+    name: str
+    text: str = ""
+    unreadable: LoadingError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder before it is a domain.
+
+    Attributes:
+        path: the folder.
+        files: the files that make a domain, by name, as far as they are there.
+        metadata_file: the file that holds the metadata; the usual name where there is none.
+        metadata: its keys; empty where it cannot be read.
+        data_file: the file with the rows; empty where there is none.
+        table: its rows, read without any demand on them; `None` where that is impossible.
+        domain: the domain, where it can be loaded.
+        refused: why it cannot be loaded.
+    """
+
+    path: Path
+    files: Mapping[str, File]
+    metadata_file: str
+    metadata: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    data_file: str = ""
+    table: RoughTable | None = None
+    domain: Domain | None = None
+    refused: LoadingError | None = None
+
+
+# Read a folder that may be broken in any way; nothing that stands in it is raised.
+
+
+def read_folder(path: Path) -> Folder:
+    """Read a folder; it need not be there."""
+    files = {name: _file(path / name) for name in KNOWN if is_there(path / name)}
+    metadata_file = next((name for name in METADATA_FILES if name in files), METADATA_FILES[0])
+    described = files.get(metadata_file)
+    metadata = metadata_in(metadata_file, described.text if described is not None else "")
+    for name in tables_of(metadata):
+        if name not in files and is_there(path / name):
+            files[name] = _file(path / name)
+    data_file = next((name for name in DATA_FILES if name in files), "")
+    domain, refused = _loaded(path)
+    return Folder(
+        path=path,
+        files=files,
+        metadata_file=metadata_file,
+        metadata=metadata,
+        data_file=data_file,
+        table=_table(files.get(data_file), metadata),
+        domain=domain,
+        refused=refused,
+    )
+
+
+def _file(path: Path) -> File:
+    try:
+        return File(name=path.name, text=read_text(path))
+    except LoadingError as fault:
+        data = bytes_of(path)
+        return File(name=path.name, text=data.decode("utf-8", "replace"), unreadable=fault)
+
+
+def _table(file: File | None, metadata: Mapping[str, JsonValue]) -> RoughTable | None:
+    if file is None:
+        return None
+    table = rough_jsonl(file.text) if file.name.endswith(".jsonl") else rough_csv(file.text)
+    headers = metadata.get("columns")
+    if table is None or not isinstance(headers, Mapping):
+        return table
+    return table.renamed(headers)
+
+
+def _loaded(path: Path) -> tuple[Domain | None, LoadingError | None]:
+    try:
+        return load_domain(path), None
+    except LoadingError as fault:
+        return None, fault
+    except (OSError, RecursionError, MemoryError, ValueError) as fault:
+        # What nobody has thought of is said as well, and is no reason for a traceback.
+        return None, LoadingError(path, f"cannot be loaded: {type(fault).__name__}: {fault}")
+
+
+# A domain that can be loaded, as the rules look at it.
+
+SHOWN: Final = 5
+"""Rows, values or names that a finding shows."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subject:
+    """A domain with all of its tasks; equal only to itself, so that what is known of it is kept.
+
+    Attributes:
+        folder: what was read of its files.
+        domain: the domain.
+        tasks: its tasks, all of them at hand.
+        observed: what its own code did; nothing where it has none, or was not run.
+    """
+
+    folder: Folder
+    domain: Domain
+    tasks: Sequence[Task] = field(default=())
+    observed: Observed = field(default_factory=Observed)
+
+    @property
+    def data_file(self) -> str:
+        return self.folder.data_file
+
+    @property
+    def metadata_file(self) -> str:
+        return self.folder.metadata_file
+
+    def text(self, name: str) -> str:
+        """The text of a file; empty where there is none."""
+        file = self.folder.files.get(name)
+        return file.text if file is not None else ""
+
+    @cached_property
+    def id_column(self) -> str | None:
+        """The input that holds the ids of the tasks."""
+        for name in self.domain.input_columns:
+            if all(str(task.inputs.get(name)) == task.id for task in self.tasks):
+                return name
+        return None
+
+    @cached_property
+    def compared(self) -> tuple[OutputField, ...]:
+        """The output fields that ask for a certain value."""
+        return tuple(one for one in self.domain.fields if one.name in self._readers)
+
+    @cached_property
+    def _readers(self) -> Mapping[str, FieldLabels]:
+        return field_labels(self.domain.fields)
+
+    def label(self, name: str, value: JsonValue) -> str:
+        """The label that a value of an output field is counted under."""
+        return self._readers[name].of(value)
+
+    @cached_property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """The expected label of each row, by output field."""
+        return {
+            name: [reader.of(task.expected_as_written[name]) for task in self.tasks]
+            for name, reader in self._readers.items()
+        }
+
+    @cached_property
+    def answers(self) -> Sequence[str]:
+        """The expected label of each row, for all fields jointly."""
+        readers, rules = self._readers, self.domain.document
+        if rules is not None:
+            return [canonical(rules, task.expected) for task in self.tasks]
+        return [answer_label(task.expected_as_written, readers) or "" for task in self.tasks]
+
+    @cached_property
+    def inputs(self) -> Mapping[str, Sequence[JsonValue]]:
+        """The cells of the inputs, laid out flat, without the ids."""
+        skipped = self.id_column
+        rows = [
+            {name: value for name, value in task.inputs.items() if name != skipped}
+            for task in self.tasks
+        ]
+        return flat_columns(rows)
+
+    @cached_property
+    def served(self) -> Mapping[str, Sequence[JsonValue]]:
+        """The cells of the columns that look-up tools serve, laid out flat."""
+        names = {name for one in self.domain.lookups.values() for name in one.returns}
+        rows = [
+            {name: value for name, value in task.results.items() if name in names}
+            for task in self.tasks
+        ]
+        return flat_columns(rows)
+
+    def rows(self, positions: Sequence[int]) -> str:
+        """Such as `3 rows (2, 7, 9)`, by the lines of the data file."""
+        shown = ", ".join(str(self.tasks[one].line) for one in positions[:SHOWN])
+        if len(positions) == 1:
+            return f"row {shown}"
+        more = f" and {len(positions) - SHOWN} more" if len(positions) > SHOWN else ""
+        return f"{len(positions)} rows ({shown}{more})"
+
+    def line(self, position: int) -> int:
+        """The line on which a row starts."""
+        return self.tasks[position].line

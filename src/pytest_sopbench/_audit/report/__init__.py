@@ -1,1 +1,0 @@
-"""Audits as text, JSON and SARIF."""

@@ -1,1 +1,0 @@
-"""The forms in which a text can hold an answer: one module for each."""

@@ -1,1 +1,0 @@
-"""Two documents, compared: place by place, lists paired, one place of them alone."""

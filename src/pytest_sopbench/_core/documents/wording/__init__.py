@@ -1,1 +1,0 @@
-"""The words for how a value differs: what is seen, and never a cause."""

@@ -1,1 +1,0 @@
-"""Comparisons that are declared without code, beside that of equal values."""

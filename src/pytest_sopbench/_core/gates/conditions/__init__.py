@@ -1,1 +1,0 @@
-"""What a gate asks: of rates, of fields, of comparisons, and where."""

@@ -1,1 +1,0 @@
-"""What must not leave a process: secrets, and characters that command a terminal."""

@@ -1,1 +1,0 @@
-"""Counts that add: labels, fields, paths of documents, rules, procedures."""

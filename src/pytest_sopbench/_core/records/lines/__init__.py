@@ -1,1 +1,0 @@
-"""The lines of finished runs, rules and traces: one reader and one writer of each."""

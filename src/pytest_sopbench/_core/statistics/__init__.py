@@ -1,1 +1,0 @@
-"""Intervals and tests, pure and by the standard library alone."""

@@ -1,1 +1,0 @@
-"""Variants: the same task under another SOP or other inputs, and what they tell."""

@@ -1,0 +1,712 @@
+"""What a test sees of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal
+
+import pytest
+
+from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.rules import (
+    Contract,
+    RuleResult,
+    check_contract,
+    contract_state,
+)
+from pytest_sopbench._core.documents.comparing import difference_at
+from pytest_sopbench._core.documents.schema import DocumentRules
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._core.hiding import harmless, masking
+from pytest_sopbench._core.judging.judge import breaches, has_shown
+from pytest_sopbench._core.model.agent_labels import parameter_of
+from pytest_sopbench._core.model.task import OutputField, RunKey, Task
+from pytest_sopbench._core.model.trace import Answer, ToolCall, Trace
+from pytest_sopbench._core.model.trajectory import (
+    CallForms,
+    ExpectedCall,
+    Trajectory,
+    expected_calls,
+    trajectory_of,
+)
+from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
+from pytest_sopbench._core.trajectory.calls import ArgumentMode
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._hooks.session.domains import TaskRef
+from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._hooks.settings.marks import item_name
+from pytest_sopbench._loading.files.cells import did_you_mean, listed
+from pytest_sopbench._reports.failure.assertion import TAKEN, WIDTH, contract_lines, unmet_lines
+from pytest_sopbench._reports.failure.task import JUDGED_AS_WELL, failure_lines, next_lines
+from pytest_sopbench._reports.failure.trajectory import departure_lines
+from pytest_sopbench._reports.text import cut, one_line, shell_word, shown
+from pytest_sopbench._settings.table import SAME, SPECS, TABLE
+
+if TYPE_CHECKING:
+    from pytest_sopbench._core.contract.demands import Known
+    from pytest_sopbench._core.trajectory.calls import CallDemand, Unmet
+    from pytest_sopbench._core.trajectory.match import MatchMode
+
+# What a test may demand of the calls of a run; a failure is its reason, and no traceback.
+
+NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' in its metadata"
+NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
+{hint}
+calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
+NO_CALL = "the run was stopped before it called a tool\nso it has shown nothing of the contract"
+
+
+class Calls:
+    """The calls of one run, as assertions see them; values that are shown are redacted."""
+
+    def __init__(
+        self,
+        known: Callable[[], Known],
+        trace: Trace,
+        outcome: Outcome,
+        redaction: Redaction,
+        *,
+        domain: str,
+        tools: Sequence[str] = (),
+    ) -> None:
+        self._outcome = outcome
+        self._known = known
+        self._domain = domain
+        self._tools = tools
+        self._trace = trace
+        self._redaction = redaction
+
+    def match(
+        self,
+        expected: CallForms,
+        match: MatchMode,
+        arguments: ArgumentMode,
+        per_tool: Mapping[str, ArgumentMode] | None,
+    ) -> str:
+        """Return why the trajectory does not match, or nothing."""
+        with self._masking():
+            from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
+
+            wanted = expected_calls(expected)
+            found = match_trajectory(
+                trajectory_of(self._trace),
+                wanted,
+                match=match,
+                arguments=arguments,
+                per_tool=per_tool,
+            )
+            return self._text(departure_lines(found, self._shown(), wanted, WIDTH, TAKEN))
+
+    def called(self, demand: CallDemand) -> str:
+        """Return why the demand is not met, or nothing.
+
+        Raises:
+            ValueError: it names what is no tool.
+        """
+        __tracebackhide__ = True
+        self._check_tools((demand.name, *demand.before, *demand.after))
+        with self._masking():
+            from pytest_sopbench._core.trajectory.calls import unmet_call  # noqa: PLC0415 - only where calls are compared
+
+            return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
+
+    def not_called(self, name: str) -> str:
+        """Return where the tool was called, or nothing.
+
+        Raises:
+            ValueError: the name is that of no tool.
+        """
+        __tracebackhide__ = True
+        self._check_tools((name,))
+        with self._masking():
+            from pytest_sopbench._core.trajectory.calls import unwanted_call  # noqa: PLC0415 - only where calls are compared
+
+            return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
+
+    def _check_tools(self, asked: Iterable[str]) -> None:
+        """Refuse names of no tool: what is said of them would hold, or fail, on every run."""
+        __tracebackhide__ = True
+        stranger = next((name for name in asked if name not in self._tools), None)
+        if stranger is not None:
+            known = f"its tools are {listed(self._tools)}" if self._tools else "it has no tools"
+            near = did_you_mean(stranger, self._tools)
+            raise ValueError(
+                NO_TOOL.format(
+                    domain=self._domain,
+                    name=stranger,
+                    hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
+                )
+            )
+
+    def contract(self, contract: Contract | None) -> str:
+        """Return which rules are broken, or nothing where all that apply hold."""
+        with self._masking():
+            if contract is None:
+                return NO_CONTRACT.format(domain=self._domain)
+            results = check_contract(contract, self._trace, self._known())
+            broken = [one for one in results if one.broken]
+            if broken:
+                return self._text(contract_lines(broken, self._shown()))
+            shown = has_shown(self._trace, self._outcome)
+            silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
+            return NO_CALL if silent else ""
+
+    def _unmet(self, words: str, unmet: Unmet | None) -> str:
+        return "" if unmet is None else self._text(unmet_lines(words, unmet, self._shown()))
+
+    def _shown(self) -> Sequence[ToolCall]:
+        return tuple(self._redaction.call(call) for call in self._trace.calls)
+
+    def _text(self, lines: Iterable[str]) -> str:
+        said = list(lines)
+        problem = self._trace.problem
+        if said and problem is not None:
+            # Why the calls stop where they do.
+            said.append(cut(one_line(f"the agent raised {problem.type}: {problem.message}"), WIDTH))
+        return harmless(self._redaction.text("\n".join(said)))
+
+    def _masking(self) -> AbstractContextManager[None]:
+        """Have values masked before they are cut, wherever a reason is worded."""
+        return masking(self._redaction.text)
+
+
+def names(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Read what `before=` and `after=` take: the name of a tool, or several."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+# What a test may demand of a document: the value at one path.
+
+NO_DOCUMENTS = (
+    "the test is wrong, whatever the agent did: the answers of this domain are no JSON documents;"
+    " sop_run.answer[NAME] is the value of an output field"
+)
+
+
+def wrong_at(rules: DocumentRules | None, verdict: Verdict, path: str, expected: JsonValue) -> str:
+    """Return why the value at a path is not the expected one, or nothing.
+
+    Raises:
+        ValueError: there are no documents, or it is no path.
+    """
+    __tracebackhide__ = True
+    if rules is None:
+        raise ValueError(NO_DOCUMENTS)
+    if verdict.answer is None or not verdict.answer.complete:
+        return f"{path}: there is no document: {verdict.outcome.value}: {verdict.reason}"
+    found = difference_at(rules, verdict.answer.values, path, expected)
+    if found is None:
+        return ""
+    there = shown(found.actual)
+    return f"{found.field}: expected {shown(found.expected)}, actual {there}: {found.why}"
+
+
+# The one line that makes exactly this run again.
+
+_VALUES: Final = {
+    "-c": "-c",
+    "--config-file": "-c",
+    "-o": "-o",
+    "--override-ini": "-o",
+    "-p": "-p",
+    "--rootdir": "--rootdir",
+    "--confcutdir": "--confcutdir",
+    "--import-mode": "--import-mode",
+}
+"""Options of pytest itself that decide which code runs and by which configuration."""
+
+_FLAGS: Final = frozenset(("--noconftest", "--pyargs"))
+_OF_FLAGS: Final = frozenset(("store_true", "store_false", "store_const", "append_const", "count"))
+
+
+def rerun_line(sop: SopSession, ref: TaskRef, test: str = "") -> str:
+    """Write a command that a shell takes as it is, with all that decides the run or its verdict.
+
+    Args:
+        sop: the session.
+        ref: the run.
+        test: the node id of the user's test that asked for it; empty for the built-in test.
+    """
+    words = ["pytest"]
+    options, trial = sop.options, ref.key.trial
+    # A trial that is recorded beside others replaces all of them where they are not asked for.
+    among = options.replay.mode == "auto" and options.trials > 1
+    if test:
+        words.append(_typed_id(sop, test))
+        words += [f"--sop-domain={value}" for value in options.domains if options.typed_domains]
+    elif trial > 1 or among or parameter_of(ref.key.agent) or not ref.key.task.isprintable():
+        # `--sop-domain` names tasks, and a task has all of its trials and agents. Where its id
+        # cannot be seen, its item is called by what can.
+        words.append(f"{_place(sop, ref)}::{item_name(ref.key, parameter_of(ref.key.agent))}")
+    else:
+        words.append(f"--sop-domain={ref.domain.spec}::{ref.key.task}")
+    if options.trials > 1:
+        words.append(f"--sop-trials={options.trials if among else trial}")
+    # Of the built-in test, the one agent of the run; the id of a test of the user's may have all.
+    mine = [one for one in options.agents if one.name == ref.key.agent]
+    words += [f"--sop-agent={one}" for one in (mine if mine and not test else options.agents)]
+    words += [f"--sop-agent-arg={name}={value}" for name, value in options.agent_args]
+    words += _given(sop.config)
+    words += _typed([str(word) for word in sop.config.invocation_params.args], sop.config)
+    return " ".join(map(shell_word, words))
+
+
+def show_line(sop: SopSession, key: RunKey) -> str:
+    """Write the command that shows all that is known of a run, once the session has ended."""
+    several = len(sop.actives) > 1
+    task = f"{key.domain}/{key.task}" if several else key.task
+    return f"sopbench show last {shell_word(task)}"
+
+
+def _place(sop: SopSession, ref: TaskRef) -> str:
+    """Return what stands before `::` in an id that pytest finds from the current directory."""
+    active = ref.domain
+    if active.spec == active.domain.name:
+        return f"sop:{active.domain.name}"
+    return sop.shown(active.domain.data_file)
+
+
+def _typed_id(sop: SopSession, nodeid: str) -> str:
+    """Return a node id as it is typed: pytest writes ids from rootdir, and reads them from here."""
+    file, sign, name = nodeid.partition("::")
+    path = sop.config.rootpath / file
+    return f"{sop.shown(path)}{sign}{name}" if path.exists() else nodeid
+
+
+def _given(config: pytest.Config) -> Iterator[str]:
+    """Yield our options that decide a run, wherever they were given."""
+    for spec in TABLE:
+        given: str | Sequence[str] | None
+        given = config.getoption(spec.name) if spec.is_option and spec.again == SAME else None
+        for value in (given,) if isinstance(given, str) else given or ():
+            # To make a run again is no reason to replace recordings: it is sent, as it was.
+            off = spec.name == "sop_replay" and value == "record"
+            yield f"{spec.option}={'off' if off else value}"
+
+
+def _typed(typed: Sequence[str], config: pytest.Config) -> Iterator[str]:
+    """Yield what was typed of pytest's own options, and of those that a conftest.py adds."""
+    of_project = _of_conftest(config)
+    words = iter(typed)
+    for word in words:
+        if word == "--":
+            return
+        name, sign, value = word.partition("=") if word.startswith("--") else _short(word)
+        if word in _FLAGS or (name in of_project and (sign or not of_project[name])):
+            yield word
+        elif name in of_project:
+            yield f"{word}={next(words, '')}"
+        elif name in _VALUES:
+            value = value if sign else next(words, "")
+            if _VALUES[name] != "-o" or _decides(value):
+                yield from _written(_VALUES[name], value)
+
+
+def _short(word: str) -> tuple[str, str, str]:
+    """Split a word as `-p` and `-pNAME` are split."""
+    return word[:2], word[2:] and "=", word[2:]
+
+
+def _written(name: str, value: str) -> tuple[str, ...]:
+    return (f"{name}={value}",) if name.startswith("--") else (name, value)
+
+
+def _decides(override: str) -> bool:
+    """Tell whether an ini value given by `-o` decides a run; one of other plugins may."""
+    spec = SPECS.get(override.partition("=")[0].strip())
+    return spec is None or spec.again == SAME
+
+
+def _of_conftest(config: pytest.Config) -> dict[str, bool]:
+    """Return the options that belong to no group, as those of a conftest.py do.
+
+    Each by its name, with whether a value follows it. pytest tells this to nobody; where it has
+    moved the place, they are left out of the line.
+    """
+    parser = getattr(config, "_parser", None)
+    group = getattr(parser, "_anonymous", None)
+    found: dict[str, bool] = {}
+    for one in getattr(group, "options", ()):
+        given = one.attrs()
+        # Before pytest 9 as it was written, and since then as argparse has made it.
+        is_flag = given.get("nargs") == 0 or given.get("action", "store") in _OF_FLAGS
+        found |= dict.fromkeys(one.names(), not is_flag)
+    return found
+
+
+# What is said of one run where its test fails, masked and harmless.
+
+
+def explain_run(
+    sop: SopSession, ref: TaskRef, task: Task, record: RunRecord, test: str = ""
+) -> str:
+    """Return why a run is not correct, and how to make it again.
+
+    Args:
+        sop: the session.
+        ref: the run.
+        task: its task.
+        record: what came of it.
+        test: the node id of the user's test that asked for it; empty for the built-in test.
+    """
+    domain = ref.domain.domain
+    hidden = domain.private_columns
+    redaction = sop.options.redaction
+    inputs = {
+        name: redaction.value(value) for name, value in task.inputs.items() if name not in hidden
+    }
+    with masking(redaction.text):
+        lines = failure_lines(
+            record,
+            inputs=inputs,
+            rerun=rerun_line(sop, ref, test),
+            location=f"{sop.shown(domain.data_file)}:{task.line}",
+            expected=expected_calls_of(sop, domain, ref.key.task),
+            told_in=_told_in(sop, record),
+        )
+    lines += next_lines("", show_line(sop, record.key))
+    return harmless(redaction.text("\n".join(lines)))
+
+
+def expected_calls_of(sop: SopSession, domain: Domain, task: str) -> tuple[ExpectedCall, ...]:
+    """Return the calls that are expected of a task, as they may be shown."""
+    redaction = sop.options.redaction.of(domain.private_columns)
+    return redaction.expected_calls(domain.expected_calls.get(task, ()))
+
+
+def _told_in(sop: SopSession, record: RunRecord) -> str:
+    """Return the task whose failure has shown the same traceback, or nothing."""
+    if record.problem is None:
+        return ""
+    # What an exception says is of its run; where it was raised makes it one of a kind.
+    frames = (
+        line for line in record.problem.traceback.splitlines() if line.lstrip().startswith("File ")
+    )
+    first = sop.tracebacks.setdefault((record.problem.type, *frames), record.key)
+    return "" if first == record.key else f"{first.domain}/{first.task}"
+
+
+def explain_record(sop: SopSession, record: RunRecord) -> str:
+    """Return the same of a run where nothing but its record is at hand."""
+    ref = _ref_of(sop, record)
+    return explain_run(sop, ref, ref.task, record, _test_of(sop, record.key))
+
+
+def rerun_of(sop: SopSession, record: RunRecord) -> str:
+    """Write the command that makes a run again, where nothing but its record is at hand."""
+    return rerun_line(sop, _ref_of(sop, record), _test_of(sop, record.key))
+
+
+def _ref_of(sop: SopSession, record: RunRecord) -> TaskRef:
+    active = sop.find_active(record.domain)
+    return TaskRef(active, active.places[record.task], record.key)
+
+
+def _test_of(sop: SopSession, key: RunKey) -> str:
+    """Return the node id of a user's test of the run; empty where a built-in test has it."""
+    plan = sop.plan
+    if key in plan.builtin.keys.values():
+        return ""
+    return next((nodeid for nodeid, one in plan.tests.keys.items() if one == key), "")
+
+
+# The run that a test sees: what happened, what was decided, and assertions on both.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRun:
+    """A run and its verdict, with what else an assertion needs.
+
+    `tools` are the names of the domain's tools, `fields` its output fields. `enforce` tells that
+    every broken rule fails the run, and not only one that must hold.
+    """
+
+    task: Task
+    trace: Trace
+    verdict: Verdict
+    contract: Contract | None = None
+    enforce: bool = False
+    redaction: Redaction = NOTHING_REDACTED
+    tools: tuple[str, ...] = ()
+    fields: tuple[OutputField, ...] = ()
+    document: DocumentRules | None = None
+
+    def known(self) -> Known:
+        """Return what else than the calls the rules of a contract may ask for."""
+        from pytest_sopbench._core.contract.demands import Known  # noqa: PLC0415 - only where there is a contract
+
+        fields = {field.name: field for field in self.fields}
+        return Known(task=self.task, answer=self.verdict.answer, fields=fields)
+
+    @property
+    def breaches(self) -> tuple[RuleResult, ...]:
+        """The broken rules that fail the run, whatever its answer is."""
+        rules = self.verdict.rules
+        return breaches(rules, self.verdict.outcome, enforce=self.enforce) if rules else ()
+
+
+class Run:
+    """One agent on one task, once, as it was observed and judged.
+
+    Asking for the fixture `sop_run` makes the run; nothing here runs the agent again. Tests that
+    share a run are given one such object each, since what one of them looked at says nothing of
+    the others. A test that never looks at the verdict fails with a run that is not correct.
+    """
+
+    def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
+        self._judged = judged
+        self._explain = explain
+        self._looked_at = False
+        self._contract_asserted = False
+        # The last assertion on the answer, or on the contract, that failed.
+        self._failed_on: tuple[Literal["answer", "contract"], AssertionError] | None = None
+
+    @cached_property
+    def _calls(self) -> Calls:
+        # Made when a test first demands anything of the calls, which most never do.
+        judged = self._judged
+        return Calls(
+            judged.known,
+            judged.trace,
+            judged.verdict.outcome,
+            judged.redaction,
+            domain=judged.task.domain,
+            tools=judged.tools,
+        )
+
+    def __repr__(self) -> str:
+        task = self._judged.task
+        # pytest shows it where an assertion fails, and anybody may have written the id.
+        return harmless(f"<Run {task.domain}/{task.id}: {self.outcome}>").replace("\n", "\\n")
+
+    @property
+    def task(self) -> Task:
+        """The task that the agent was given."""
+        return self._judged.task
+
+    @property
+    def trace(self) -> Trace:
+        """Everything observed: calls, messages, usage, duration, what was raised."""
+        return self._judged.trace
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The tool calls in order; their results and errors stand in `trace.calls`."""
+        return trajectory_of(self._judged.trace)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The outcome with its reasons; a test that reads it decides about the answer itself."""
+        self._looked_at = True
+        return self._judged.verdict
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended; reading it decides nothing, unlike `verdict`."""
+        return self._judged.verdict.outcome
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer: `sop_run.answer["refund"]` is the value of an output field.
+
+        What the agent gave beside the output fields is read in the same way, such as `["reason"]`.
+        `None` where the agent did not return.
+        """
+        return self._judged.verdict.answer
+
+    @property
+    def output(self) -> str:
+        """What the agent wrote to stdout and stderr, as one text."""
+        return self._judged.trace.output
+
+    @property
+    def breaches(self) -> tuple[RuleResult, ...]:
+        """The broken rules that fail this run, whatever its answer is."""
+        return self._judged.breaches
+
+    @property
+    def refusal(self) -> str:
+        """Why this run may not be approved as a snapshot, or nothing."""
+        from pytest_sopbench._core.records.reconstruct import refusal  # noqa: PLC0415 - only where it is asked for
+
+        return refusal(self._judged.verdict.outcome, self._judged.verdict.rules)
+
+    def assert_correct(self) -> None:
+        """Fail unless an answer was found for every field and every field matches.
+
+        Raises:
+            AssertionError: with the task, the fields that differ, the trajectory and what the
+                agent raised.
+        """
+        __tracebackhide__ = True
+        if not self.verdict.correct:
+            self._fail("answer", self.explain())
+
+    def assert_trajectory(
+        self,
+        expected: CallForms,
+        *,
+        match: MatchMode = "exact",
+        arguments: ArgumentMode = "exact",
+        per_tool: Mapping[str, ArgumentMode] | None = None,
+    ) -> None:
+        """Fail unless the calls match: `"tool"`, or `("tool", {"argument": value})`, each.
+
+        Args:
+            expected: the calls; a bare name asks nothing of the arguments, and a list in the list
+                is a group whose calls come in any order.
+            match: `exact`, `in_order`, `any_order`, `subset` or `superset`.
+            arguments: `exact`, `contains` or `ignore`.
+            per_tool: another word than `arguments` for some tools.
+
+        Raises:
+            AssertionError: with both trajectories side by side, and the first departure.
+            ValueError: a word is unknown.
+        """
+        __tracebackhide__ = True
+        _fail(self._calls.match(expected, match, arguments, per_tool))
+
+    def assert_called(
+        self,
+        name: str,
+        *,
+        before: str | Sequence[str] | None = None,
+        after: str | Sequence[str] | None = None,
+        times: int | None = None,
+        arguments: Mapping[str, JsonValue] | None = None,
+        succeeded: bool | None = None,
+    ) -> None:
+        """Fail unless a tool was called, at least once or exactly `times`.
+
+        Args:
+            name: the tool.
+            before: tools that were called later, and only after a call of this one succeeded.
+            after: tools that had succeeded before this one was called first.
+            times: how many calls there are that fit.
+            arguments: must be among those of the call; others may stand beside them.
+            succeeded: true takes only calls without error, false only such with one.
+
+        Raises:
+            AssertionError: with the reason, and the calls that were made.
+            ValueError: the domain has no tool of one of these names.
+        """
+        from pytest_sopbench._core.trajectory.calls import CallDemand  # noqa: PLC0415 - only where calls are compared
+
+        __tracebackhide__ = True
+        demand = CallDemand(
+            name=name,
+            before=names(before),
+            after=names(after),
+            times=times,
+            arguments=arguments,
+            succeeded=succeeded,
+        )
+        _fail(self._calls.called(demand))
+
+    def assert_not_called(self, name: str) -> None:
+        """Fail if a tool was called, also in vain.
+
+        Raises:
+            AssertionError: with the step, and the calls that were made.
+            ValueError: the domain has no tool of this name, so that the test would always pass.
+        """
+        __tracebackhide__ = True
+        _fail(self._calls.not_called(name))
+
+    def assert_path(self, path: str, expected: JsonValue) -> None:
+        """Fail unless the document that the agent gave has a value at a path.
+
+        Values are compared as the domain compares answers; an ignored path may be asked for. The
+        rest of the document decides nothing, so that a test which asserts on a path does not fail
+        by what stands elsewhere.
+
+        Args:
+            path: keys and positions, such as `step` or `guests[0].name`.
+            expected: what must stand there; `None` is met by an absent key as well.
+
+        Raises:
+            AssertionError: with what stands there instead, or why there is no document.
+            ValueError: the answers of the domain are no documents, or it is no path.
+        """
+        __tracebackhide__ = True
+        self._looked_at = True
+        why = wrong_at(self._judged.document, self._judged.verdict, path, expected)
+        self._fail("answer", harmless(self._judged.redaction.text(why)))
+
+    def assert_contract(self) -> None:
+        """Fail if a rule of the domain's contract is broken, whatever its severity.
+
+        Raises:
+            AssertionError: with the broken rules; or the run was stopped before it called a tool,
+                or the domain has no contract.
+        """
+        __tracebackhide__ = True
+        self._contract_asserted = True
+        self._fail("contract", self._calls.contract(self._judged.contract))
+
+    def explain(self) -> str:
+        """Say what happened on this task, as a failed task prints it."""
+        return self._explain()
+
+    def explain_failed_test(self) -> str:
+        """Say the same where the body of the test held, and why the test fails all the same."""
+        verdict = self._judged.verdict
+        if verdict.correct or not verdict.completed:
+            return self._explain()
+        return "\n".join((self._explain(), *JUDGED_AS_WELL))
+
+    def fails_test(self, *, answer_ignored: bool) -> bool:
+        """Tell whether a test that passed must fail by its run, after the test's own body.
+
+        A run that did not complete fails every test that asked for it. A wrong one does, unless
+        the test ignores the answer or looked at the verdict. A broken rule that fails the run
+        does, unless the test asserted the contract itself.
+        """
+        if not self._judged.verdict.completed:
+            return True
+        if self.breaches and not self._contract_asserted:
+            return True
+        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)
+
+    def failed_by(
+        self, error: BaseException, *, by_run: bool, answer_ignored: bool
+    ) -> tuple[Outcome, tuple[str, ...]] | None:
+        """Return what of this run a test failed by: the outcome, and the rules that were broken.
+
+        `None` where the test failed by anything else: an assertion of its own, a snapshot, its
+        code. `by_run` tells that its body held, so that `fails_test` made it fail.
+        """
+        about = "run" if by_run else ""
+        if self._failed_on is not None and self._failed_on[1] is error:
+            about = self._failed_on[0]
+        broken = [one for one in self._judged.verdict.rules if one.broken]
+        if not about or (about == "contract" and not broken):
+            # A contract that shows nothing is none that a rule has broken.
+            return None
+        outcome = self.outcome
+        decided = answer_ignored or (by_run and self._looked_at)
+        if about == "answer" and self._judged.verdict.correct:
+            outcome = Outcome.WRONG
+        elif about != "answer" and decided and self._judged.verdict.completed:
+            outcome = Outcome.CORRECT
+        return outcome, tuple(one.id for one in (broken if about == "contract" else self.breaches))
+
+    def _fail(self, about: Literal["answer", "contract"], why: str) -> None:
+        __tracebackhide__ = True
+        if why:
+            error = AssertionError(why)
+            self._failed_on = about, error
+            raise error
+
+
+def _fail(why: str) -> None:
+    __tracebackhide__ = True
+    if why:
+        raise AssertionError(why)

@@ -1,1 +1,0 @@
-"""A domain in use: found and loaded, its tasks selected, its comparers found."""

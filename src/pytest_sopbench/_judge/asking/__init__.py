@@ -1,1 +1,0 @@
-"""One question to the judge, in words that a model reads, and what its reply means."""

@@ -1,1 +1,0 @@
-"""The judge, held against the labels of people."""

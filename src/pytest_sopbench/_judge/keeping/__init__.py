@@ -1,1 +1,0 @@
-"""What was asked and judged, kept so that nothing is paid for twice."""

@@ -1,1 +1,0 @@
-"""The contract of a domain, read from its metadata."""

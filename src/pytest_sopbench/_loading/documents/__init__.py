@@ -1,1 +1,0 @@
-"""Tool-less domains: a schema, and rows whose expected answer is a JSON document."""

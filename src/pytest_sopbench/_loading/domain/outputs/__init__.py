@@ -1,1 +1,0 @@
-"""The output fields of a domain: declared or inferred, and how they are compared."""

@@ -1,0 +1,632 @@
+"""The rows of a domain become tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import NoReturn, overload
+
+from pytest_sopbench._core.fields.kinds import typed_value
+from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.cells import (
+    CellError,
+    ColumnType,
+    convert,
+    did_you_mean,
+    infer_type,
+    listed,
+    parse_literal,
+    shown,
+)
+from pytest_sopbench._loading.files.document import canonical, digest, is_a_file, lies_inside
+from pytest_sopbench._loading.files.table import Table, read_table
+from pytest_sopbench._loading.metadata.read import Described
+from pytest_sopbench._loading.metadata.schema import TableShape
+from pytest_sopbench.errors import LoadingError, RowError
+
+from .layout import Layout
+from .tools import EXPECTED_CALLS_FILE as EXPECTED_CALLS
+
+# What a row says about its own answer: tags, further right answers, known disagreement.
+
+NO_DISAGREEMENT = frozenset({"", "false", "no", "0", "none"})
+"""Cells of `known_disagreement_column` that say that there is none."""
+
+_UNEXPLAINED = frozenset({"true", "yes", "1"})
+
+
+def tags_of(cell: JsonValue) -> tuple[str, ...]:
+    """The tags of a cell: a list, or names with commas between them; each once, in order."""
+    names: Sequence[JsonValue]
+    if isinstance(cell, str):
+        names = cell.split(",")
+        if cell.lstrip().startswith("["):
+            try:
+                listed = parse_literal(cell)
+            except CellError:
+                listed = None
+            names = listed if isinstance(listed, list) else names
+    elif isinstance(cell, Sequence):
+        names = cell
+    else:
+        return ()
+    stripped = (str(name).strip() for name in names)
+    return tuple(dict.fromkeys(name for name in stripped if name))
+
+
+def disagreement_reason(cell: JsonValue) -> str:
+    """The reason why the expected answer is known to contradict the SOP, or an empty string."""
+    if cell is None or cell is False:
+        return ""
+    text = str(cell).strip()
+    if text.lower() in NO_DISAGREEMENT:
+        return ""
+    return "no reason given" if text.lower() in _UNEXPLAINED else text
+
+
+def acceptable_answers(
+    cell: JsonValue, expected: Mapping[str, JsonValue]
+) -> tuple[Mapping[str, JsonValue], ...]:
+    """Further right answers: a list of values of the one output field, or of objects.
+
+    An object may leave out fields, which then are as expected.
+
+    Raises:
+        CellError: the cell is none of these.
+    """
+    if cell is None or cell == "":
+        return ()
+    values = parse_literal(cell) if isinstance(cell, str) else cell
+    if not isinstance(values, list):
+        msg = "acceptable answers are a JSON list, of values or of objects"
+        raise CellError(msg)
+    return tuple(_answer(value, expected) for value in values)
+
+
+def _answer(value: JsonValue, expected: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    if not isinstance(value, Mapping):
+        if len(expected) > 1:
+            msg = f"{value!r} names no field; with several output fields write objects"
+            raise CellError(msg)
+        return dict.fromkeys(expected, value)
+    strangers = [name for name in value if name not in expected]
+    if strangers:
+        msg = f"{strangers[0]!r} is no output field; they are {', '.join(expected)}"
+        raise CellError(msg)
+    return {**expected, **value}
+
+
+# The tasks of a domain, made from rows when they are asked for.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTypes:
+    """How cells are read: inputs and tool results by `columns`, expected answers by `outputs`."""
+
+    columns: Mapping[str, ColumnType]
+    outputs: Sequence[OutputField] = ()
+
+
+class TaskRows(Sequence[Task]):
+    """The tasks in the order of their rows; each is built anew when it is indexed.
+
+    Args:
+        domain: the name of the domain.
+        table: the rows; kept as they are, since a task takes ten times the room.
+        layout: the part of each column.
+        types: how the cells are read.
+        ids: the id of each row.
+        tables: the tables beside the data file, of which each task has its own records.
+    """
+
+    __slots__ = (
+        "_domain",
+        "_ids",
+        "_layout",
+        "_places",
+        "_positions",
+        "_table",
+        "_tables",
+        "_types",
+    )
+
+    def __init__(
+        self,
+        *,
+        domain: str,
+        table: Table,
+        layout: Layout,
+        types: RowTypes,
+        ids: tuple[str, ...],
+        tables: Sequence[RecordTable] = (),
+    ) -> None:
+        self._domain = domain
+        self._table = table
+        self._layout = layout
+        self._types = types
+        self._ids = ids
+        self._tables = tables
+        self._places = {name: place for place, name in enumerate(table.columns)}
+        self._positions = {task_id: position for position, task_id in enumerate(ids)}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tasks of {self._domain}>"
+
+    def __contains__(self, value: object) -> bool:
+        return (
+            isinstance(value, Task)
+            and value.id in self._positions
+            and (self.by_id(value.id) == value)
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Task: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Task, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Task | tuple[Task, ...]:
+        if isinstance(index, slice):
+            return tuple(self._task(position) for position in range(*index.indices(len(self))))
+        return self._task(range(len(self._ids))[index])
+
+    @property
+    def path(self) -> Path:
+        """The data file."""
+        return self._table.path
+
+    def by_id(self, task_id: str) -> Task:
+        """The task of that id, in constant time; `KeyError` where there is none."""
+        return self._task(self._positions[task_id])
+
+    def position_of(self, task_id: str) -> int:
+        """Where the task stands among the rows, from 0; `KeyError` where there is none."""
+        return self._positions[task_id]
+
+    def line_at(self, position: int) -> int:
+        """The line of the data file on which the row starts, without building the task."""
+        return self._table.lines[position]
+
+    def value_at(self, position: int, column: str) -> JsonValue:
+        """The value of one input or tool result, without building the task.
+
+        Raises:
+            RowError: the cell is not of the declared type.
+        """
+        return self._values(position, (column,))[column]
+
+    def distinct_values(self, column: str) -> Iterator[tuple[int, JsonValue]]:
+        """Yield each value of an input or tool result, with the first position that has it.
+
+        Values that are no text in the file are not told apart, so each of them comes.
+
+        Raises:
+            RowError: a cell is not of the declared type.
+        """
+        place, seen = self._places[column], set[str]()
+        for position, row in enumerate(self._table.rows):
+            cell = row[place]
+            if isinstance(cell, str):
+                if cell in seen:
+                    continue
+                seen.add(cell)
+            yield position, self.value_at(position, column)
+
+    def expected_at(self, position: int) -> Mapping[str, JsonValue]:
+        """The expected answer as written, without building the task."""
+        row = self._table.rows[position]
+        return {name: row[self._places[name]] for name in self._layout.outputs}
+
+    def tags_at(self, position: int) -> tuple[str, ...]:
+        """The tags of the task, without building it."""
+        return tags_of(self._cell(position, self._layout.tags))
+
+    def acceptable_at(self, position: int) -> tuple[Mapping[str, JsonValue], ...]:
+        """Further right answers, each with every field.
+
+        Raises:
+            RowError: the cell is not a list of values, or of objects with output fields.
+        """
+        return self._acceptable(position, self.expected_at(position))
+
+    def check(self, declared: Sequence[str]) -> None:
+        """Read what may be unreadable, before an agent is paid for.
+
+        Args:
+            declared: the columns whose type was declared; an inferred type always fits.
+
+        Raises:
+            RowError: a cell is not of the declared type, or holds no acceptable answers.
+        """
+        for position in range(len(self)) if declared or self._layout.acceptable else ():
+            self._values(position, declared)
+            self.acceptable_at(position)
+
+    def _task(self, position: int) -> Task:
+        layout = self._layout
+        inputs = self._values(position, layout.inputs)
+        results = self._values(position, layout.results)
+        expected = self.expected_at(position)
+        acceptable = self._acceptable(position, expected)
+        content: Mapping[str, JsonValue] = {
+            "inputs": inputs,
+            "expected": expected,
+            "acceptable": acceptable,
+            "results": results,
+        }
+        records: Mapping[str, Sequence[Mapping[str, JsonValue]]] = {}
+        if self._tables:
+            row = self._table.rows[position]
+            groups = {table.name: table.of(row, self._places) for table in self._tables}
+            content = {**content, "tables": {name: group.hash for name, group in groups.items()}}
+            records = {name: group.records for name, group in groups.items()}
+        return Task(
+            domain=self._domain,
+            id=self._ids[position],
+            line=self.line_at(position),
+            inputs=inputs,
+            expected={
+                one.name: typed_value(one, expected[one.name]) for one in self._types.outputs
+            },
+            expected_as_written=expected,
+            results=results,
+            acceptable=acceptable,
+            disagreement=disagreement_reason(self._cell(position, layout.disagreement)),
+            tags=self.tags_at(position) if layout.tags else (),
+            hash=digest(content),
+            tables=records,
+        )
+
+    def _acceptable(
+        self, position: int, expected: Mapping[str, JsonValue]
+    ) -> tuple[Mapping[str, JsonValue], ...]:
+        column = self._layout.acceptable
+        if column is None:
+            return ()
+        try:
+            return acceptable_answers(self._cell(position, column), expected)
+        except CellError as fault:
+            raise self._error(position, column, fault) from fault
+
+    def _cell(self, position: int, column: str | None) -> JsonValue:
+        return None if column is None else self._table.rows[position][self._places[column]]
+
+    def _values(self, position: int, columns: Sequence[str]) -> dict[str, JsonValue]:
+        row = self._table.rows[position]
+        values: dict[str, JsonValue] = {}
+        for name in columns:
+            try:
+                values[name] = convert(row[self._places[name]], self._types.columns[name])
+            except CellError as fault:
+                raise self._error(position, name, fault) from fault
+        return values
+
+    def _error(self, position: int, column: str, fault: CellError) -> RowError:
+        return RowError(self._table.path, str(fault), row=self.line_at(position), column=column)
+
+
+# Tables beside the data file: the records of each task, which look-up tools serve.
+
+SUFFIXES = (".csv", ".jsonl")
+
+Record = Mapping[str, JsonValue]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The records of one task, the line on which each starts, and their hash."""
+
+    records: tuple[Record, ...] = ()
+    lines: tuple[int, ...] = ()
+    hash: str = field(default_factory=lambda: digest([]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordTable:
+    """One table; `match` are the columns of the data file that lead to a task's records."""
+
+    name: str
+    path: Path
+    columns: tuple[str, ...]
+    match: tuple[str, ...]
+    groups: Mapping[Key, Group]
+    warnings: tuple[str, ...] = ()
+
+    def of(self, row: Sequence[JsonValue], places: Mapping[str, int]) -> Group:
+        """The records of the task that this row of the data file holds."""
+        key = tuple(_written(row[places[column]]) for column in self.match)
+        return self.groups.get(key, _NO_RECORDS)
+
+
+_NO_RECORDS = Group()
+
+
+def record_tables(described: Described, data: Table, layout: Layout) -> tuple[RecordTable, ...]:
+    """Read every table that the metadata names.
+
+    Raises:
+        LoadingError: a table cannot be used, or a name of it stands for nothing.
+        RowError: a cell of it is empty where it must not be, or is not of its type.
+    """
+    return tuple(
+        _Reading(described, data, layout, name, shape).table()
+        for name, shape in described.metadata.tables.items()
+    )
+
+
+class _Reading:
+    """One table with all that it is checked against."""
+
+    def __init__(
+        self, described: Described, data: Table, layout: Layout, name: str, shape: TableShape
+    ) -> None:
+        self._path = described.path
+        self._data = data
+        self._layout = layout
+        self._name = name
+        self._shape = shape
+
+    def table(self) -> RecordTable:
+        if self._name in self._data.columns:
+            self._refuse(
+                "", f"{self._data.path.name} has a column of this name", "rename the table"
+            )
+        records = read_table(self._file())
+        self._check_names(records)
+        groups = self._groups(records)
+        return RecordTable(
+            name=self._name,
+            path=records.path,
+            columns=records.columns,
+            match=tuple(self._shape.match.values()),
+            groups=groups,
+            warnings=self._of_no_task(groups, records.path.name),
+        )
+
+    def _file(self) -> Path:
+        name, folder = self._shape.file, self._path.parent
+        place = PurePosixPath(name)
+        if place.is_absolute() or ".." in place.parts or "\\" in name:
+            self._refuse(".file", f"{shown(name)} is not inside of the folder")
+        if place.suffix not in SUFFIXES:
+            self._refuse(
+                ".file", f"{shown(name)} is no table", f"a table ends in {' or '.join(SUFFIXES)}"
+            )
+        path = folder / name
+        if not is_a_file(path):
+            near = did_you_mean(place.name, (one.name for one in folder.iterdir()))
+            self._refuse(".file", f"the folder has no file {shown(name)}", near)
+        if not lies_inside(folder, path):
+            self._refuse(".file", f"{shown(name)} is a link that leads out of the folder")
+        if path.samefile(self._data.path) or place.name == EXPECTED_CALLS:
+            self._refuse(
+                ".file",
+                f"{name} holds what is expected",
+                "what tools serve has a file of its own",
+            )
+        return path
+
+    def _check_names(self, records: Table) -> None:
+        layout = self._layout
+        known = (*layout.inputs, *layout.results, *sorted(layout.private))
+        for ours, theirs in self._shape.match.items():
+            if ours not in records.columns:
+                self._refuse_column(".match", records, ours)
+            if theirs not in known:
+                problem = f"{self._data.path.name} has no column {theirs!r}"
+                if theirs in self._data.columns:
+                    problem = f"{theirs!r} speaks about the answer"
+                self._refuse(".match", problem, did_you_mean(theirs, known))
+        for name in self._shape.types:
+            if name not in records.columns:
+                self._refuse_column(".types", records, name)
+
+    def _groups(self, records: Table) -> Mapping[Key, Group]:
+        types = self._types(records)
+        places = [records.columns.index(name) for name in self._shape.match]
+        found: dict[Key, list[int]] = {}
+        for position, row in enumerate(records.rows):
+            key = tuple(_written(row[place]) for place in places)
+            if "" in key:
+                raise RowError(
+                    records.path,
+                    "empty, so nothing says to which task the record belongs",
+                    row=records.lines[position],
+                    column=records.columns[places[key.index("")]],
+                )
+            found.setdefault(key, []).append(position)
+        return {key: _group(records, types, positions) for key, positions in found.items()}
+
+    def _types(self, records: Table) -> Mapping[str, ColumnType]:
+        inferred = {
+            name: ColumnType.WRITTEN if records.typed else infer_type(records.cells(name))
+            for name in records.columns
+        }
+        return inferred | {name: ColumnType(kind) for name, kind in self._shape.types.items()}
+
+    def _of_no_task(self, groups: Mapping[Key, Group], file: str) -> tuple[str, ...]:
+        places = [self._data.columns.index(name) for name in self._shape.match.values()]
+        if not places:
+            return ()
+        asked = {tuple(_written(row[place]) for place in places) for row in self._data.rows}
+        idle = {key: group for key, group in groups.items() if key not in asked}
+        if not idle:
+            return ()
+        key, group = next(iter(idle.items()))
+        count = sum(len(one.lines) for one in idle.values())
+        fits = " and ".join(
+            f"{column} = {shown(value)}"
+            for column, value in zip(self._shape.match, key, strict=True)
+        )
+        first = f"the first is row {group.lines[0]}, {fits}"
+        return (f"{file}: no task has the records of {count} rows; {first}",)
+
+    def _refuse_column(self, key: str, records: Table, name: str) -> NoReturn:
+        self._refuse(
+            key,
+            f"{records.path.name} has no column {name!r}",
+            did_you_mean(name, records.columns) or f"it has {listed(records.columns)}",
+        )
+
+    def _refuse(self, key: str, problem: str, hint: str = "") -> NoReturn:
+        raise LoadingError(self._path, f"key 'tables.{self._name}{key}': {problem}", hint=hint)
+
+
+def _group(records: Table, types: Mapping[str, ColumnType], positions: Sequence[int]) -> Group:
+    found = tuple(_record(records, types, position) for position in positions)
+    return Group(
+        records=found,
+        lines=tuple(records.lines[position] for position in positions),
+        hash=digest(found),
+    )
+
+
+def _record(records: Table, types: Mapping[str, ColumnType], position: int) -> Record:
+    values: dict[str, JsonValue] = {}
+    for name, cell in zip(records.columns, records.rows[position], strict=True):
+        try:
+            values[name] = convert(cell, types[name])
+        except CellError as fault:
+            line = records.lines[position]
+            raise RowError(records.path, str(fault), row=line, column=name) from fault
+    return values
+
+
+def _written(cell: JsonValue) -> str:
+    """A cell as text, so that a number of JSON finds the same digits in CSV."""
+    if isinstance(cell, str):
+        return cell
+    return "" if cell is None else json.dumps(cell, sort_keys=True)
+
+
+# What look-up tools may look in: tables beside the data file, and columns that hold lists.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The records of one task, with the line of the file on which each stands.
+
+    `column` is the column of the data file that holds them, or empty.
+    """
+
+    path: Path
+    records: Sequence[Record]
+    lines: Sequence[int]
+    column: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """All records of a domain by the name of their table."""
+
+    tables: tuple[RecordTable, ...]
+    tasks: TaskRows
+    # Several tools look in one column, and each asks more than once.
+    _read: dict[str, Sequence[Batch]] = field(default_factory=dict[str, "Sequence[Batch]"])
+
+    def batches(self, name: str) -> Iterator[Batch]:
+        """The records of each task.
+
+        Raises:
+            RowError: a cell of the column holds something else than a list of objects.
+        """
+        table = next((one for one in self.tables if one.name == name), None)
+        if table is None:
+            yield from self._batches_in(name)
+            return
+        for group in table.groups.values():
+            yield Batch(path=table.path, records=group.records, lines=group.lines)
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """The columns of a table, or the keys of all objects in a column."""
+        for table in self.tables:
+            if table.name == name:
+                return table.columns
+        keys = (
+            key for batch in self._batches_in(name) for record in batch.records for key in record
+        )
+        return tuple(dict.fromkeys(keys))
+
+    def check(self, name: str, columns: Sequence[str], key: Sequence[str] | None) -> None:
+        """See that each record has the columns, and that a key, where given, finds one alone.
+
+        Raises:
+            RowError: with the line of the record that has not, or that is not alone.
+        """
+        for batch in self.batches(name):
+            _check_columns(batch, columns)
+            if key is not None:
+                _check_alone(batch, key)
+
+    def _batches_in(self, column: str) -> Sequence[Batch]:
+        if column not in self._read:
+            self._read[column] = tuple(self._cells(column))
+        return self._read[column]
+
+    def _cells(self, name: str) -> Iterator[Batch]:
+        for position in range(len(self.tasks)):
+            cell, line = self.tasks.value_at(position, name), self.tasks.line_at(position)
+            records = _records_of(cell)
+            if records is None:
+                raise RowError(
+                    self.tasks.path,
+                    f"{shown(cell)} is not a list of objects, and a tool looks in it",
+                    row=line,
+                    column=name,
+                )
+            lines = (line,) * len(records)
+            yield Batch(path=self.tasks.path, records=records, lines=lines, column=name)
+
+
+def _records_of(cell: JsonValue) -> list[Record] | None:
+    if cell is None:
+        return []
+    if not isinstance(cell, list):
+        return None
+    found = [one for one in cell if isinstance(one, Mapping)]
+    return found if len(found) == len(cell) else None
+
+
+def _check_columns(batch: Batch, columns: Sequence[str]) -> None:
+    # The columns of a file are the same in every row; objects in a cell may lack a key.
+    for number, record in enumerate(batch.records, 1):
+        for column in columns:
+            if column not in record:
+                raise RowError(
+                    batch.path,
+                    f"object {number} has no key {column!r}",
+                    row=batch.lines[number - 1],
+                    column=batch.column,
+                    hint="write null where there is no value",
+                )
+
+
+def _check_alone(batch: Batch, key: Sequence[str]) -> None:
+    seen: dict[object, int] = {}
+    for number, record in enumerate(batch.records):
+        values = [record[column] for column in key]
+        first = seen.setdefault(_comparable(values), number)
+        if first == number:
+            continue
+        fits = " and ".join(f"{c} = {shown(v)}" for c, v in zip(key, values, strict=True))
+        where = f"row {batch.lines[first]}" if not batch.column else f"object {first + 1}"
+        raise RowError(
+            batch.path,
+            f"a second record of the same task with {fits}" if key else "a second record",
+            row=batch.lines[number],
+            column=batch.column or (key[-1] if key else None),
+            hint=f"the first is {where}; add a key to the tool, or 'many' to serve both",
+        )
+
+
+def _comparable(values: Sequence[JsonValue]) -> object:
+    """What is equal for the same values alone; texts, as most keys are, need no one spelling."""
+    are_texts = all(isinstance(value, str) for value in values)
+    return tuple(values) if are_texts else canonical(list(values))

@@ -1,0 +1,227 @@
+"""The tool specs of a domain, and the calls that a task expects."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from pytest_sopbench._core.model.task import ToolSpec
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.trajectory.calls import read_groups
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.files.cells import cut, nearest
+from pytest_sopbench._loading.files.document import parse_json, read_json, read_text
+from pytest_sopbench.errors import LoadingError, ToolSpecError
+
+# Read tool specs in the four shapes that providers and protocols have for them.
+
+TOOL_SPECS_FILE = "toolspecs.json"
+
+_SHAPES = (
+    "a tool spec is {'toolSpec': {...}}, {'type': 'function', 'function': {...}},"
+    " {'name', 'description', 'inputSchema'} or {'name', 'description', 'parameters'}"
+)
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+# Under these keys stand values, which may look like schemas and are none.
+_VALUES = frozenset({"const", "default", "enum", "example", "examples"})
+# Under these keys stand schemas by name, and the name may look like a keyword.
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+
+
+def read_tool_specs(path: Path) -> tuple[ToolSpec, ...]:
+    """Read a list of tool specs, in the order of the file.
+
+    Raises:
+        LoadingError: the file cannot be read.
+        ToolSpecError: it is no list, or one of the specs cannot be used.
+    """
+    content = read_json(path)
+    if isinstance(content, Mapping) and isinstance(content.get("tools"), list):
+        content = content["tools"]
+    if not isinstance(content, list):
+        raise ToolSpecError(path, "not a list of tool specs", hint=_SHAPES)
+    specs: dict[str, ToolSpec] = {}
+    for place, entry in enumerate(content, 1):
+        spec = _spec(path, place, entry)
+        if spec.name in specs:
+            raise ToolSpecError(
+                path,
+                f"tool {place} is called {spec.name!r}, and so is one before it",
+                hint="give each tool a name of its own",
+            )
+        specs[spec.name] = spec
+    return tuple(specs.values())
+
+
+def parameter_names(spec: ToolSpec) -> tuple[str, ...]:
+    """The names of a tool's parameters."""
+    properties = spec.parameters.get("properties")
+    return tuple(properties) if isinstance(properties, Mapping) else ()
+
+
+def _spec(path: Path, place: int, entry: JsonValue) -> ToolSpec:
+    inner = _unwrapped(entry)
+    if inner is None:
+        raise ToolSpecError(path, f"tool {place} is not a tool spec", hint=_SHAPES)
+    name = inner.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ToolSpecError(path, f"tool {place} has no name", hint=_SHAPES)
+    label = f"tool {place} ({name!r})"
+    description = inner.get("description") or ""
+    if not isinstance(description, str):
+        raise ToolSpecError(path, f"{label}: the description is not a text")
+    schema = _object_schema(path, label, _schema(inner))
+    _check_references(path, label, schema)
+    _check_schema(path, label, schema)
+    return ToolSpec(name=name, description=description, parameters=schema)
+
+
+def _unwrapped(entry: JsonValue) -> Mapping[str, JsonValue] | None:
+    if not isinstance(entry, Mapping):
+        return None
+    for wrapper in ("toolSpec", "function"):
+        inner = entry.get(wrapper)
+        if inner is not None:
+            return inner if isinstance(inner, Mapping) else None
+    return entry
+
+
+def _schema(inner: Mapping[str, JsonValue]) -> JsonValue:
+    schema = inner.get("inputSchema", inner.get("parameters"))
+    if isinstance(schema, Mapping) and set(schema) == {"json"}:
+        return schema["json"]
+    return schema
+
+
+def _object_schema(path: Path, label: str, schema: JsonValue) -> Mapping[str, JsonValue]:
+    if schema is None:
+        # How OpenAI writes a function without parameters.
+        return {"type": "object", "properties": {}}
+    if not isinstance(schema, Mapping):
+        raise ToolSpecError(path, f"{label}: the schema of its arguments is not an object")
+    if schema.get("type", "object") != "object":
+        raise ToolSpecError(
+            path,
+            f"{label}: the schema of its arguments has the type {schema['type']!r}",
+            hint="arguments have names, so their schema has the type 'object'",
+        )
+    return {"type": "object", **schema}
+
+
+def _check_references(path: Path, label: str, schema: JsonValue) -> None:
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            raise ToolSpecError(
+                path,
+                f"{label}: '$ref' to {reference!r}, which lies outside of the schema",
+                hint="nothing is fetched for a tool spec: copy the schema into '$defs' and refer"
+                " to '#/$defs/NAME'",
+            )
+
+
+def _references(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _REFERENCES and isinstance(inner, str):
+                yield inner
+            elif key not in _VALUES:
+                yield from _references(_schemas_under(key, inner))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for inner in value:
+            yield from _references(inner)
+
+
+def _schemas_under(key: str, inner: JsonValue) -> JsonValue:
+    # A parameter may be called '$ref' or 'default' without being the keyword.
+    return list(inner.values()) if key in _NAMED and isinstance(inner, Mapping) else inner
+
+
+def _check_schema(path: Path, label: str, schema: Mapping[str, JsonValue]) -> None:
+    import jsonschema_rs  # noqa: PLC0415 - only where it is asked for
+
+    try:
+        jsonschema_rs.validator_for(dict(schema), retriever=_never_fetched)
+    except jsonschema_rs.ValidationError as fault:
+        place = "/".join(str(part) for part in fault.instance_path)
+        where = f" at {place!r}" if place else ""
+        raise ToolSpecError(
+            path, f"{label}: not a valid JSON schema{where}: {cut(fault.message)}"
+        ) from fault
+
+
+def _never_fetched(uri: str) -> NoReturn:
+    raise LoadingError(uri, "nothing is fetched for a tool spec")
+
+
+# The calls that are expected of each task, from `expected_calls.jsonl` beside the data.
+
+EXPECTED_CALLS_FILE = "expected_calls.jsonl"
+
+LINE = '{"task": "T_1", "calls": [{"name": "tool", "arguments": {"parameter": 1}}]}'
+"""What a line looks like, for hints."""
+
+
+def read_expected_calls(
+    path: Path, *, tasks: Collection[str], tools: Collection[str]
+) -> Mapping[str, tuple[ExpectedCall, ...]]:
+    """Read one line per task; a task without a line has no expected calls.
+
+    Args:
+        path: the file.
+        tasks: the ids of the domain's tasks.
+        tools: the names of its tools.
+
+    Raises:
+        LoadingError: a line is no such object, names a task or a tool that the domain does not
+            have, or a task that a line before it named; carries the line.
+    """
+    ids, names = frozenset(tasks), frozenset(tools)
+    expected: dict[str, tuple[ExpectedCall, ...]] = {}
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        place = _Line(path, number)
+        task, calls = place.read(line)
+        if task not in ids:
+            place.refuse(f"the domain has no task {task!r}", _meant(task, ids))
+        if task in expected:
+            place.refuse(f"task {task!r} stands on a line before", "give each task one line")
+        expected[task] = tuple(place.calls(calls, names))
+    return expected
+
+
+class _Line:
+    """One line of the file, and the errors that name it."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        self._path = path
+        self._number = number
+
+    def refuse(self, problem: str, hint: str = "") -> NoReturn:
+        raise LoadingError(self._path, problem, row=self._number, hint=hint)
+
+    def read(self, line: str) -> tuple[str, Sequence[JsonValue]]:
+        data = parse_json(line, self._path, line=self._number)
+        if isinstance(data, Mapping) and set(data) == {"task", "calls"}:
+            task, calls = data["task"], data["calls"]
+            if isinstance(task, str) and isinstance(calls, list):
+                return task, calls
+        return self.refuse("not an object with a text 'task' and a list 'calls'", f"write {LINE}")
+
+    def calls(self, calls: Sequence[JsonValue], tools: Collection[str]) -> Iterator[ExpectedCall]:
+        try:
+            read = read_groups(calls, ExpectedCall)
+        except ValueError as fault:
+            self.refuse(str(fault), f"write {LINE}")
+        for step, call in enumerate(read, start=1):
+            if call.name not in tools:
+                self.refuse(
+                    f"call {step}: no tool is called {call.name!r}", _meant(call.name, tools)
+                )
+            yield call
+
+
+def _meant(name: str, names: Collection[str]) -> str:
+    near = nearest(name, names)
+    return f"is {near!r} meant?" if near else ""

@@ -1,1 +1,0 @@
-"""Prices of models: of the user's own file, and of the library genai-prices."""

@@ -1,1 +1,0 @@
-"""Variants of a domain: the automatic ones, and those of its folder."""

@@ -1,1 +1,0 @@
-"""The document of a procedure becomes text."""

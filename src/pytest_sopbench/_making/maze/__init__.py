@@ -1,1 +1,0 @@
-"""Domains made from files as SOP-Maze publishes them."""

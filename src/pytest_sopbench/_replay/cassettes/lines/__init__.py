@@ -1,1 +1,0 @@
-"""The lines of a cassette: requests, replies, and the seal over them."""

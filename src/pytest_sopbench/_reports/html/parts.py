@@ -1,0 +1,810 @@
+"""The parts of a page: overview, charts, tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, log10
+from typing import Final
+
+from pytest_sopbench._core.comparing.comparison import (
+    ComparisonResult,
+    GroupComparison,
+    NotCompared,
+    SessionComparison,
+)
+from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.contract.rules import Severity
+from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, off_by
+from pytest_sopbench._core.gates.conditions import GateState
+from pytest_sopbench._core.gates.decide import SessionPage
+from pytest_sopbench._core.metrics.counts import Confusion
+from pytest_sopbench._core.metrics.summary import Summary
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.metrics.trials import TrialBounds
+from pytest_sopbench._core.model.task import domain_of
+from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench._core.values.text import as_words
+from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.html.data.runs import Rows, agent_labels, fragment, run_name
+from pytest_sopbench._reports.terminal.comparison import (
+    change_text,
+    difference_text,
+    leaderboard_cells,
+    p_value,
+    setup_text,
+)
+from pytest_sopbench._reports.terminal.gate import page_verdict, ungated_failures
+from pytest_sopbench._reports.terminal.summary import trials_per_task
+from pytest_sopbench._reports.text import (
+    NOT_AVAILABLE,
+    amount,
+    as_percent,
+    counted,
+    interval,
+    money,
+    of_runs,
+    seconds,
+    unavailable,
+)
+
+# Charts as numbers: where the marks of an inline picture stand, and what its words are.
+
+BINS: Final = 24
+"""Columns of a histogram."""
+
+_WIDE: Final = 20
+"""How many times the median the largest value is from which on columns grow by a factor."""
+
+_HALF: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A rate with its interval, on a scale from 0 to 100.
+
+    `before` is that of the baseline over the paired tasks, `change` the difference in words.
+    """
+
+    name: str
+    label: str
+    text: str
+    bounds: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    before: float | None = None
+    change: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A column of a histogram: its place and height in per cent, and what it counts."""
+
+    x: float
+    width: float
+    height: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram:
+    """How often values of which size occurred; `marks` are named values with their places."""
+
+    title: str
+    bars: Sequence[Bar]
+    first: str
+    last: str
+    marks: Sequence[tuple[str, str, float]]
+    known: int
+    runs: int
+    note: str = ""
+
+
+def rate_of(name: str, label: str, value: float | None, bounds: tuple[float, float] | None) -> Rate:
+    low, high = bounds or (None, None)
+    return Rate(
+        name=name,
+        label=label,
+        text=as_percent(value),
+        bounds=interval(bounds),
+        value=_points(value),
+        low=_points(low),
+        high=_points(high),
+    )
+
+
+def histogram(
+    title: str, values: Sequence[float], runs: int, words: Callable[[float], str]
+) -> Histogram | None:
+    """Count values in columns; `None` where there are too few to show anything.
+
+    Columns are equally wide. Where a few values are far above the others, each column is wider
+    than the one before by a factor instead, which the chart says.
+    """
+    known = sorted(values)
+    if len(known) < 2 or known[0] == known[-1]:  # noqa: PLR2004 - one value has no distribution
+        return None
+    middle, p95 = known[len(known) // 2], known[ceil(0.95 * len(known)) - 1]
+    is_wide = known[0] > 0 and known[-1] > _WIDE * middle
+    scale: Callable[[float], float] = log10 if is_wide else float
+    first, last = scale(known[0]), scale(known[-1])
+    counts = [0] * BINS
+    for one in known:
+        counts[min(int((scale(one) - first) / (last - first) * BINS), BINS - 1)] += 1
+
+    def at(number: float) -> float:
+        return round((scale(number) - first) / (last - first) * 100, 2)
+
+    def edge(place: int) -> float:
+        between = first + (last - first) * place / BINS
+        return float(10**between) if is_wide else between
+
+    bars = [
+        Bar(
+            x=round(place * 100 / BINS, 2),
+            width=round(100 / BINS, 2),
+            height=max(round(count / max(counts) * 100, 1), 2),
+            words=f"{words(edge(place))} to {words(edge(place + 1))}: {count}",
+        )
+        for place, count in enumerate(counts)
+        if count
+    ]
+    return Histogram(
+        title=title,
+        bars=bars,
+        first=words(known[0]),
+        last=words(known[-1]),
+        marks=(("median", words(middle), at(middle)), ("p95", words(p95), at(p95))),
+        known=len(known),
+        runs=runs,
+        note="columns grow by a factor" if is_wide else "",
+    )
+
+
+def share(part: float, whole: float) -> float:
+    """Return a width in per cent; whatever is there at all can be seen."""
+    return max(round(part / whole * 100, 2), _HALF) if part and whole else 0.0
+
+
+def _points(rate: float | None) -> float | None:
+    return None if rate is None else round(rate * 100, 2)
+
+
+def or_dash(text: str) -> str:
+    """Return a text for a cell of a table, where what is unknown is a dash."""
+    return "–" if text == NOT_AVAILABLE else text  # noqa: RUF001 - a dash is what is meant
+
+
+# What became of the tasks since a baseline, as the first screen of a page says it.
+
+HOLDS, FAILS, OPEN = "holds", "fails", "open"
+"""What a verdict comes to; the page shows each by a sign, a word and a colour."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A comparison in words; `title` names the domain or agent, where there are several."""
+
+    title: str
+    state: str
+    tier: str
+    words: str
+    lost: int
+    gained: int
+    p: str
+
+
+def compared_lines(compared: SessionComparison | None) -> Sequence[Compared]:
+    """Return one line, or with several agents one for each, since two have no common verdict."""
+    if compared is None:
+        return ()
+    if compared.has_agents:
+        return [_compared(title, one) for title, one in compared.groups.items()]
+    several = len(compared.groups) > 1
+    groups = [_compared(title, one) for title, one in compared.groups.items()] if several else []
+    return [_compared("", compared.pooled), *groups]
+
+
+def setups_of(compared: SessionComparison | None) -> Sequence[str]:
+    """Return what differs in the agents themselves."""
+    return [setup_text(one) for one in compared.setups] if compared else ()
+
+
+def aside_lines(compared: SessionComparison | None) -> Iterator[str]:
+    """Yield how many tasks were not compared, and why."""
+    if compared is None:
+        return
+    pooled = compared.pooled
+    for reason in NotCompared:
+        number = sum(why is reason for why in pooled.aside.values())
+        if number:
+            yield f"not compared, {reason}: {counted(number, 'task')}"
+    if pooled.not_correct:
+        yield f"not compared, and not correct now: {counted(len(pooled.not_correct), 'task')}"
+    if pooled.may_fail:
+        yield f"not compared, may fail: {counted(len(pooled.may_fail), 'task')}"
+    if pooled.doubt:
+        yield f"nothing to rely on: {pooled.doubt}"
+
+
+def _compared(title: str, one: GroupComparison) -> Compared:
+    state = {ComparisonResult.REGRESSION: FAILS, ComparisonResult.IMPROVEMENT: HOLDS}.get(
+        one.tier, OPEN
+    )
+    if one.tier is ComparisonResult.NOT_COMPARABLE:
+        words = one.why
+    elif not one.paired:
+        words = "no task can be compared"
+    else:
+        needed = (
+            f"; p < 0.05 takes at least {one.needed}"
+            if one.tier is ComparisonResult.NOT_ENOUGH
+            else ""
+        )
+        words = f"{one.discordant} of {counted(one.paired, 'paired task')} changed{needed}"
+    told = one.tier is not ComparisonResult.NOT_COMPARABLE and one.paired
+    return Compared(
+        title=title,
+        state=state,
+        tier=one.tier.value,
+        words=words,
+        lost=len(one.lost),
+        gained=len(one.gained),
+        p=p_value(one.test.p) if told else "",
+    )
+
+
+# The first screen: the verdict, the rates, and what a run took.
+
+_SIGNS: Final = {
+    GateState.HOLDS: HOLDS,
+    GateState.FAILS: FAILS,
+    GateState.INCONCLUSIVE: OPEN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateLine:
+    """One gate as a row: what came of it, what it asks, what it found."""
+
+    state: str
+    word: str
+    where: str
+    asked: str
+    got: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A number with its name; `was` is that of the baseline, `more` what it is made of."""
+
+    name: str
+    value: str
+    more: str = ""
+    was: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How many runs ended so."""
+
+    outcome: str
+    count: int
+    share: float
+    x: float
+
+
+def state_of(page: SessionPage) -> str:
+    """Return what the verdict comes to."""
+    states = {one.state for one in page.gates}
+    if GateState.FAILS in states or page.failures:
+        return FAILS
+    if not states and not page.not_evaluated and ungated_failures(page):
+        return FAILS
+    if page.not_evaluated or GateState.INCONCLUSIVE in states or not states:
+        return OPEN
+    return HOLDS
+
+
+def verdict_of(page: SessionPage) -> str:
+    return page_verdict(page)
+
+
+def gate_lines(page: SessionPage) -> Sequence[GateLine]:
+    return [
+        GateLine(
+            state=_SIGNS[one.state],
+            word=one.state.value,
+            where=one.where,
+            asked=one.asked,
+            got=one.found.removeprefix(one.state.value).strip(),
+            why=one.why,
+        )
+        for one in page.gates
+    ]
+
+
+def remark_lines(page: SessionPage) -> Iterator[str]:
+    """Yield what must not go unsaid beside the gates."""
+    if page.not_evaluated:
+        yield f"not evaluated: {page.not_evaluated}"
+    if page.failures:
+        yield f"{counted(page.failures, 'test')} failed that no gate forgives"
+    if page.apart:
+        asked = page.without
+        correct = of_runs(asked.correct, asked)
+        yield f"without answers that may be wrong: TSR {as_percent(asked.tsr)}, {correct}"
+    yield from page.remarks
+
+
+def domains_of(page: SessionPage) -> Sequence[str]:
+    return [*dict.fromkeys(map(domain_of, page.summaries))]
+
+
+def rates(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Rate]:
+    """Return TSR, ECR and C-TSR, with what they were over the paired tasks."""
+    ecr = summary.interval(summary.completed, summary.runs)
+    c_tsr = summary.interval(summary.correct, summary.completed)
+    found = (
+        rate_of("tsr", "TSR", summary.tsr, summary.tsr_bounds),
+        rate_of("ecr", "ECR", summary.ecr, ecr),
+        rate_of("c_tsr", "C-TSR", summary.c_tsr, c_tsr),
+    )
+    counts = {
+        "tsr": f"{summary.correct} of {summary.runs} runs correct",
+        "ecr": f"{summary.completed} of {summary.runs} completed",
+        "c_tsr": f"{summary.correct} of {summary.completed} completed correct",
+    }
+    away = f"; {unavailable(summary)}" if summary.unavailable else ""
+    return [_with_before(replace(one, note=f"{counts[one.name]}{away}"), compared) for one in found]
+
+
+def facts_of(summary: Summary, compared: GroupComparison | None = None) -> Sequence[Fact]:
+    """Return what a run took: tokens, cost, time and calls."""
+    was = compared.baseline if compared is not None and compared.paired else None
+    cost = summary.usage.get("cost_usd")
+    total = f"{money(cost.total)} in {counted(cost.known, 'run')}" if cost else ""
+    each = money(summary.cost_per_correct)
+    p95, took = seconds(summary.latency_p95), seconds(sum(summary.durations))
+    return [
+        Fact(
+            name="time of a run, median",
+            value=seconds(summary.latency_median),
+            more=f"p95 {p95}, all {took}" if summary.durations else "",
+            was=_was(was, lambda one: seconds(one.latency_median)),
+        ),
+        Fact(
+            name="tokens of a run",
+            value=_tokens(summary),
+            more=_token_parts(summary),
+            was=_was(was, _tokens),
+        ),
+        Fact(
+            name="cost of a run",
+            value=money(_mean(summary, "cost_usd")),
+            more=f"{total}; {each} per correct run" if total else "",
+            was=_was(was, lambda one: money(_mean(one, "cost_usd"))),
+        ),
+        Fact(
+            name="tool calls of a run",
+            value=amount(summary.calls_per_run),
+            more=_calls(summary),
+            was=_was(was, lambda one: amount(one.calls_per_run)),
+        ),
+        *_procedure(summary, was),
+    ]
+
+
+def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
+    """Yield how the runs kept to the procedure, and what a guess would come to, where known."""
+    told: tuple[tuple[str, Callable[[Summary], str], str], ...] = (
+        (
+            "tool accuracy",
+            lambda one: as_percent(one.calls.accuracy) if one.calls.calls else NOT_AVAILABLE,
+            f"{summary.calls.calls - summary.calls.bad} of {counted(summary.calls.calls, 'call')}",
+        ),
+        (
+            "contract",
+            lambda one: as_percent(one.contract_rate),
+            f"{summary.contract.held} of {counted(summary.contract.runs, 'run')}",
+        ),
+    )
+    for name, words, more in told:
+        if words(summary) != NOT_AVAILABLE:
+            yield Fact(name=name, value=words(summary), more=more, was=_was(was, words))
+    if summary.chance is not None:
+        # The right answers alone decide it, so no baseline had another one.
+        yield Fact(
+            name="chance", value=as_percent(summary.chance), more="by the most frequent answer"
+        )
+
+
+def endings_of(page: SessionPage) -> Sequence[Ending]:
+    """Return how many runs ended in which outcome, in the order of the glossary."""
+    counts = Counter(one.outcome for one in page.records)
+    endings: list[Ending] = []
+    for outcome in Outcome:
+        if counts[outcome]:
+            x = round(sum(one.share for one in endings), 2)
+            width = share(counts[outcome], len(page.records))
+            endings.append(Ending(outcome=outcome.value, count=counts[outcome], share=width, x=x))
+    return endings
+
+
+def pooled_of(page: SessionPage) -> Summary:
+    """Return what all runs of a session with one agent came to."""
+    values = [*page.summaries.values()]
+    return values[0] if len(values) == 1 else total_of(page.summaries).pooled
+
+
+def run_facts(facts: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    return [(name, value) for name, value in facts.items() if value]
+
+
+def _with_before(rate: Rate, compared: GroupComparison | None) -> Rate:
+    change = compared.changes.get(rate.name) if compared is not None else None
+    if change is None or change.before is None or change_text(change) == NOT_AVAILABLE:
+        return rate
+    return replace(
+        rate,
+        before=round(change.before * 100, 2),
+        change=f"was {as_percent(change.before)}, {change_text(change)}",
+    )
+
+
+def _was(before: Summary | None, words: Callable[[Summary], str]) -> str:
+    if before is None:
+        return ""
+    text = words(before)
+    return "" if text == NOT_AVAILABLE else text
+
+
+def _mean(summary: Summary, name: str) -> float | None:
+    found = summary.usage.get(name)
+    return found.mean if found else None
+
+
+def _tokens(summary: Summary) -> str:
+    sent, written = _mean(summary, "input_tokens"), _mean(summary, "output_tokens")
+    return amount(None if sent is None or written is None else sent + written)
+
+
+def _token_parts(summary: Summary) -> str:
+    if _tokens(summary) == NOT_AVAILABLE:
+        return ""
+    parts = {"in": "input_tokens", "cached": "cached_tokens", "out": "output_tokens"}
+    known = {word: _mean(summary, name) for word, name in parts.items()}
+    return ", ".join(f"{word} {amount(one)}" for word, one in known.items() if one is not None)
+
+
+def _calls(summary: Summary) -> str:
+    calls = summary.calls
+    if not calls.calls:
+        return ""
+    return f"{calls.bad} bad, {calls.failed} failed of {calls.calls}"
+
+
+# How often each output field is right, for the page.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRow:
+    """An output field: of how many runs it is right."""
+
+    name: str
+    rate: Rate
+    right: str
+
+
+def field_rows(summaries: Mapping[str, Summary]) -> Sequence[FieldRow]:
+    """Return a row for each field of each domain that has several."""
+    return [
+        FieldRow(
+            name=f"{domain}: {name}" if len(summaries) > 1 else name,
+            rate=rate_of(
+                name,
+                name,
+                summary.rate(one.right, one.runs),
+                summary.interval(one.right, one.runs),
+            ),
+            right=f"{one.right} of {one.runs}",
+        )
+        for domain, summary in summaries.items()
+        if len(summary.by_field) > 1
+        for name, one in summary.by_field.items()
+    ]
+
+
+# Tables of the page: domains, agents, broken rules, confusion, and the plain list of runs.
+
+LISTED: Final = 5_000
+"""Runs that the plain list names; of a larger session it has those that are not correct first."""
+
+NOTICEABLE: Final = 0.01
+"""Seconds that the longest run takes at least where times are shown: the rest is the machine's."""
+
+LABELS: Final = 12
+"""Labels on a side of a confusion table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """A domain, or an agent, with its numbers by column."""
+
+    name: str
+    rate: Rate
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Board:
+    """The leaderboard, and which of its differences are more than chance."""
+
+    rows: Sequence[GroupRow]
+    pairs: str
+    has_stars: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRow:
+    """A rule that was broken: in how many of the runs that came to it."""
+
+    place: int
+    domain: str
+    id: str
+    clause: str
+    severity: str
+    broken: int
+    exercised: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """How many runs gave a label where another, or the same, was expected."""
+
+    count: int
+    expected: int
+    actual: int
+    right: bool
+    level: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfusionTable:
+    """Expected labels as rows, given ones as columns; `title` names what they are labels of."""
+
+    place: int
+    title: str
+    agent: str
+    heads: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberLine:
+    """A field of numbers: how many are off, and by how much."""
+
+    title: str
+    field: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListLine:
+    """A run in the plain list."""
+
+    name: str
+    id: str
+    outcome: str
+    why: str
+    change: str
+
+
+def domain_rows(summaries: Mapping[str, Summary]) -> Sequence[GroupRow]:
+    """Return the domains (and agents) of a session; nothing where it has one domain."""
+    if len({domain_of(title) for title in summaries}) == 1:
+        # What it came to stands above, or in the leaderboard.
+        return ()
+    return [_domain_row(title, one) for title, one in summaries.items()]
+
+
+def board_of(board: Leaderboard | None) -> Board | None:
+    if board is None:
+        return None
+    rows = [
+        GroupRow(
+            name=one.label,
+            rate=rates(one.summary)[0],
+            cells=_board_cells(one.summary),
+        )
+        for one in board.standings
+    ]
+    stars = any("*" in cell for row in rows for cell in row.cells.values())
+    return Board(rows=rows, pairs=difference_text(board), has_stars=stars)
+
+
+def heads_of(rows: Sequence[GroupRow]) -> Sequence[str]:
+    """Return the columns of all rows; one of them may have some that another lacks."""
+    return [*dict.fromkeys(name for row in rows for name in row.cells)]
+
+
+def rule_rows(page: SessionPage, rows: Rows) -> Sequence[RuleRow]:
+    """Return the broken rules: those that must hold first, then by how many runs broke them."""
+    found = [
+        RuleRow(
+            place=rows.rule(one.id),
+            domain=title if len(page.summaries) > 1 else "",
+            id=one.id,
+            clause=one.clause,
+            severity=one.severity.value,
+            broken=one.broken,
+            exercised=one.exercised,
+        )
+        for title, summary in page.summaries.items()
+        for one in summary.rules
+        if one.broken
+    ]
+    return sorted(found, key=lambda one: (one.severity != Severity.MUST, -one.broken))
+
+
+def confusion_tables(page: SessionPage, rows: Rows) -> Sequence[ConfusionTable]:
+    """Return a table for each field of few labels; see `number_lines` for numbers."""
+    labels = agent_labels(page)
+    return [
+        _confusion(title, table, rows, labels, several=len(page.summaries) > 1)
+        for title, summary in page.summaries.items()
+        for table in summary.confusions
+        if (domain_of(title), table.field) in rows.confused
+    ]
+
+
+def number_lines(page: SessionPage, rows: Rows) -> Sequence[NumberLine]:
+    """Return how far each field of numbers is off, by domain and agent; of all right, nothing."""
+    labels = agent_labels(page)
+    groups: dict[tuple[str, str, str], list[Mismatch]] = {}
+    for one in page.records:
+        for mismatch in one.mismatches:
+            if (one.domain, mismatch.field) in rows.numbers:
+                agent = labels.get(one.agent, "")
+                groups.setdefault((one.domain, agent, mismatch.field), []).append(mismatch)
+    several = len({domain_of(title) for title in page.summaries}) > 1
+    return [
+        NumberLine(
+            title=": ".join(filter(None, (domain if several else "", agent, field))),
+            field=field,
+            words=_off_words(found),
+        )
+        for (domain, agent, field), found in groups.items()
+    ]
+
+
+def histograms(page: SessionPage) -> Sequence[Histogram]:
+    """Return the distributions of time and cost, agent by agent."""
+    labels = agent_labels(page) or {"": ""}
+    found: list[Histogram | None] = []
+    for agent, label in labels.items():
+        runs = [one for one in page.records if not label or one.agent == agent]
+        by = f", {label}" if label else ""
+        times = [one.duration_s for one in runs if one.duration_s is not None]
+        costs = [one.usage.cost_usd for one in runs if one.usage.cost_usd is not None]
+        if max(times, default=0) >= NOTICEABLE:
+            found.append(histogram(f"time of a run{by}", times, len(runs), seconds))
+        found.append(histogram(f"cost of a run{by}", costs, len(runs), money))
+    return [one for one in found if one is not None]
+
+
+def list_lines(page: SessionPage, rows: Rows) -> tuple[Sequence[ListLine], int]:
+    """Return the runs of the plain list, and how many it leaves out."""
+    labels = agent_labels(page)
+    records = page.records
+    if len(records) > LISTED:
+        # Nobody reads so many; what went wrong is what is looked for.
+        records = sorted(records, key=lambda one: one.outcome is Outcome.CORRECT)[:LISTED]
+    lines = [
+        ListLine(
+            name=(name := rows.masked(run_name(one, labels))),
+            id=fragment(name),
+            outcome=one.outcome.value,
+            why=rows.why(one),
+            change=rows.change(one),
+        )
+        for one in records
+    ]
+    return lines, len(page.records) - len(lines)
+
+
+def _domain_row(title: str, summary: Summary) -> GroupRow:
+    # A bootstrap over the tasks, which gives all intervals of trials at once.
+    bounds = summary.trial_bounds if summary.trials_by else None
+    tsr = bounds.tsr if bounds else summary.interval(summary.correct, summary.runs)
+    return GroupRow(
+        name=title,
+        rate=rate_of("tsr", "TSR", summary.tsr, tsr),
+        cells=_domain_cells(summary, bounds),
+    )
+
+
+def _domain_cells(summary: Summary, bounds: TrialBounds | None) -> Mapping[str, str]:
+    cells = {
+        "correct": of_runs(summary.correct, summary),
+        "ECR": as_percent(summary.ecr),
+        "C-TSR": as_percent(summary.c_tsr),
+        "contract": as_percent(summary.contract_rate),
+        "chance": as_percent(summary.chance),
+        "median": seconds(summary.latency_median),
+    }
+    if bounds is not None:
+        cells["trials"] = trials_per_task(summary.trials)
+        cells["pass any"] = f"{as_percent(summary.pass_any)} {interval(bounds.pass_any)}"
+        cells["pass all"] = f"{as_percent(summary.pass_all)} {interval(bounds.pass_all)}"
+    return {name: or_dash(text) for name, text in cells.items()}
+
+
+def _board_cells(summary: Summary) -> Mapping[str, str]:
+    known = leaderboard_cells(summary)
+    cells = {name: text for name, text in known.items() if name not in {"TSR", "95 %"}}
+    return {
+        "correct": of_runs(summary.correct, summary),
+        **{name: or_dash(f"{text}{_unit(name, text)}") for name, text in cells.items()},
+    }
+
+
+def _unit(name: str, text: str) -> str:
+    return " %" if name in {"ECR", "C-TSR", "contract"} and text[:1].isdigit() else ""
+
+
+def _off_words(found: Sequence[Mismatch]) -> str:
+    """`12 off, by 0.5 to 250, median 3; 2 not a number`."""
+    kinds = Counter(number_kind(one) for one in found)
+    offs = sorted(filter(None, (off_by(one) for one in found)))
+    parts: list[str] = []
+    if offs:
+        least, most, middle = (as_words(one) for one in (offs[0], offs[-1], offs[len(offs) // 2]))
+        span = f"{least} to {most}, median {middle}" if least != most else least
+        parts.append(f"{len(offs)} off, by {span}")
+    if kinds[NOT_A_NUMBER]:
+        parts.append(f"{kinds[NOT_A_NUMBER]} not a number")
+    others = len(found) - len(offs) - kinds[NOT_A_NUMBER]
+    return "; ".join([*parts, *([f"{others} otherwise wrong"] if others else ())])
+
+
+def _confusion(
+    title: str, table: Confusion, rows: Rows, labels: Mapping[str, str], *, several: bool
+) -> ConfusionTable:
+    expected = table.expected[:LABELS]
+    given = [*expected, *table.unexpected][:LABELS]
+    most = max(table.pairs.values())
+    shown = {(one, other) for one in expected for other in given}
+    return ConfusionTable(
+        place=rows.table(domain_of(title), table.field),
+        title=f"{title}: {table.field}" if several else table.field,
+        agent=labels.get(title.removeprefix(domain_of(title)).strip()[1:-1], ""),
+        heads=given,
+        rows=[
+            (
+                one,
+                [
+                    Cell(
+                        count=table.pairs.get((one, other), 0),
+                        expected=rows.label(one),
+                        actual=rows.label(other),
+                        right=one == other,
+                        level=_level(table.pairs.get((one, other), 0), most),
+                    )
+                    for other in given
+                ],
+            )
+            for one in expected
+        ],
+        left_out=sum(number for pair, number in table.pairs.items() if pair not in shown),
+    )
+
+
+def _level(count: int, most: int) -> int:
+    """Return how dark a cell is, from 0 to 4."""
+    return 0 if not count else 1 + min(int(count / most * 4), 3)

@@ -1,1 +1,0 @@
-"""What stands in the page without its script: numbers, tables and charts."""

@@ -1,1 +1,0 @@
-"""Single lines: alarms, progress, what a command did."""

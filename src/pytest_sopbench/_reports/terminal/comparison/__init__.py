@@ -1,1 +1,0 @@
-"""A session beside others: a baseline, several sessions, several agents."""

@@ -1,1 +1,0 @@
-"""Text that fits a width: values, numbers, mismatches."""

@@ -1,1 +1,0 @@
-"""One run with everything that is known of it, as wide as the terminal is."""

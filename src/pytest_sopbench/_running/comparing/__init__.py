@@ -1,1 +1,0 @@
-"""Ask functions of the user whether a field of an answer is right, while its run is in flight."""

@@ -1,1 +1,0 @@
-"""The loop of async agents, and the bridges to code that blocks."""

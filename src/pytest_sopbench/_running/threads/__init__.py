@@ -1,1 +1,0 @@
-"""Threads, and what they wait for."""

@@ -1,1 +1,0 @@
-"""The first line of a saved session: options, agents, commit."""

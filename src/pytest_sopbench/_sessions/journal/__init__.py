@@ -1,1 +1,0 @@
-"""What each process has begun and ended, on disk at once."""

@@ -1,1 +1,0 @@
-"""Single lines of a saved session: are they what was written?"""

@@ -1,1 +1,0 @@
-"""The folder of snapshots, and what was approved for it."""
