@@ -48,7 +48,7 @@ def test_judgement_that_is_no_file_is_as_good_as_absent(tmp_path: Path) -> None:
     (tmp_path / "ab").mkdir()
     os.mkfifo(tmp_path / "ab" / "abc.json")
 
-    assert Judgements(tmp_path, str).find("abc") is None
+    assert Judgements(tmp_path, str).find("abc", "an answer") is None
 
 
 def test_recording_that_is_no_file_is_told_of(tmp_path: Path) -> None:

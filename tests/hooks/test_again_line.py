@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -181,5 +182,6 @@ def test_two_workers_print_the_line_that_one_process_prints(
     one = pytester.run(sys.executable, "-m", "pytest", *words)
     two = pytester.run(sys.executable, "-m", "pytest", *words, "-n2")
 
-    assert again_of(one) == again_of(two)
+    # Which task is named depends on which worker ends first.
+    assert re.sub("T_0[1-6]", "T", again_of(one)) == re.sub("T_0[1-6]", "T", again_of(two))
     assert again_of(one).endswith("--sop-timeout=33 -o sop_max_calls=3")

@@ -59,7 +59,6 @@ def meddler(pytester: pytest.Pytester, lab: Path) -> Callable[[str], None]:
     [
         "builtins.__import__",
         "builtins.repr",
-        "json.dumps",
         "json.loads",
         "json.JSONEncoder",
         "os.environ",

@@ -480,7 +480,7 @@ def test_a_dead_worker_costs_its_run_alone(pytester: pytest.Pytester) -> None:
 
     assert OK == result.ret
     result.stdout.fnmatch_lines(
-        ["lab/T_03 crash*", "TSR *correct, 5 of 6 *", "*1 crash*", "*5 passed, 1 missed*"]
+        ["crash: * T_03", "TSR *correct, 5 of 6 *", "*1 crash*", "*5 passed, 1 missed*"]
     )
 
 

@@ -148,7 +148,7 @@ def test_what_a_wrapper_raises_makes_the_run_an_error_with_its_reason(
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.stdout.fnmatch_lines(
-        ["lab/T_01 error: OSError: no tape*", "*gate*does not hold (got 0%)*"]
+        ["error: OSError: no tape: T_01, T_02, T_03", "*gate*does not hold (got 0%)*"]
     )
 
 

@@ -88,7 +88,7 @@ def most_memory() -> int:
 
 
 PARAGRAPH = "<w:p><w:r><w:t>a</w:t></w:r></w:p>"
-ROWS = f"<row>{'<c><v>1</v></c>' * 100}</row>" * 2_000
+ROWS = f"<row>{'<c><v>1</v></c>' * 100}</row>" * 8_000
 SHEET = f'<worksheet xmlns="{SHEETS}"><sheetData>{ROWS}</sheetData></worksheet>'
 CELLS = ("<w:tbl><w:tr><w:tc>" * 5_000, "</w:tc></w:tr></w:tbl>" * 5_000)
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from threading import Event, Thread
 from typing import Any, Final
@@ -60,7 +61,9 @@ class LeftThreads:
         # Called once Python has waited, and goes on to end.
         atexit.register(goes_on.set)
         act = partial(self.end, waits, goes_on, last=LAST)
-        Thread(target=act, daemon=True, name="sopbench-end").start()
+        # Where no thread is left to be had, nobody ends a process that somebody holds.
+        with suppress(RuntimeError):
+            Thread(target=act, daemon=True, name="sopbench-end").start()
 
     def end(
         self, waits: Event, goes_on: Event, patience: float = PATIENCE, last: float = LAST

@@ -429,6 +429,9 @@ def unused_agents(sop: SopSession) -> Sequence[str]:
     plan = sop.plan
     if not (sop.options.types_agents and sop.makes_runs):
         return ()
+    if is_narrowed(sop.config) and not (plan.selected or plan.made):
+        # All was taken away, of which the controller of xdist may be told nothing.
+        return ()
     every: Sequence[Collection[RunKey]] = (plan.selected, plan.planned, plan.deselected, plan.made)
     asked = {key.agent for part in every for key in part} | {*sop.given}
     if sop.options.shard is not None:
