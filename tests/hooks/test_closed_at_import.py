@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,4 +38,59 @@ def test_what_is_closed_at_import_is_put_back_and_told(
     asked = pytester.run(*SOPBENCH, "gate", "last", "--fail-under=1")
     assert [1, 1] == [result.ret, asked.ret]
     result.stdout.fnmatch_lines(["TSR   100.0% correct, 6 of 6*", "* was closed *"])
+    assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
+
+
+TOOLS = """
+import os
+{}
+
+class DeskManager:
+    def process_tool_call(self, name, arguments):
+        return {{"grade": "pass"}}
+"""
+SPECS = [
+    {
+        "name": "look_up",
+        "description": "The grade of a sample.",
+        "parameters": {
+            "type": "object",
+            "properties": {"sample": {"type": "string"}},
+            "required": ["sample"],
+        },
+    }
+]
+KEYS = {"name": "desk", "input_columns": ["sample"], "output_columns": ["grade"]}
+
+
+@pytest.mark.parametrize("what", [*CLOSES.values(), *REPLACES.values()], ids=[*CLOSES, *REPLACES])
+def test_what_tools_close_as_they_are_imported_is_put_back_and_told(
+    pytester: pytest.Pytester, what: str
+) -> None:
+    folder = pytester.mkdir("domains") / "desk"
+    folder.mkdir()
+    for name, text in {
+        "sop.md": "Look the grade up.\n",
+        "metadata.json": json.dumps(KEYS),
+        "toolspecs.json": json.dumps(SPECS),
+        "data.csv": "sample,grade\nS-1,pass\nS-2,pass\n",
+        "tools.py": TOOLS.format(what),
+    }.items():
+        (folder / name).write_text(text, "utf-8")
+    pytester.makepyfile(
+        asking="""
+        def agent(inputs, tools):
+            return tools.call("look_up", sample=inputs["sample"])
+        """
+    )
+
+    result = pytester.runpytest_subprocess("--sop-domain=desk", "--agent=asking:agent")
+
+    assert 1 == result.ret
+    result.stdout.fnmatch_lines(
+        [
+            "TSR   100.0% correct, 2 of 2*",
+            "* was closed or replaced while the tools of domain desk *",
+        ]
+    )
     assert "INTERNALERROR" not in f"{result.stdout}{result.stderr}"
