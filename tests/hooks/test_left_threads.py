@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from threading import Event, Thread
 
 import pytest
@@ -63,8 +64,6 @@ def test_threads_that_end_in_time_are_not_blamed_for_what_holds_the_process_afte
 HOLDS = {
     "atexit": "import atexit, threading\natexit.register(threading.Event().wait)",
     "a thread": "import threading\nthreading.Thread(target=threading.Event().wait).start()",
-    "a hook": "import threading\n@pytest.hookimpl(trylast=True, hookwrapper=True)\n"
-    "def pytest_cmdline_main():\n    yield\n    threading.Event().wait()",
 }
 
 
@@ -92,3 +91,29 @@ def test_a_process_that_nobody_holds_says_nothing_of_it(pytester: pytest.Pyteste
 
     assert 0 == result.ret
     result.stderr.no_fnmatch_line("*left without waiting*")
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_program_that_calls_pytest_goes_on_as_long_as_it_likes(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\naddopts = --sop-domain=lab --sop-agent=habits:right")
+    pytester.makeconftest(
+        "from pytest_sopbench._hooks.process import left_threads\nleft_threads.LAST = 0.1"
+    )
+    program = pytester.makepyfile(
+        program="""
+        import threading
+        import pytest
+
+        pytest.main(["domains"])
+        threading.Event().wait(1)
+        print("the program goes on")
+        """
+    )
+
+    result = pytester.run(sys.executable, program, "domains")
+
+    assert 0 == result.ret
+    assert "the program goes on" == result.outlines[-1]
+    result.stdout.fnmatch_lines(["TSR   100.0% correct, 6 of 6*"])

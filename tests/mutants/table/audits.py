@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/missing-labels",
-        "_loading/domain/expected_answers.py",
+        "_loading/domain/outputs.py",
         "    if published:\n        return\n    asked",
         "    if published or not published:\n        return\n    asked",
         ("loading/test_empty_answers.py",),
@@ -171,7 +171,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/empty-column",
-        "_loading/domain/expected_answers.py",
+        "_loading/domain/outputs.py",
         "        if len(empty[field.name]) == len(table.rows):",
         "        if len(empty[field.name]) > len(table.rows):",
         ("loading/test_empty_answers.py",),
@@ -179,7 +179,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/label-of-another-type",
-        "_loading/domain/expected_answers.py",
+        "_loading/domain/outputs.py",
         "        if not fits and key != EMPTY:",
         "        if not fits and key == EMPTY:",
         ("loading/test_outputs.py",),
@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/alias-of-nothing",
-        "_loading/domain/output_fields.py",
+        "_loading/domain/outputs.py",
         "        if keys and value_key(plain, label) not in keys:",
         "        if keys and not label:",
         ("loading/test_outputs.py",),
@@ -195,7 +195,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/empty-alias",
-        "_loading/domain/output_fields.py",
+        "_loading/domain/outputs.py",
         "    if any(map(_is_blank, shape.aliases)):",
         "    if all(map(_is_blank, shape.aliases)) and not shape:",
         ("loading/test_empty_answers.py",),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_SUMMARY = "_core/gates/summary_gates.py"
-_COMPARISON = "_core/gates/comparison_gates.py"
+_SUMMARY = "_core/gates/conditions.py"
+_COMPARISON = "_core/gates/conditions.py"
 _DECIDE = "_core/gates/decide.py"
 _QUARANTINE = "_core/gates/quarantine.py"
 _CALIBRATION = "_core/gates/calibration.py"
@@ -97,7 +97,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/pooled-only",
-        "_core/gates/places.py",
+        "_core/gates/conditions.py",
         "        *((one, (one,)) for one in mine),\n        *(",
         "        *(",
         ("core/test_gates.py",),
@@ -105,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/agents-together",
-        "_core/gates/places.py",
+        "_core/gates/conditions.py",
         "[one for one in mine if of[one] == agent] for agent in map(of.get, mine)}",
         "mine for agent in map(of.get, mine)}",
         ("core/test_gates_of_agents.py",),
@@ -113,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/group-that-is-not-there",
-        "_core/gates/places.py",
+        "_core/gates/conditions.py",
         '        return [(f"{spec.domain or POOLED}{by}", ())]',
         "        return []",
         ("core/test_gates.py",),
@@ -121,7 +121,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/field-that-is-not-there",
-        "_core/gates/field_gates.py",
+        "_core/gates/conditions.py",
         "    return () if field not in here and elsewhere and not by_domain else [name]",
         "    return () if field not in here else [name]",
         ("core/test_field_counts.py",),
@@ -129,7 +129,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/percent-of-percent",
-        "_core/gates/spec.py",
+        "_core/gates/conditions.py",
         '_", " ")) / (100 if number != bound else 1)',
         '_", " ")) / (100 if number != bound or float(number) > 1 else 1)',
         ("core/test_gate_text.py",),

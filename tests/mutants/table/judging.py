@@ -36,8 +36,8 @@ MUTANTS = (
     Mutant(
         "judging/declared-failure-is-answered",
         _JUDGE,
-        "    if declared_failure(rules, returned):\n",
-        "    if False:\n",
+        "    if declared_failure(rules, returned):\n        reason",
+        "    if False:\n        reason",
         _TESTS,
         "An agent that says it failed has given an answer all the same.",
     ),

@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "rates/fields-without-the-silent",
-        "_core/metrics/field_counts.py",
+        "_core/metrics/counts.py",
         "        counts[0] += 1\n        if completed:\n",
         "        if completed:\n            counts[0] += 1\n",
         ("core/test_field_counts.py",),

@@ -123,7 +123,7 @@ def _folder() -> Path:
 def _tasks(found: Inspection, places: Sequence[str]) -> Mapping[str, Collection[str]]:
     names = {one.place.domain for one in found.surveys}
     domains = readable_domains(names, places)
-    return {name: frozenset(domain.task_ids) for name, domain in domains.items()}
+    return {name: dict.fromkeys(domain.task_ids) for name, domain in domains.items()}
 
 
 def _listed(found: Inspection) -> Iterator[str]:

@@ -26,7 +26,7 @@ PATIENCE: Final = 10.0
 """Seconds that Python may wait for such threads, as for a client that sends its last words."""
 
 LAST: float = 60.0
-"""Seconds that the process may go on once pytest is done, whatever holds it."""
+"""Seconds that the process may go on once Python has begun to end it, whatever holds it."""
 
 _SHOWN: Final = 3
 
@@ -55,9 +55,11 @@ class LeftThreads:
         # A program that calls pytest lives on, and xdist ends its workers itself.
         if self._session is None or not is_own:
             return
+        if _register is None:
+            # Nothing would tell a process that ends from a program that goes on.
+            return
         waits, goes_on = Event(), Event()
-        if _register is not None:
-            _register(waits.set)
+        _register(waits.set)
         # Called once Python has waited, and goes on to end.
         atexit.register(goes_on.set)
         act = partial(self.end, waits, goes_on, last=LAST)
@@ -76,10 +78,10 @@ class LeftThreads:
             patience: seconds that Python may wait for threads.
             last: seconds after which the process is left, whatever holds it.
         """
+        # Until then it may be a program that has called pytest and goes on, whatever its arguments.
+        waits.wait()
         deadline = _now() + last
-        if not waits.wait(last):
-            self._leave("left without waiting for what still held the process", _flush, patience)
-        elif not goes_on.wait(min(patience, deadline - _now())):
+        if not goes_on.wait(min(patience, deadline - _now())):
             names = harmless(", ".join(repr(one.name) for one in left_threads()[:_SHOWN]))
             why = f"left without waiting for the threads that still run: {names}"
             self._leave(why, _last_calls, patience)
