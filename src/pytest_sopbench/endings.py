@@ -106,6 +106,7 @@ class EndGuard:
 
         A status of 0 is returned where the session has earned it.
         """
+        status: Any = None
         try:
             status = yield
         except SystemExit as end:
@@ -120,6 +121,10 @@ class EndGuard:
             from pytest_sopbench._hooks.process.outgoing import masked_error
 
             raise masked_error(config, error) from None
+        finally:
+            last: Any = config.pluginmanager.get_plugin("sop-last")
+            if last is not None:
+                last.end(status)
         return self._earned(config, status)
 
     def _earned(self, config: pytest.Config, status: object, *, by_exit: bool = False) -> object:

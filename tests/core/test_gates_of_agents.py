@@ -114,4 +114,4 @@ def test_a_gate_is_asked_also_where_no_run_is_left_to_ask_of() -> None:
     (verdict,) = evaluate([read_gate("tsr=0")], {})
 
     assert GateState.INCONCLUSIVE is verdict.state
-    assert "no run was planned" == verdict.why
+    assert verdict.why.startswith("no run was planned")

@@ -199,3 +199,26 @@ def test_a_session_that_ends_well_is_the_last_one_again(
     assert green != newest
     asked.stdout.fnmatch_lines([f"session {newest}, begun * UTC", "gate   TSR*holds*"])
     assert not list((pytester.path / ".sop/sessions").glob("last.withdrawn*"))
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param("raise RuntimeError('mine')", id="raises"),
+        pytest.param("pytest.exit('mine', returncode=3)", id="exits"),
+        pytest.param("session.exitstatus = 3", id="sets another status"),
+    ],
+)
+def test_a_session_that_ends_otherwise_than_it_said_decides_no_gate(
+    pytester: pytest.Pytester, ends: str
+) -> None:
+    pytester.makeconftest(f"import pytest\ndef pytest_sessionfinish(session): {ends}\n")
+
+    result = pytester.runpytest_subprocess(
+        "--sop-domain=lab", "--agent=habits:right", "--sop-fail-under=0.9"
+    )
+
+    asked = pytester.run(*SOPBENCH, "gate", "last")
+    assert result.ret != 0
+    assert 1 == asked.ret

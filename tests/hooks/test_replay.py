@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import uuid4
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -58,13 +58,16 @@ def stubborn(inputs, tools):
 def unseen(inputs, tools):
     return {"grade": "pass"}
 
+# Two sessions may begin within one second.
+NOW = datetime.now() + timedelta(seconds=os.getpid())
+
 def dated(inputs, tools):
     """Says with each request when and by which id it is sent, in fields and in its prompt."""
     sample = inputs["sample_id"]
     said = {
         "sent_at": f"{datetime.now():%Y-%m-%dT%H:%M:%S.%f}",
         "metadata": {"trace_id": uuid4().hex, "run": f"run-{uuid4()}", "request": next(NUMBERS)},
-        "prompt": f"Grade it. It is {datetime.now():%d %B %Y, %H:%M:%S}.{MORE}",
+        "prompt": f"Grade it. It is {NOW:%d %B %Y, %H:%M:%S}.{MORE}",
     }
     tools.call(ask(sample, 1, **said)["tool"], sample_id=sample)
     return {"grade": ask(sample, 2, **said)["grade"]}

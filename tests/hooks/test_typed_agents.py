@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -173,3 +174,34 @@ def test_a_session_that_marks_have_run_is_resumed(pytester: pytest.Pytester) -> 
     result = pytester.runpytest(LAB, "test_own.py", "--sop-resume=last")
 
     assert OK == result.ret, result.stderr.str()
+
+
+LATE = {
+    "as it is collected": "def pytest_itemcollected(item): item.add_marker(MARK)",
+    "once all are": (
+        "def pytest_collection_modifyitems(items):\n    [item.add_marker(MARK) for item in items]"
+    ),
+    "as it is set up": (
+        "@pytest.fixture(autouse=True)\ndef marked(request): request.node.add_marker(MARK)"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", LATE)
+def test_a_mark_that_is_added_late_files_no_run_under_another_agent(
+    pytester: pytest.Pytester, lab: Path, how: str
+) -> None:
+    assert lab.is_dir()
+    pytester.makeconftest(
+        f"import pytest\nMARK = pytest.mark.sop(agent='habits:right')\n{LATE[how]}\n"
+    )
+
+    result = pytester.runpytest(
+        "--sop-domain=lab", "--agent=habits:always_pass", "--sop-fail-under=0.1"
+    )
+
+    assert 1 == result.ret
+    result.assert_outcomes(errors=6)
+    result.stdout.fnmatch_lines(
+        ["*a mark names the agent habits:right, and the run of this test was planned for*"]
+    )

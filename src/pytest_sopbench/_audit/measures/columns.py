@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 _BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
+_BOTH: Final = re.compile(r"(?<=[a-z\u00e4\u00f6\u00fc])[/*:_]-?in(?:nen)?(?![A-Za-z])")
 _ANSWER: Final = re.compile(
     r"(decision|outcome|verdict|resolution|approv(ed|al)|adjudication|disposition"
     r"|(end|vor)?entscheid(ung)?|genehmigt|genehmigung|bewilligt|bewilligung|freigabe|freigegeben"
@@ -41,7 +42,7 @@ _REACHED: Final = re.compile(
     r"|street|strasse|rue"
 )
 _CLERK: Final = re.compile(
-    r"(sach)?bearbeiter(in)?|clerk|adjuster|assignee|caseworker|handler|gestionnaire|approver"
+    r"(sach)?bearbeiter(in)?|zustaendige?r?|clerk|adjuster|assignee|caseworker|handler|gestionnaire|approver"
     r"|reviewer|kuerzel|initials"
 )
 _PERSON: Final = re.compile(
@@ -68,7 +69,7 @@ _TWO_NAMES: Final = re.compile(
 _SAID: Final = frozenset({"yes", "no", "true", "false", "ja", "nein", "oui", "non", "x", "y", "n"})
 
 _HALF: Final = 0.5
-_DIFFERENT: Final = 5
+_DIFFERENT: Final = 2
 _LONGEST: Final = 200
 _REPEATED: Final = 3
 _MOSTLY: Final = 0.9
@@ -77,6 +78,8 @@ _FEWEST: Final = 10
 
 def words_of(name: str) -> list[str]:
     """Return the words of the name of a column in small plain letters."""
+    # `Bearbeiter/in`, `Kund*in` and `Mitarbeiter:in` are one word each.
+    name = _BOTH.sub("in", name)
     plain = name.translate({ord("\u00e4"): "ae", ord("\u00f6"): "oe", ord("\u00fc"): "ue"})
     plain = unicodedata.normalize("NFKD", plain.replace("\u00df", "ss"))
     plain = plain.encode("ascii", "ignore").decode()

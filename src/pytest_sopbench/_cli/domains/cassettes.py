@@ -163,7 +163,8 @@ def _missed() -> Iterator[str]:
         return
     if told:
         yield f"the last session sent what is not recorded, by runs: {told}"
-        yield "where that should differ, record anew: pytest --sop-replay=record"
+        yield "its summary says what can be left out of the comparison; for the rest, run it again"
+        yield "with --sop-replay=record beside its own options"
 
 
 def _count(number: int, noun: str) -> str:

@@ -416,7 +416,7 @@ def _counted_parts(spec: GateSpec, share: int, whole: int) -> str:
 
 def no_runs(runs: int) -> str:
     """Say that there is nothing to ask of, or nothing."""
-    return "" if runs else "no run was planned"
+    return "" if runs else "no run was planned, or all that were are forgiven"
 
 
 def _too_many(summary: Summary) -> str:

@@ -218,6 +218,13 @@ class SessionRecorder:
             self.saving.start(key)
             self._first_runs.start(key)
 
+    @pytest.hookimpl
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        key = self._sop.plan.key(nodeid)
+        if key is not None:
+            # A test that was skipped came to its end, and its run never began.
+            self._started.pop(key, None)
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Learn which built-in items the workers collected."""

@@ -75,6 +75,8 @@ class FailedTests:
         self.missed = 0
         # By what the tasks file says.
         self.forgiven = 0
+        # By a broken rule alone, of which the runs tell, and so the gates.
+        self.breached = 0
         # All of which the runs do not tell, whether there is a gate or not.
         self.untold = 0
         # Whether any failed by what nothing forgives.
@@ -96,6 +98,7 @@ class FailedTests:
         self.has_unforgiven |= kind is not Failed.FORGIVEN
         self.missed += kind is Failed.MISS
         # Of broken rules the runs tell, to whoever asks a gate of the saved session.
+        self.breached += kind is Failed.BREACH
         self.untold += kind is Failed.OTHER
 
     def status(self, report: pytest.TestReport, *, forgives: bool) -> object:
@@ -336,7 +339,8 @@ class Gate:
             return 1
         # What an entry asks must hold, whatever gates ask of its task.
         status = self.entries.report.fails + lacks - self._failed.forgiven
-        self.others = failed - self._failed.excused if self.is_set else 0
+        told = self._failed.excused + self._failed.breached
+        self.others = failed - told if self.is_set else 0
         self.not_evaluated = deselection_reason(self._sop) if self.is_set else ""
         if self.not_evaluated:
             return status + self._leave_open()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Final, cast
 
 import pytest
 
@@ -20,6 +20,11 @@ from pytest_sopbench._hooks.session.session import REF, SESSION
 from pytest_sopbench._hooks.settings.marks import marked_agent
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench.errors import SopbenchError
+
+LATE_MARK: Final = (
+    "a mark names the agent {}, and the run of this test was planned for {}\n"
+    "set the mark where the test is defined, since marks that are added later change no plan"
+)
 
 
 def domain(request: pytest.FixtureRequest) -> Domain:
@@ -64,6 +69,8 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
     spec = marked_agent(request.node)
     with _no_traceback_of_ours():
         ref = _ref(request)
+        if spec is not None and spec != ref.key.agent:
+            raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
         chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
         return runs.run(ref, task, chosen, request.node, _approver(request))
 

@@ -83,6 +83,15 @@ class LastSession:
             self._taken.give_back()
         return (yield)
 
+    def end(self, status: object) -> None:
+        """Withdraw the session itself where a hook behind it has taken its status from it.
+
+        Args:
+            status: with which the process ends; `None` where it ends by an exception.
+        """
+        if status not in _TESTS_RAN:
+            self._taken.hold()
+
     @pytest.hookimpl
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._is_unsure |= report.failed

@@ -254,6 +254,8 @@ def _group_lines(
         lines[_LINES - 1 :] = [cut(f"{lines[_LINES - 1]} {ELLIPSIS}.", width - 1)]
     *above, last = (cut(line, width - 1) for line in lines)
     yield from above
+    # What went wrong may say itself that more follows.
+    last = last.rstrip(":")
     if limit is None:
         yield from packed(f"{last}:", with_commas(names), gap=" ", indent=_INDENT, width=width)
         return

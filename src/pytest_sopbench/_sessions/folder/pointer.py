@@ -80,6 +80,7 @@ class Withdrawal:
         self.problem = ""
         self._pointer = last_path(session.parent)
         self._aside = session.with_name(f"{WITHDRAWN}{session.stem}")
+        self._session = session
         self._before: Path | None = None
         self.take()
 
@@ -118,6 +119,12 @@ class Withdrawal:
                 self._aside.unlink()
             else:
                 self._aside.rename(before)
+
+    def hold(self) -> None:
+        """Withdraw the session itself, which was written, and then ended otherwise than it said."""
+        if _target(self._pointer) == self._session.name:
+            with contextlib.suppress(OSError):
+                self._pointer.rename(self._aside)
 
 
 def point_at(session: Path) -> None:
