@@ -208,6 +208,7 @@ def test_a_session_that_ends_well_is_the_last_one_again(
         pytest.param("raise RuntimeError('mine')", id="raises"),
         pytest.param("pytest.exit('mine', returncode=3)", id="exits"),
         pytest.param("session.exitstatus = 3", id="sets another status"),
+        pytest.param("pytest.exit('mine', returncode=2)", id="exits as Ctrl-C does"),
     ],
 )
 def test_a_session_that_ends_otherwise_than_it_said_decides_no_gate(

@@ -76,6 +76,8 @@ class LastSession:
         self._taken = taken
         # Whether something failed that may have been SOP tests.
         self._is_unsure = False
+        # The status with which the tests came to their end.
+        self._status: int | None = None
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
@@ -89,7 +91,8 @@ class LastSession:
         Args:
             status: with which the process ends; `None` where it ends by an exception.
         """
-        if status not in _TESTS_RAN:
+        # A session that Ctrl-C cut short says so itself.
+        if status not in {*_TESTS_RAN, self._status} or status is None:
             self._taken.hold()
 
     @pytest.hookimpl
@@ -107,11 +110,16 @@ class LastSession:
         if session.items and not self._may_run_tasks(session.config):
             self._taken.give_back()
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(
+        self, session: pytest.Session, exitstatus: int
+    ) -> Generator[None, object, object]:
+        self._status = int(exitstatus)
+        result = yield
         ran = session.testscollected > 0 and session.exitstatus in _TESTS_RAN
         if ran and not self._may_run_tasks(session.config):
             self._taken.give_back()
+        return result
 
     def _may_run_tasks(self, config: pytest.Config) -> bool:
         """Tell whether a session that has collected its tests runs tasks, or was meant to."""
