@@ -19,8 +19,6 @@ from pytest_sopbench._hooks.settings.options import Options
 READING: Final = (
     "pytest_sopbench._sessions.journal",
     "pytest_sopbench._sessions.lines",
-    "pytest_sopbench._sessions.lines",
-    "pytest_sopbench._sessions.lines",
     "pytest_sopbench._sessions.reading.reader",
     "pytest_sopbench._sessions.reading.planned",
 )
@@ -36,8 +34,6 @@ SIDE_BY_SIDE: Final = (
 )
 GATES: Final = ("pytest_sopbench._core.gates.conditions",)
 PAGES: Final = (
-    "pytest_sopbench._sessions.commands.page",
-    "pytest_sopbench._sessions.commands.page",
     "pytest_sopbench._sessions.commands.page",
     "pytest_sopbench._reports.pages.annotations",
     "pytest_sopbench._reports.pages.markdown",
