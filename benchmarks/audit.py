@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._loading.finding.search_paths import BUNDLED
+from pytest_sopbench._loading.finding import BUNDLED
 
 MANY = 10_000
 AIM_FEW, AIM_MANY = 3.0, 60.0

@@ -1,11 +1,12 @@
 """How long the road of one task is, from its row's item to its kept line, in calls and files.
 
-    python benchmarks/road.py [--list]
+    python benchmarks/road.py [--list | --show]
 
 The third of five tasks, whose agent makes one tool call, in one process with a saved session.
 Counted are the calls of the plugin's functions while pytest runs the item, in all threads, and
 how often the next call is in another file, or in another room (a folder of the package's first
-level). A generated method of a dataclass has no file and is not counted.
+level). A generated method of a dataclass has no file and is not counted. `--list` counts the calls
+of each file; `--show` prints the road, each call indented below the one that led to it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Road:
 
     def __init__(self) -> None:
         self.steps: list[str] = []
+        # Each call with how many of ours it stands below, in its thread.
+        self.calls: list[tuple[int, str]] = []
         self._items = 0
         self._follows = False
         # A thread that makes runs is older than the item that is looked at.
@@ -67,6 +70,16 @@ class Road:
         name = frame.f_code.co_filename
         if self._follows and event == "call" and name.startswith(HOME):
             self.steps.append(name.removeprefix(HOME))
+            self.calls.append((depth_of(frame), frame.f_code.co_qualname))
+
+
+def depth_of(frame: FrameType) -> int:
+    """Return below how many calls of the plugin's functions a call stands."""
+    depth, caller = 0, frame.f_back
+    while caller is not None:
+        depth += caller.f_code.co_filename.startswith(HOME)
+        caller = caller.f_back
+    return depth
 
 
 def main() -> int:
@@ -91,6 +104,9 @@ def main() -> int:
     if "--list" in sys.argv:
         for name, count in files.most_common():
             print(f"{count:5} {name}")
+    if "--show" in sys.argv:
+        for step, (depth, call) in zip(road.steps, road.calls, strict=True):
+            print(f"{'  ' * depth}{call}  {step}")
     return 0
 
 

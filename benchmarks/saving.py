@@ -28,7 +28,7 @@ RATIO = 1.05
 SILENT = """
 from pytest_sopbench._hooks.books.saving import Saving
 
-Saving.add = lambda self, line: None
+Saving.start = Saving.add = lambda *_: None
 """
 SESSION = (*SOPBENCH, "--sop-domain=lab", "--sop-agent=agents:agent", "-o", "sop_traces=none")
 KINDS = {"saving": SESSION, "writing nothing": ("-p", "silent", *SESSION)}

@@ -22,7 +22,7 @@ import urllib3
 from botocore.awsrequest import AWSResponse
 from tables import Table, is_small
 
-from pytest_sopbench._replay.proxy.children import watching
+from pytest_sopbench._replay.proxy.server import watching
 from pytest_sopbench._replay.tape.exchange import OutsideTape, Request, Response
 from pytest_sopbench._replay.tape.run_tape import on_tape, switched_on
 

@@ -28,7 +28,7 @@ LIST_LIMIT_MS = 500.0
 PLUGIN = ("-p", "pytest_sopbench.plugin")
 LIST = (*PLUGIN, "--sop-list", "--sop-domain=bundled")
 TASKS = (*PLUGIN, "--sop-domain=lab", "--sop-agent=desk:agent")
-TASKS_LIMIT = 2.0
+TASKS_LIMIT = 3.5
 METADATA = {"name": "lab", "input_columns": ["sample_id"], "output_columns": ["grade"]}
 
 

@@ -18,7 +18,7 @@ from hypothesis import settings
 
 # pytester restores `sys.modules` after each run inside this process. What a session loads only
 # where it is used is loaded here, so that it is loaded once and not by every run.
-import pytest_sopbench._audit.saved
+import pytest_sopbench._audit.report
 import pytest_sopbench._core.records.reconstruct
 import pytest_sopbench._hooks.books.budget
 import pytest_sopbench._hooks.books.resume

@@ -64,7 +64,6 @@ LIGHT = (
 GUARD = (
     "._hooks",
     "._hooks.process",
-    "._hooks.process.broken_functions",
     "._hooks.process.exit_guard",
 )
 """What guards the process once the configuration tells of SOP tests; it imports pytest alone."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_sopbench._hooks.runs.shown import Run
 
     from ._core.domain import Domain
+    from ._core.gates.decide import SessionPage
+    from ._core.metrics.metric import Metric
     from ._core.metrics.summary import Summary
     from ._core.model.task import Task
     from ._core.model.trace import ToolCall, Trace
@@ -38,12 +40,14 @@ __all__ = [
     "Domain",
     "ExpectedCall",
     "Match",
+    "Metric",
     "Mismatch",
     "Outcome",
     "Procedure",
     "Run",
     "RunRecord",
     "SavedSession",
+    "SessionPage",
     "SopbenchError",
     "Step",
     "Summary",
@@ -69,12 +73,14 @@ _HOMES = {
     "Domain": "_core.domain",
     "ExpectedCall": "_core.model.trajectory",
     "Match": "_core.fields.comparison",
+    "Metric": "_core.metrics.metric",
     "Mismatch": "_core.model.trace",
     "Outcome": "_core.verdict",
     "Procedure": "_core.steps.split",
     "Run": "_hooks.runs.shown",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
+    "SessionPage": "_core.gates.decide",
     "SopbenchError": "errors",
     "Step": "_core.steps.split",
     "Summary": "_core.metrics.summary",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_sopbench._hooks.process.broken_functions import Mending
     from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 
 USAGE_ERROR = "sop_usage_error"
@@ -42,7 +41,11 @@ class ExitCalls:
 
 
 class EndGuard:
-    """Lets no session end as passed unearned, and masks usage errors, which pass every hook."""
+    """Lets no session end as passed unearned, and masks usage errors, which pass every hook.
+
+    The promise is that there is no false green; `tests/hooks/test_early_ends.py` and
+    `test_earned.py` fail without this.
+    """
 
     def __init__(self) -> None:
         self._is_sop = False
@@ -53,8 +56,6 @@ class EndGuard:
         # None in a process that is not pytest's own. No plugin, since pytest searches each of
         # those for fixtures and hooks, at every start.
         self.exit_calls: ExitCalls | None = None
-        # What conftests put in the place of functions that everybody needs, and does not work.
-        self.broken: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(
@@ -66,7 +67,6 @@ class EndGuard:
             self.exit_calls = ExitCalls()
             if self._is_sop:
                 self._guard_exits(early_config)
-        mending = self._mending() if self._is_sop else None
         try:
             yield
         except SystemExit as end:
@@ -74,14 +74,6 @@ class EndGuard:
                 raise
             msg = "a conftest, or what it imports, ended pytest with sys.exit(0)"
             raise pytest.UsageError(msg) from None
-        if mending is not None:
-            # Before our own modules take their references to such functions.
-            self.broken = mending.mend()
-
-    def _mending(self) -> Mending:
-        from pytest_sopbench._hooks.process.broken_functions import Mending
-
-        return Mending()
 
     def _guard_exits(self, config: pytest.Config) -> None:
         from pytest_sopbench._hooks.process.exit_guard import ExitGuard

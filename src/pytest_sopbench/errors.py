@@ -16,6 +16,7 @@
     │   ├── ToolArgumentError
     │   └── ClosedToolboxError    the run is over, or its limit of calls is passed
     ├── TurnLimitError            an agent stops itself at a limit of its own
+    ├── ExtensionError            a metric or a report format of a package cannot be used, or fails
     ├── SessionFileError          a saved session cannot be read or compared
     ├── SnapshotFileError         a snapshot cannot be read or written
     └── CassetteError             recorded model traffic cannot be read or written
@@ -126,6 +127,10 @@ class ClosedToolboxError(ToolError):
 
 class TurnLimitError(SopbenchError):
     """Raised by an agent that has used up its turns: the run ends as `call_limit`."""
+
+
+class ExtensionError(SopbenchError):
+    """A metric or a report format of another package cannot be used, or fails."""
 
 
 class SessionFileError(SopbenchError):

@@ -279,7 +279,7 @@ def test_a_library_that_is_not_there_is_named(
         return importing(name, *rest)
 
     importing = importlib.import_module
-    monkeypatch.setattr("pytest_sopbench.agents.sdk.import_module", missing)
+    monkeypatch.setattr("pytest_sopbench.agents.clients.shared.import_module", missing)
     provider = {"openai": "openai/m", "boto3": "bedrock/m"}[library]
 
     with pytest.raises(AgentSpecError) as raised:
@@ -293,7 +293,7 @@ def test_a_library_that_is_broken_says_so_itself(monkeypatch: pytest.MonkeyPatch
         msg = "No module named 'other'"
         raise ModuleNotFoundError(msg, name="other")
 
-    monkeypatch.setattr("pytest_sopbench.agents.sdk.import_module", broken)
+    monkeypatch.setattr("pytest_sopbench.agents.clients.shared.import_module", broken)
 
     with pytest.raises(ModuleNotFoundError, match="other"):
         client_of("openai/m", connections=4)

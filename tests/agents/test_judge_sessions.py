@@ -347,7 +347,9 @@ def test_pages_say_how_far_the_judge_can_be_relied_on_and_what_it_consumed(
     sopbench("rescore", KEPT, "--scoring=exact", "--out=calibrated.jsonl")
 
     before = sopbench("report", KEPT)
-    after = sopbench("report", "calibrated.jsonl", "--md=p.md", "--json=p.json", "--html=p.html")
+    after = sopbench(
+        "report", "calibrated.jsonl", "--to=md=p.md", "--to=json=p.json", "--to=html=p.html"
+    )
 
     assert "- claims, reason: no calibration\n- 60 judgements: 60 asked" in before.output
     assert 0 == after.exit_code, after.output

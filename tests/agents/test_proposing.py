@@ -90,10 +90,10 @@ def test_the_proposal_is_written_and_used_by_nobody_before_it_is_renamed(
     client = scripted(REPLY)
     monkeypatch.setattr(proposing, "make_client", lambda *_: client)
 
-    proposed = sopbench("steps", "./domains/goods", "--propose=openai/m")
-    before = sopbench("steps", "./domains/goods")
+    proposed = sopbench("list", "--steps", "./domains/goods", "--propose=openai/m")
+    before = sopbench("list", "--steps", "./domains/goods")
     (folder / "steps.proposed.json").rename(folder / "steps.json")
-    after = sopbench("steps", "./domains/goods")
+    after = sopbench("list", "--steps", "./domains/goods")
 
     assert 0 == proposed.exit_code
     assert 1 == len(client.asked)
@@ -106,7 +106,7 @@ def test_the_proposal_is_written_and_used_by_nobody_before_it_is_renamed(
 def test_a_proposal_that_is_there_is_not_replaced(folder: Path, stub: Any) -> None:
     (folder / "steps.proposed.json").write_text("mine")
 
-    result = sopbench("steps", "./domains/goods", "--propose=openai/m")
+    result = sopbench("list", "--steps", "./domains/goods", "--propose=openai/m")
 
     assert 2 == result.exit_code
     assert "exists, and is not replaced" in result.output
@@ -119,7 +119,7 @@ def test_a_provider_that_is_away_is_told_in_a_line(
 ) -> None:
     stub.err("401")
 
-    result = sopbench("steps", "./domains/goods", "--propose=openai/m")
+    result = sopbench("list", "--steps", "./domains/goods", "--propose=openai/m")
 
     assert 2 == result.exit_code
     assert "openai/m could not be asked: AuthenticationError" in result.output

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench.agents import ReAct
-from pytest_sopbench.agents.react_text import NO_ACTION, NO_NAME, read_actions
+from pytest_sopbench.agents.react import NO_ACTION, NO_NAME, read_actions
 
 PLAIN = 'Thought: I look\nAction: look\nAction Input: {"id": "P 1"}'
 

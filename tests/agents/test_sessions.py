@@ -233,7 +233,7 @@ def test_an_sop_without_steps_is_a_usage_error_that_names_the_command(
     result.stderr.fnmatch_lines(
         [
             "*agent 'stepwise:openai/m': domain * shows no steps: no numbered headings*",
-            "write them into its steps.json, *: sopbench steps * --propose openai/m",
+            "write them into its steps.json, *: sopbench list * --steps --propose openai/m",
         ]
     )
     assert [] == stub.requests

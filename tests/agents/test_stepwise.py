@@ -321,7 +321,7 @@ def test_an_sop_without_steps_is_refused_with_the_command_that_helps(
 
     assert "error" == ran.verdict.outcome.value
     assert "the SOP shows no steps: no numbered headings" in ran.trace.problem.message
-    assert "sopbench steps DOMAIN --propose" in ran.trace.problem.message
+    assert "sopbench list DOMAIN --steps --propose" in ran.trace.problem.message
 
 
 def test_a_tool_of_the_same_name_is_refused(goods: Any, scripted: Any) -> None:

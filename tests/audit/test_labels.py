@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.columns import about_persons
 
 
 def test_every_row_where_the_policy_disagrees_is_named(run_lab: Any) -> None:
@@ -76,3 +79,33 @@ def test_a_column_that_only_names_the_row_makes_no_difference(lab: Any) -> None:
     lab.rows(change)
 
     assert lab.findings("contradicting-rows")
+
+
+# Which columns are about persons, by their names and cells: who is named never reaches a model.
+
+FEW = ["Jana Vogt", "Ralf Berger", "Mia Krüger", "Can Aydin"]
+LAST_FIRST = ["Vogt, Jana", "Berger, Ralf", "Krüger, Mia"]
+HEADS = [
+    *("Kunde", "Customer", "Bearbeiter/in", "Kund*in", "Mitarbeiter:in", "Sachbearbeiter_in"),
+    *("Zuständig", "Zuständige", "Versicherungsnehmer", "Versicherungsnehmer/innen"),
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("names", [FEW * 5, LAST_FIRST * 7], ids=["first-last", "last-first"])
+def test_few_persons_who_come_again_are_persons(head: str, names: list[str]) -> None:
+    assert "names" == about_persons(head, names)
+
+
+@pytest.mark.parametrize(
+    ("head", "cells"),
+    [
+        ("Kunde", ["privat", "gewerblich"]),
+        ("Customer", ["Premium", "Basic"]),
+        ("Zuständig", ["Ja", "Nein"]),
+        ("Product name", ["Blue Lamp", "Red Chair"]),
+        ("Status", ["In Arbeit", "Offen"]),
+    ],
+)
+def test_a_kind_of_customer_is_no_person(head: str, cells: list[str]) -> None:
+    assert "" == about_persons(head, cells * 9)

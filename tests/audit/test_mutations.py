@@ -10,7 +10,7 @@ from campaign.mutations import HARMLESS, MUTATIONS, copy_of, drawn, found_in, re
 
 from pytest_sopbench._audit.audit import audit
 from pytest_sopbench._audit.model import Severity
-from pytest_sopbench._loading.finding.search_paths import BUNDLED, domains_in
+from pytest_sopbench._loading.finding import BUNDLED, domains_in
 
 SEED = 1
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.measures.policy_source import policy_numbers
-from pytest_sopbench._audit.measures.sop_text import SopText, cut_offs, numbers_in
+from pytest_sopbench._audit.policy_source import policy_numbers
+from pytest_sopbench._audit.sop_text import SopText, cut_offs, numbers_in
 
 
 def sop_with(lab: Any, old: str, new: str) -> Any:

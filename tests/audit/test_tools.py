@@ -13,9 +13,9 @@ import pytest
 from parcels import spec, write_lab
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._audit.measures.policy_source import changing_calls
 from pytest_sopbench._audit.model import Finding
 from pytest_sopbench._audit.observing.sandbox import Limits
+from pytest_sopbench._audit.policy_source import changing_calls
 
 MANAGER = """
 import csv, json, os, sys, time

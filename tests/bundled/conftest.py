@@ -16,7 +16,7 @@ import pytest
 from bundled_domains.generator import look_ups
 
 import pytest_sopbench
-from pytest_sopbench._audit.measures.policy_source import frozen
+from pytest_sopbench._audit.policy_source import frozen
 
 BUNDLED = Path(pytest_sopbench.__file__).parent / "bundled"
 FOLDERS = sorted(path.parent for path in BUNDLED.glob("*/metadata.json"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._audit.measures.policy_source import (
+from pytest_sopbench._audit.policy_source import (
     flat_columns,
     frozen,
     right_by_category,

@@ -25,12 +25,11 @@ from campaign.kit import (
     traceback_of_ours,
     write_lab,
 )
+from pytest_sopbench import Outcome, SavedSession
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.resume import read_resumable
-from pytest_sopbench._sessions.lines import bare
 from pytest_sopbench._sessions.reading.planned import planned_records
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError
 
@@ -67,7 +66,7 @@ def dying(inputs, tools):
 '''
 RUN: Final = ("-q", "--sop-domain=lab", "-osop_traces=all")
 
-SOURCES: Final = ("whole", "trials", "shard1", "slim", "left", "older", "journal")
+SOURCES: Final = ("whole", "trials", "shard1", "slim", "left", "journal")
 """Sessions that came to their end, one that did not, one without checksums; and a journal."""
 
 
@@ -95,7 +94,6 @@ def _make_sources(folder: Path) -> None:
     made = run_sopbench(folder, "approve", whole, "--baseline", slim, "--reason", "sound")
     if made.status != 0 or not [*(folder / FOLDER / "left.journals").glob("*.jsonl")]:
         raise RuntimeError(excerpt(made))
-    _make_older(folder / FOLDER)
 
 
 def _make(folder: Path, name: str, *options: str) -> None:
@@ -109,13 +107,6 @@ def _make(folder: Path, name: str, *options: str) -> None:
     for path in (folder / FOLDER).glob(f"{stem}.*"):
         path.rename(path.with_name(f"{name}{path.suffix}"))
     (folder / FOLDER / f"{name}.running").unlink(missing_ok=True)
-
-
-def _make_older(folder: Path) -> None:
-    """Write the whole session as the first version did, without checksums."""
-    lines = [bare(line) for line in (folder / "whole.jsonl").read_bytes().splitlines()]
-    lines[0] = lines[0].replace(b'"schema":2', b'"schema":1', 1)
-    (folder / "older.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +134,7 @@ class Trial:
         sound = {one: _outcomes(read_session(one)) for one in (path, WHOLE)}
         target = FOLDER / "left.journals" / "main.jsonl" if is_journal else path
         self.damage(target, random.Random(self.number))  # noqa: S311 - no secret
-        judge = Judge(path, sound, may_claim=self.may_claim or self.source == "older")
+        judge = Judge(path, sound, may_claim=self.may_claim)
         faults = [*(judge.of_processes() if self.in_processes else judge.of_commands())]
         return "\n".join(faults) or None
 
@@ -208,9 +199,9 @@ class Judge:
             (("compare", whole, name, "--gate", "lost=0"), True),
             (("compare", name, whole), True),
             (("compare", whole, name, name, "--json"), True),
-            (("report", name, "--md"), True),
+            (("report", name, "--to=md"), True),
             (("report", name, "--compare", whole), True),
-            (("flaky", name, whole), True),
+            (("compare", "--flaky", name, whole), True),
             (("rescore", name, "--scoring", "exact", "--out", f"{FOLDER}/rescored.jsonl"), True),
             (("merge", *merge, "--out", f"{FOLDER}/merged.jsonl"), True),
             (

@@ -21,7 +21,7 @@ from campaign.kit import (
     traceback_of_ours,
     write_lab,
 )
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome
 from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 

@@ -29,7 +29,7 @@ def warm() -> None:
     import pytest_sopbench._cli.found_domains  # noqa: PLC0415
     import pytest_sopbench._hooks.items.fixtures  # noqa: PLC0415
     import pytest_sopbench._hooks.parametrize  # noqa: PLC0415
-    import pytest_sopbench._loading.finding.resolve  # noqa: F401, PLC0415
+    import pytest_sopbench._loading.finding  # noqa: F401, PLC0415
 
 
 def fork_pytest(folder: Path, *args: str, unprivileged: bool = False) -> Ended:

@@ -307,7 +307,7 @@ def _document_faults(path: Path) -> Iterator[str]:
 
 def _annotation_faults(home: Path) -> Iterator[str]:
     """Say which line of the annotations is not one of them."""
-    ended = run_sopbench(home, "report", "last", "--annotations", "github")
+    ended = run_sopbench(home, "report", "last", "--to=annotations")
     told = ended.out.splitlines()
     if ended.status or not 0 < len(told) <= ANNOTATIONS:
         yield excerpt(ended)
@@ -350,7 +350,7 @@ def _commands(home: Path, texts: Sequence[str]) -> Iterator[str]:
         ("gate", "last", "--gate", "lost=0", "--compare", "last"),
         ("compare", "last", "last"),
         ("compare", "last", "last", "--json"),
-        ("flaky", "last"),
+        ("compare", "--flaky", "last"),
         ("list", "-vv"),
         ("approve", "last", "--reason", _key(texts), "--to", "out/approved"),
         ("approve", "last", "--baseline", "out/slim.jsonl", "--reason", _key(texts)),
@@ -360,7 +360,7 @@ def _commands(home: Path, texts: Sequence[str]) -> Iterator[str]:
         ended = run_sopbench(home, *words)
         yield from (f"{words[:3]}: {one}" for one in stream_faults(ended, statuses=(0, 1, 2, 3)))
     for words in (("report", "last"), ("report", "last", "--compare", "last")):
-        page = run_sopbench(home, *words, "--md").out
+        page = run_sopbench(home, *words, "--to=md").out
         yield from markdown_faults(" ".join(words), page)
 
 

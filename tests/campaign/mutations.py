@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_sopbench._audit.audit import audit
-from pytest_sopbench._loading.finding.search_paths import BUNDLED
+from pytest_sopbench._loading.finding import BUNDLED
 
 DOMAINS = ("dangerous_goods", "customer_service")
 """One with its rows in a table, one with JSON."""
@@ -358,7 +358,12 @@ def rewritten(seed: int, number: int) -> Iterator[tuple[str, str, Change, random
 def found_in(
     domain: str, change: Change, lot: random.Random, folder: Path
 ) -> tuple[str, list[str]]:
-    """Change a copy; say what was changed, and name what is found."""
+    """Change a copy; say what was changed, and name what is found in it and not in the domain."""
     copy = copy_of(domain, folder)
+    known = _found(BUNDLED / domain)
     what = change(copy, lot)
-    return what, [f"{one.rule}: {one.what}" for one in audit(copy.folder).findings]
+    return what, [one for one in _found(copy.folder) if one not in known]
+
+
+def _found(folder: Path) -> list[str]:
+    return [f"{one.rule}: {one.what}" for one in audit(folder).findings]

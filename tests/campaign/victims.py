@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.kit import excerpt, run_pytest, write_lab
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome
 
 TASKS = 12
 MODES: Mapping[str, tuple[str, ...]] = {

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.trace import Mismatch
+from pytest_sopbench import Domain, Mismatch, Outcome, RunRecord
 from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line
 from pytest_sopbench._sessions.header import (

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from pytest_sopbench import Outcome
 from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header import DomainHeader
 from pytest_sopbench._sessions.reading.reader import read_session
 

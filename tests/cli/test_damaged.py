@@ -29,16 +29,16 @@ DAMAGES: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 SHOWING = {
     "show": ("show", "now"),
     "show a task": ("show", "now", "T2"),
-    "explain": ("explain", "refunds/T2", "--session", "now"),
-    "report": ("report", "now", "--markdown", "page.md"),
-    "report beside": ("report", "base", "--baseline", "now", "--markdown", "page.md"),
+    "explain": ("show", "now", "refunds/T2", "--explain"),
+    "report": ("report", "now", "--to=md=page.md"),
+    "report beside": ("report", "base", "--baseline", "now", "--to=md=page.md"),
 }
 COUNTING = {
     "compare": ("compare", "base", "now"),
     "compare with it": ("compare", "now", "base"),
     "compare several": ("compare", "base", "now", "base"),
     "compare as json": ("compare", "base", "now", "--json"),
-    "flaky": ("flaky", "base", "now"),
+    "flaky": ("compare", "--flaky", "base", "now"),
     "gate": ("gate", "now", "--fail-under=0.1"),
     "gate beside": ("gate", "base", "--gate", "lost=9", "--compare", "now"),
 }

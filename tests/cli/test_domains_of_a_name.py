@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench import Domain
 from pytest_sopbench._cli.found_domains import domains_of, readable_domains
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._sessions.header import DomainHeader
 from pytest_sopbench.errors import DomainNotFoundError

@@ -1,4 +1,4 @@
-"""`sopbench explain`: a word of the summary, or what became of a task."""
+"""`sopbench show --explain`: a word of the summary, or what became of a task."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._cli.glossary import find_term, glossary, names_of
+from pytest_sopbench import Mismatch, Outcome
+from pytest_sopbench._cli.explain import find_term, glossary, names_of
 from pytest_sopbench._core.comparing.comparison import ComparisonResult
 from pytest_sopbench._core.fields.comparison import OTHER_LABEL, UNKNOWN_LABEL
-from pytest_sopbench._core.model.trace import Mismatch, Problem
+from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.records.record import CallRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.failure.task import failure_lines
 from pytest_sopbench._reports.text import LABEL_WIDTH
 
@@ -94,22 +94,20 @@ def test_a_term_is_printed_with_its_meaning(sopbench: Sopbench) -> None:
         "inconclusive",
         "Nobody can tell whether a gate holds: a run never started, too many were",
         "unavailable, or there is nothing to divide. It is not a pass.",
-    ] == sopbench("explain", "inconclusive").stdout.splitlines()
+    ] == sopbench("show", "--explain", "inconclusive").stdout.splitlines()
 
 
 def test_without_a_word_the_terms_are_listed(sopbench: Sopbench) -> None:
-    printed = sopbench("explain").stdout
+    printed = sopbench("show", "--explain").stdout
 
     assert all(len(line) <= 80 for line in printed.splitlines())
     assert all(names_of(heading)[0] in printed for heading in glossary())
 
 
-def test_a_task_is_explained_from_the_last_session(
-    sopbench: Sopbench, save: Save, runs: Make
-) -> None:
+def test_a_task_is_explained_in_a_few_lines(sopbench: Sopbench, save: Save, runs: Make) -> None:
     save("last", runs("T2"))
 
-    printed = sopbench("explain", "refunds/T2").stdout.splitlines()
+    printed = sopbench("show", "last", "refunds/T2", "--explain").stdout.splitlines()
 
     assert [
         "task     refunds/T2: wrong: refund is 'Refund B', not 'Refund A'",
@@ -133,7 +131,7 @@ def test_what_the_agent_raised_and_which_tool_failed_is_said(
     )
     save("other", [run_of("T1", Outcome.ERROR, problem=problem, calls=calls)])
 
-    printed = sopbench("explain", "T1", "--session", "other").stdout.splitlines()
+    printed = sopbench("show", "other", "T1", "--explain").stdout.splitlines()
 
     assert "raised   builtins.KeyError: 'limit'" in printed
     assert "calls    2 tool calls, 1 failed: look_up: no record" in printed
@@ -145,26 +143,36 @@ def test_of_several_trials_the_first_that_failed_is_explained(
 ) -> None:
     save("last", [run_of("T1"), run_of("T1", Outcome.WRONG, trial=2), run_of("T1", trial=3)])
 
-    printed = sopbench("explain", "T1").stdout.splitlines()
+    printed = sopbench("show", "last", "T1", "--explain").stdout.splitlines()
 
     assert "runs     2 of 3 runs of it are correct; this is trial 2" in printed
 
 
-def test_what_is_neither_a_term_nor_a_task_is_wrong_usage(
-    sopbench: Sopbench, save: Save, runs: Make
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        pytest.param(("gronded",), "'gronded' is no term of the glossary", id="no term"),
+        pytest.param(("gronded",), "did you mean grounded", id="slip"),
+        pytest.param(("last",), "SESSION TASK --explain is of a task", id="a session alone"),
+        pytest.param(("last", "T9"), "T9", id="no such task"),
+        pytest.param(("gone", "T1"), "gone.jsonl: cannot be read", id="no such session"),
+        pytest.param(("last", "T1", "--full"), "--full: it does not go with --explain", id="full"),
+    ],
+)
+def test_what_cannot_be_explained_is_wrong_usage(
+    sopbench: Sopbench, save: Save, runs: Make, words: tuple[str, ...], told: str
 ) -> None:
     save("last", runs())
 
-    result = sopbench("explain", "gronded")
+    result = sopbench("show", "--explain", *words)
 
     assert 2 == result.exit_code
-    assert "'gronded' is no term of the glossary, and no task" in result.stderr
-    assert "grounded" in result.stderr
+    assert told in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_a_task_without_a_session_is_wrong_usage(sopbench: Sopbench) -> None:
-    result = sopbench("explain", "refunds/T1")
+def test_without_a_session_there_is_nothing_to_show(sopbench: Sopbench) -> None:
+    result = sopbench("show")
 
     assert 2 == result.exit_code
-    assert "last" in result.stderr
+    assert "Missing argument 'SESSION'" in result.stderr

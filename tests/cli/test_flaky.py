@@ -1,4 +1,4 @@
-"""`sopbench flaky`: entries to paste for the tasks whose runs disagree."""
+"""`sopbench compare --flaky`: entries to paste for the tasks whose runs disagree."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._cli.sessions import flaky as flaky_command
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome
+from pytest_sopbench._cli import flaky as flaky_command
 from pytest_sopbench._loading.quarantine_file import read_tasks_file
 
 Sopbench = Callable[..., Result]
@@ -30,7 +30,7 @@ def test_trials_that_disagree_are_proposed(
     save("s", [*flaky, *steady, *failing])
     monkeypatch.setattr(flaky_command, "today", lambda: date(2026, 2, 25))
 
-    result = sopbench("flaky", "s", "--days", "7")
+    result = sopbench("compare", "--flaky", "s", "--days", "7")
 
     (tmp_path / "sop_tasks.toml").write_text(result.stdout)
     (entry,) = read_tasks_file(tmp_path / "sop_tasks.toml").entries.values()
@@ -45,7 +45,7 @@ def test_sessions_that_disagree_are_proposed(sopbench: Sopbench, save: Save, run
     save("one", runs("T1"))
     save("two", runs("T2"))
 
-    found = tomllib.loads(sopbench("flaky", "one", "two").stdout)
+    found = tomllib.loads(sopbench("compare", "--flaky", "one", "two").stdout)
 
     assert ["refunds/T1", "refunds/T2"] == list(found)
 
@@ -57,7 +57,7 @@ def test_what_the_tasks_file_has_is_not_proposed_again(
     save("two", runs("T2"))
     (tmp_path / "sop_tasks.toml").write_text('["refunds/T1"]\nmust_pass = true\n')
 
-    result = sopbench("flaky", "one", "two")
+    result = sopbench("compare", "--flaky", "one", "two")
 
     assert ["refunds/T2"] == list(tomllib.loads(result.stdout))
     assert "# 1 of them stands in the tasks file already" in result.stdout
@@ -69,7 +69,7 @@ def test_what_no_entry_forgives_is_told_and_not_proposed(
     save("one", [run_of("T1"), run_of("T2", Outcome.NO_ANSWER)])
     save("two", [run_of("T1", Outcome.TIMEOUT), run_of("T2")])
 
-    result = sopbench("flaky", "one", "two")
+    result = sopbench("compare", "--flaky", "one", "two")
 
     assert ["refunds/T2"] == list(tomllib.loads(result.stdout))
     assert '# "refunds/T1": 1 timeout, which no entry forgives' in result.stdout
@@ -84,7 +84,7 @@ def test_what_says_nothing_of_the_agent_is_no_disagreement(
     save("one", [run_of("T1"), run_of("T2")])
     save("two", [run_of("T1", outcome), run_of("T2")])
 
-    assert {} == tomllib.loads(sopbench("flaky", "one", "two").stdout)
+    assert {} == tomllib.loads(sopbench("compare", "--flaky", "one", "two").stdout)
 
 
 def test_a_row_that_changed_in_between_is_another_task(
@@ -93,7 +93,7 @@ def test_a_row_that_changed_in_between_is_another_task(
     save("one", [run_of("T1", task_hash="old"), run_of("T2")])
     save("two", [run_of("T1", Outcome.WRONG, task_hash="new"), run_of("T2")])
 
-    result = sopbench("flaky", "one", "two")
+    result = sopbench("compare", "--flaky", "one", "two")
 
     assert "# runs disagree on 0 of 1 repeated task\n" == result.stdout
 
@@ -105,7 +105,9 @@ def test_a_task_with_a_quote_in_its_id_is_toml(
     save("one", [run_of(name)])
     save("two", [run_of(name, Outcome.WRONG)])
 
-    assert [f"refunds/{name}"] == list(tomllib.loads(sopbench("flaky", "one", "two").stdout))
+    result = sopbench("compare", "--flaky", "one", "two")
+
+    assert [f"refunds/{name}"] == list(tomllib.loads(result.stdout))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,7 @@ def test_a_task_with_a_quote_in_its_id_is_toml(
         pytest.param(("one", "judged"), "judged by different rules", id="judging"),
         pytest.param(("one", "other"), "are of several agents: a:b, c:d", id="agent"),
         pytest.param(("one", "args"), "agents with other arguments", id="arguments"),
+        pytest.param(("one", "two", "--gate=lost=0"), "--gate: it does not go with", id="gate"),
     ],
 )
 def test_wrong_usage_is_told(
@@ -130,7 +133,7 @@ def test_wrong_usage_is_told(
     save("other", runs("T2", agent="c:d"), agent="c:d")
     save("args", runs("T2"), agent_args={"model": "m"})
 
-    result = sopbench("flaky", *names)
+    result = sopbench("compare", "--flaky", *names)
 
     assert 2 == result.exit_code
     assert message in result.stderr

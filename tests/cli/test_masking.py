@@ -33,7 +33,7 @@ def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param(("list", "--json"), id="list for programs"),
         pytest.param(("audit", "lab"), id="audit"),
         pytest.param(("audit", "lab", "--json"), id="audit for programs"),
-        pytest.param(("steps", "lab"), id="error"),
+        pytest.param(("list", "--steps", "lab"), id="error"),
     ],
 )
 def test_a_secret_in_a_row_is_masked(odd: Path, sopbench: Sopbench, words: tuple[str, ...]) -> None:
@@ -49,7 +49,7 @@ def test_a_variable_that_is_not_set_hides_no_error(
 ) -> None:
     monkeypatch.delenv("TOKEN")
 
-    done = sopbench("steps", "lab")
+    done = sopbench("list", "--steps", "lab")
 
     assert 2 == done.exit_code
     assert "column 'grade': 'xxx" in done.stderr

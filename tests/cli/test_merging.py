@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from pytest_sopbench._core.domain import Domain
+from pytest_sopbench import Domain
 from pytest_sopbench._core.model.task import share_of
 from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._sessions.file.writer import sealed_session, summary_to_line

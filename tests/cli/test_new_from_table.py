@@ -327,7 +327,7 @@ def test_options_of_a_table_need_one() -> None:
     result = sopbench("new", "refunds", "--sheet", "Q3")
 
     assert 2 == result.exit_code
-    assert "--sheet is about a table: give --from FILE as well" in result.stderr
+    assert "--sheet is about a table; give --from as well" in result.stderr
 
 
 def test_yes_takes_every_proposal() -> None:

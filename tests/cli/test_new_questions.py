@@ -38,8 +38,8 @@ def test_it_asks_one_question_at_a_time_and_proposes_each_answer() -> None:
     for question, answer in (
         (r"Name of the domain: ", "my refunds"),
         (r"'my_refunds' can be one.*Name of the domain: ", "refunds"),
-        (r"Table of old cases .* \[none\]: ", "case.csv"),
-        (r"case.csv: no such file.*Table of old cases", "cases.csv"),
+        (r"Table of old cases.* \[none\]: ", "case.csv"),
+        (r"case.csv: no such file or folder.*Table of old cases", "cases.csv"),
         (r"  3  Customer name  +\(hidden\).*Which column names the case \[1\]: ", ""),
         (r"Which hold the expected answer \[6\]: ", "Decison"),
         (r"did you mean 'Decision'\?.*Which hold the expected answer \[6\]: ", "decision"),
@@ -64,7 +64,7 @@ def test_without_a_table_the_answer_is_the_small_example() -> None:
         PROGRAM[0], [*PROGRAM[1:], "new", "refunds"], encoding="utf-8", timeout=PATIENCE_SECONDS
     )
 
-    child.expect(r"Table of old cases .* \[none\]: ")
+    child.expect(r"Table of old cases.* \[none\]: ")
     child.sendline("")
     child.expect("go on with")
     child.wait()

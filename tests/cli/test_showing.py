@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from pytest_sopbench import Domain, Outcome, RunRecord, Trace, Verdict
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.domain import Domain, JudgingRules
-from pytest_sopbench._core.model.trace import Ending, Trace
+from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench._core.records.event_log import event_log
-from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
-from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 
 Sopbench = Callable[..., Result]
@@ -134,7 +133,7 @@ def test_a_broken_domain_is_listed_with_its_problem(sopbench: Sopbench, refunds:
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("--md",), ("--md", "-")], ids=["not said", "no target", "dash"]
+    "arguments", [(), ("--to=md",), ("--to", "md=-")], ids=["not said", "no target", "dash"]
 )
 def test_a_page_is_printed(
     sopbench: Sopbench, save: Save, runs: Make, arguments: tuple[str, ...]
@@ -150,7 +149,7 @@ def test_a_page_is_printed(
 def test_a_page_is_written(sopbench: Sopbench, save: Save, runs: Make, tmp_path: Path) -> None:
     save("s", runs("T2"))
 
-    result = sopbench("report", "s", "--md=page.md", "--fail-under=0.9")
+    result = sopbench("report", "s", "--to=md=page.md", "--fail-under=0.9")
 
     assert "" == result.stdout
     assert "**The gate does not hold**" in (tmp_path / "page.md").read_text()
@@ -170,7 +169,9 @@ def test_a_page_of_a_shard_says_that_no_gate_was_asked(
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        pytest.param("pdf=page.pdf", "--to=pdf=page.pdf: write md=PATH", id="unknown format"),
+        pytest.param(
+            "pdf=page.pdf", "'pdf' is no format\nwrite one of md, csv", id="unknown format"
+        ),
         pytest.param("md=github", "pytest alone writes the summary of a step", id="step summary"),
     ],
 )
@@ -188,7 +189,7 @@ def test_a_page_elsewhere_than_a_format_and_a_path_is_refused(
 def test_a_page_that_cannot_be_written_is_told(sopbench: Sopbench, save: Save, runs: Make) -> None:
     save("s", runs())
 
-    result = sopbench("report", "s", "--md=gone/page.md")
+    result = sopbench("report", "s", "--to=md=gone/page.md")
 
     assert 2 == result.exit_code
     assert "gone/page.md: cannot be written" in result.stderr

@@ -1,4 +1,4 @@
-"""`sopbench steps`: what it prints of a domain's steps."""
+"""`sopbench list --steps`: what it prints of a domain's steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_it_prints_the_steps_with_their_first_lines_and_markers(
 ) -> None:
     (refunds.folder / "sop.txt").write_text(SOP)
 
-    result = sopbench("steps", "refunds")
+    result = sopbench("list", "--steps", "refunds")
 
     assert 0 == result.exit_code
     assert [
@@ -51,7 +51,7 @@ def test_it_prints_the_steps_with_their_first_lines_and_markers(
 def test_json_has_every_text(sopbench: Any, refunds: Any) -> None:
     (refunds.folder / "sop.txt").write_text(SOP)
 
-    told = json.loads(sopbench("steps", "refunds", "--json").output)
+    told = json.loads(sopbench("list", "--steps", "refunds", "--json").output)
 
     assert ("refunds", "numbered headings", "") == (
         told["domain"],
@@ -74,7 +74,7 @@ def test_a_file_of_the_domain_says_them_itself(sopbench: Any, refunds: Any) -> N
     (refunds.folder / "sop.txt").write_text(SOP)
     (refunds.folder / "steps.json").write_text('{"steps": [{"number": "3"}]}')
 
-    result = sopbench("steps", "./domains/refunds")
+    result = sopbench("list", "--steps", "./domains/refunds")
 
     assert "refunds: 1 step, from steps.json" in result.output
 
@@ -85,11 +85,12 @@ def test_where_there_are_none_it_says_why_and_what_to_do(
 ) -> None:
     (refunds.folder / "sop.txt").write_text("Refund what is small.")
 
-    result = sopbench("steps", "refunds", *arguments)
+    result = sopbench("list", "--steps", "refunds", *arguments)
 
     assert 1 == result.exit_code
     assert "no numbered headings, steps or lines" in result.output
-    assert ("sopbench steps refunds --propose PROVIDER/MODEL" in result.output) is not arguments
+    advice = "sopbench list refunds --steps --propose PROVIDER/MODEL"
+    assert (advice in result.output) is not bool(arguments)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,9 @@ def test_where_there_are_none_it_says_why_and_what_to_do(
         pytest.param(("refnds",), "did you mean", id="no-domain"),
         pytest.param(("bundled",), "bundled: 7 domains\nname one of them", id="several"),
         pytest.param(("refunds", "--out=x.json"), "--out: it goes with --propose", id="out"),
+        pytest.param((), "one domain, and 0 are named", id="no-name"),
+        pytest.param(("refunds", "lab"), "one domain, and 2 are named", id="two-names"),
+        pytest.param(("refunds", "-v"), "-v: it does not go with --steps", id="verbose"),
         pytest.param(
             ("refunds", "--propose=gpt"), "the provider or the model is missing", id="no-provider"
         ),
@@ -106,7 +110,7 @@ def test_where_there_are_none_it_says_why_and_what_to_do(
 def test_wrong_usage_is_told(
     sopbench: Any, refunds: Any, arguments: tuple[str, ...], told: str
 ) -> None:
-    result = sopbench("steps", *arguments)
+    result = sopbench("list", "--steps", *arguments)
 
     assert 2 == result.exit_code
     assert told in result.output
@@ -116,7 +120,7 @@ def test_a_broken_file_is_told_with_its_place(sopbench: Any, refunds: Any) -> No
     path: Path = refunds.folder / "steps.json"
     path.write_text('{"steps": [{"number": "9"}]}')
 
-    result = sopbench("steps", "refunds")
+    result = sopbench("list", "--steps", "refunds")
 
     assert 2 == result.exit_code
     assert "steps.json, column 'steps[0]': step '9' has no text" in result.output

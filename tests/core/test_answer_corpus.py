@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench import Answer
 from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Answer
 
 DATA = Path(__file__).parent / "data"
 
@@ -25,7 +25,11 @@ def read(name: str) -> dict[str, Any]:
 
 
 TASKS = read("tasks")
-TEXTS = {f"{part}-{name}": row for part in ("one", "many") for name, row in read(part).items()}
+TEXTS = {
+    f"{part}-{name}": row
+    for part in ("one", "many", "fresh", "second", "third")
+    for name, row in read(part).items()
+}
 ANSWERED = {name: row for name, row in TEXTS.items() if "answer" in row}
 SILENT = {name: row for name, row in TEXTS.items() if "answer" not in row}
 
@@ -48,8 +52,8 @@ def test_the_corpus_is_large_and_both_judgements_occur_often() -> None:
     said = {(row["task"], row["said"]) for row in TEXTS.values()}
 
     assert len(TEXTS) == len(said)
-    assert 240 <= len(said)
-    assert 60 <= len(SILENT)
+    assert 440 <= len(said)
+    assert 150 <= len(SILENT)
 
 
 @pytest.mark.parametrize("name", ANSWERED)

@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Answer
 from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.reader import RETRACTIONS
 from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.model.task import FieldType, OutputField
-from pytest_sopbench._core.model.trace import Answer, Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import Returned, ReturnedKind
 
 BERTH = OutputField(name="berth", type=FieldType.ENUM, values=("North Quay", "South Quay"))
 FEE = OutputField(name="fee", type=FieldType.NUMBER)
@@ -23,26 +25,25 @@ SOP = "Say where the ship goes. For livestock that is always the quay in the sou
 
 Rendering = Callable[[str], str]
 
-FINAL: dict[str, Rendering] = {
+MARKED: dict[str, Rendering] = {
     "final-output": lambda label: f'<final_output>{{"berth": "{label}"}}</final_output>',
     "final-output-label": lambda label: f"<final_output>{label}</final_output>",
     "final-decision": lambda label: f"<final_decision>{label}.</final_decision>",
     "escaped": lambda label: f"&lt;final_decision&gt;{label}&lt;/final_decision&gt;",
-}
-MARKED: dict[str, Rendering] = {
     "tag": lambda label: f"<berth>{label}</berth>",
     "answer-tag": lambda label: f"<answer>{label}</answer>",
     "json": lambda label: json.dumps({"berth": label}),
     "python": lambda label: str({"berth": label}),
     "bare-words": lambda label: f"{{berth: {label}}}",
+    "boxed": lambda label: f"\\boxed{{{label}}}",
 }
-WEAK: dict[str, Rendering] = {
+LINES: dict[str, Rendering] = {
     "line": lambda label: f"Berth: {label}.",
     "table": lambda label: f"| berth | {label} |",
     "answer": lambda label: f"**Final answer:** {label}",
-    "boxed": lambda label: f"\\boxed{{{label}}}",
+    "heading": lambda label: f"## Berth\n\n{label}",
 }
-EVERY = {**FINAL, **MARKED, **WEAK}
+EVERY = {**MARKED, **LINES}
 names = st.sampled_from
 
 
@@ -54,30 +55,54 @@ def label(text: str) -> Any:
     return find(text).values.get("berth")
 
 
-@given(names(sorted({*FINAL, *MARKED})), names(sorted({*FINAL, *MARKED})))
-def test_the_last_marked_answer_wins_whatever_the_forms(first: str, last: str) -> None:
-    text = f"{EVERY[first]('South Quay')}\nNo:\n{EVERY[last]('North Quay')}"
+@given(names(sorted(EVERY)), names(sorted(MARKED)))
+def test_the_last_mark_wins_whatever_stands_before_it(first: str, last: str) -> None:
+    text = f"{EVERY[first]('South Quay')}\n\nNo:\n\n{MARKED[last]('North Quay')}"
 
     assert label(text) == "North Quay"
 
 
-@given(names(sorted(WEAK)), names(sorted(EVERY)))
-def test_a_marked_or_weak_answer_after_a_weak_one_wins(first: str, last: str) -> None:
-    assert label(f"{WEAK[first]('South Quay')}\nNo:\n{EVERY[last]('North Quay')}") == "North Quay"
-
-
-@given(names(sorted(MARKED)), names(sorted(WEAK)))
-def test_a_weak_answer_after_a_marked_one_wins(first: str, last: str) -> None:
-    assert label(f"{MARKED[first]('South Quay')}\nNo:\n{WEAK[last]('North Quay')}") == "North Quay"
-
-
-@given(names(sorted(FINAL)), names(sorted(WEAK)), names(["", '{"berth": "North Quay"}\n']))
-def test_a_weak_answer_never_beats_what_is_marked_as_final(
-    first: str, last: str, between: str
-) -> None:
-    text = f"{FINAL[first]('North Quay')}\n{between}{WEAK[last]('South Quay')}"
+@given(names(sorted(LINES)), names(sorted(LINES)))
+def test_of_lines_the_last_run_wins(first: str, last: str) -> None:
+    text = f"{LINES[first]('South Quay')}\n\nNo:\n\n{LINES[last]('North Quay')}"
 
     assert label(text) == "North Quay"
+
+
+@given(names(sorted(MARKED)), names(sorted(LINES)))
+def test_a_line_after_a_mark_confirms_it_or_there_are_two_answers(mark: str, line: str) -> None:
+    said = MARKED[mark]("North Quay")
+
+    assert label(f"{said}\n\n{LINES[line]('North Quay')}") == "North Quay"
+    other = find(f"{said}\n\n{LINES[line]('South Quay')}")
+    assert not other.complete
+    assert "South Quay" in other.why
+
+
+@pytest.mark.parametrize("words", RETRACTIONS)
+@pytest.mark.parametrize("form", ["json", "line"])
+def test_every_word_of_the_list_takes_an_answer_back(form: str, words: str) -> None:
+    assert find(f"{EVERY[form]('North Quay')}\n\nThe papers are here.").complete
+    assert not find(f"{EVERY[form]('North Quay')}\n\n{words.capitalize()}.").complete
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("This does not hold in winter.", id="negation"),
+        pytest.param("Provided that the tide is high.", id="condition"),
+        pytest.param("The South Quay is taken.", id="another-label"),
+    ],
+)
+def test_after_a_line_stands_no_negation_nor_condition_nor_label(after: str) -> None:
+    assert not find(f"Berth: North Quay\n\n{after}").complete
+
+
+@pytest.mark.parametrize("key", ["input", "rejected_options", "history", "example"])
+def test_an_object_under_a_key_that_holds_no_answer_is_none(key: str) -> None:
+    assert not find(json.dumps({key: {"berth": "North Quay"}})).complete
+    assert not find(json.dumps({key: [{"berth": "North Quay"}]})).complete
+    assert find(json.dumps({key: {"berth": "South Quay"}, "berth": "North Quay"})).complete
 
 
 @given(names(sorted(EVERY)), names(["<!-- {} -->", "<reasoning>{}</reasoning>", "<think>{}"]))
@@ -88,9 +113,9 @@ def test_what_is_hidden_never_wins(form: str, hiding: str) -> None:
     assert label(f"{MARKED['tag']('North Quay')}\n{hidden}") == "North Quay"
 
 
-@given(names(sorted(WEAK)), names(["South Quay or so", "the South Quay", "West", "", "?"]))
-def test_a_weak_form_with_anything_but_a_value_is_no_answer(form: str, words: str) -> None:
-    assert not find(WEAK[form](words)).complete
+@given(names(sorted(LINES)), names(["South Quay or so", "the South Quay", "West", "", "?"]))
+def test_a_line_with_anything_but_a_value_is_no_answer(form: str, words: str) -> None:
+    assert not find(LINES[form](words)).complete
 
 
 @pytest.mark.parametrize("form", EVERY)
@@ -140,7 +165,7 @@ def test_a_later_part_that_says_otherwise_takes_the_answer_back(part: str, stand
         pytest.param(BERTH, "none", "none", id="explicitly-empty"),
     ],
 )
-def test_a_weak_form_holds_what_reads_as_the_type_of_its_field(
+def test_a_line_holds_what_reads_as_the_type_of_its_field(
     field: OutputField, words: str, value: str | None
 ) -> None:
     assert value == find(f"Answer: {words}", field).values.get(field.name)

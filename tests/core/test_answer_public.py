@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench import Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.fields.values import infer_field
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._core.model.trace import Ending
 
 DATA = os.environ.get("SOPBENCH_DATA")
 FOLDERS = sorted(Path(DATA, "sop_bench").iterdir()) if DATA else []

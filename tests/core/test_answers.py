@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import html
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_sopbench import Answer
 from pytest_sopbench._core.answers.find import find_answer, read_returned
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
-from pytest_sopbench._core.model.trace import Answer, AnswerForm, Returned, ReturnedKind
+from pytest_sopbench._core.model.trace import AnswerForm, Returned, ReturnedKind
 
 PAIR = (
     OutputField(name="berth", type=FieldType.TEXT),
@@ -75,7 +78,7 @@ def test_why_nothing_was_found_is_said(value: object, why: str) -> None:
 
 
 def test_the_best_form_says_what_is_missing() -> None:
-    answer = find('{"berth": 1} and\nnothing: else')
+    answer = find('{"berth": 1}\nnothing: else')
 
     assert (("fee due",), {"berth": 1}) == (answer.missing, answer.values)
 
@@ -167,9 +170,9 @@ def test_prose_before_an_answer_changes_nothing(
     assert (form, said) == (answer.form, answer.values)
 
 
-@given(WORDS, PROSE)
+@given(st.sampled_from(LABELS.values), PROSE)
 def test_prose_before_a_final_decision_changes_nothing(said: str, prose: str) -> None:
-    answer = find(f"{prose}<final_decision>{html.escape(said)}</final_decision>", (LABELS,))
+    answer = find(f"{prose}\n<final_decision>{said}</final_decision>", (LABELS,))
 
     assert (AnswerForm.FINAL_DECISION, said) == (answer.form, answer.values["berth"])
 
@@ -181,7 +184,7 @@ def test_a_field_that_is_left_blank_answers_nothing(dots: str) -> None:
     assert not find(blank, (LABELS,)).values
     assert (
         "North Quay"
-        == find(f"<final_decision>North Quay</final_decision> as in {blank}", (LABELS,)).values[
+        == find(f"<final_decision>North Quay</final_decision>. As in {blank}", (LABELS,)).values[
             "berth"
         ]
     )
@@ -267,11 +270,13 @@ def test_a_long_text_of_one_part_is_read_to_its_end(part: str) -> None:
 
 
 def test_deep_nesting_neither_recurses_nor_hangs() -> None:
-    depth = 100_000
-    text = '{"a":' * depth + '{"berth": "N", "fee due": "1"}' + "}" * depth
+    def nested(depth: int) -> str:
+        return '{"output":' * depth + '{"berth": "N", "fee due": "1"}' + "}" * depth
 
-    assert {"berth": "N", "fee due": "1"} == find(text).values
-    deep = '{"fee due": 1, "berth": ' + "[" * depth + "]" * depth + "}"
+    assert {"berth": "N", "fee due": "1"} == find(nested(5_000)).values
+    # Of this one the beginning is cut off, and the rest is under no key that is known.
+    assert not find(nested(100_000)).complete
+    deep = '{"fee due": 1, "berth": ' + "[" * 25_000 + "]" * 25_000 + "}"
     assert find(deep).complete
 
 
@@ -302,3 +307,31 @@ class TestByName:
     def test_a_name_in_an_empty_answer_is_an_error(self) -> None:
         with pytest.raises(KeyError, match="verdict: the answer has nothing"):
             find("I do not know.")["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_loaded"),
+    [
+        pytest.param({"berth": "North Quay"}, False, id="mapping"),
+        pytest.param("So:\n<berth>North Quay</berth>", False, id="tag"),
+        pytest.param('```json\n{"berth": "North Quay"}\n```', False, id="json"),
+        pytest.param("North Quay", False, id="value"),
+        pytest.param("I do not know.", False, id="prose"),
+        pytest.param("Berth: North Quay", True, id="line"),
+    ],
+)
+def test_markdown_is_loaded_only_where_lines_have_to_be_read(said: object, is_loaded: bool) -> None:
+    program = (
+        "import sys\n"
+        "from pytest_sopbench._core.answers.find import find_answer, read_returned\n"
+        "from pytest_sopbench._core.model.task import FieldType, OutputField\n"
+        "fields = (OutputField(name='berth', type=FieldType.ENUM, values=('North Quay',)),)\n"
+        f"find_answer(read_returned({said!r}), fields)\n"
+        "print('markdown_it' in sys.modules)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert str(is_loaded) == done.stdout.strip()

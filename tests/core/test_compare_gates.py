@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, RunRecord, Summary
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
+from pytest_sopbench._core.gates.budget import Budget, Spending, reaches_time, read_budget
+from pytest_sopbench._core.gates.calibration import (
+    OTHER_JUDGE,
+    UNCALIBRATED,
+    Calibration,
+    doubt_of,
+    shown_kappa,
+    uncalibrated,
+)
 from pytest_sopbench._core.gates.conditions import (
     COMPARISON_GATES,
     GateSpec,
@@ -16,10 +30,20 @@ from pytest_sopbench._core.gates.conditions import (
     blockers_of,
     evaluate_comparison,
     gate_names,
+    read_gate,
 )
-from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.gates.decide import (
+    JudgedField,
+    JudgeReport,
+    SessionFacts,
+    decide,
+    judge_report_to_json,
+    judged_field,
+    read_judge_report,
+)
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.statistics import Agreement
+from pytest_sopbench._reports.text import report_lines
 from tests.builders.runs import run
 
 RIGHT, WRONG, AWAY, NEVER = Outcome.CORRECT, Outcome.WRONG, Outcome.UNAVAILABLE, Outcome.NOT_RUN
@@ -191,3 +215,255 @@ def test_a_gate_on_a_summary_is_none_on_a_comparison() -> None:
     assert not {*gate_names()} & {*COMPARISON_GATES}
     with pytest.raises(KeyError):
         evaluate_comparison([GateSpec(name="tsr", value=0.5)], of(0, 0, 9))
+
+
+# A gate rests on a judge only where people's labels have shown that it may.
+
+GOOD = Agreement(both_yes=56, only_first=4, only_second=4, both_no=56)
+DOUBTFUL = {"claims": {"letter": "no calibration"}}
+
+
+def calibration(agreement: Agreement = GOOD, fingerprint: str = "f") -> Calibration:
+    return Calibration(fingerprint=fingerprint, agreement=agreement)
+
+
+def test_a_calibration_with_enough_labels_and_agreement_holds() -> None:
+    assert "" == doubt_of(calibration(), "f")
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        pytest.param(None, "no calibration", id="none"),
+        pytest.param(calibration(fingerprint="g"), "calibrated with another", id="other-judge"),
+        pytest.param(
+            calibration(Agreement(both_yes=24, both_no=25)),
+            "only 49 labels, of at least 50",
+            id="49",
+        ),
+        pytest.param(calibration(Agreement(both_yes=100)), "kappa unknown", id="all-labels-alike"),
+        pytest.param(
+            calibration(Agreement(both_yes=48, only_first=12, only_second=12, both_no=48)),
+            "",
+            id="kappa-of-exactly-0.6",
+        ),
+        pytest.param(
+            calibration(Agreement(both_yes=47, only_first=13, only_second=12, both_no=48)),
+            "kappa 0.58, below 0.6",
+            id="kappa-below",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_calibration_is_said(found: Calibration | None, why: str) -> None:
+    told = doubt_of(found, "f")
+
+    assert told.startswith(why)
+    assert bool(told) is bool(why)
+
+
+def test_a_kappa_below_the_bound_is_never_shown_as_the_bound() -> None:
+    assert "0.5996" == shown_kappa(0.5996)
+    assert "0.86" == shown_kappa(0.8567)
+
+
+@pytest.mark.parametrize(
+    ("gate", "where", "is_open"),
+    [
+        pytest.param("tsr", "", True, id="all-runs"),
+        pytest.param("tsr", "all", True, id="pooled"),
+        pytest.param("tsr", "all (mypkg:agent)", True, id="pooled-of-an-agent"),
+        pytest.param("tsr", "claims", True, id="its-domain"),
+        pytest.param("tsr", "claims (mypkg:agent)", True, id="its-domain-of-an-agent"),
+        pytest.param("tsr", "claims_2", False, id="a-domain-of-a-like-name"),
+        pytest.param("tsr", "goods", False, id="another-domain"),
+        pytest.param("lost", "claims", True, id="comparison"),
+        pytest.param("field:letter", "claims", True, id="its-field"),
+        pytest.param("field:*", "claims", True, id="every-field"),
+        pytest.param("field:amount", "claims", False, id="another-field"),
+        pytest.param("ecr", "claims", False, id="how-runs-ended"),
+        pytest.param("tool_accuracy", "claims", False, id="tools"),
+        pytest.param("a_metric_to_come", "claims", True, id="unknown-metric"),
+    ],
+)
+def test_a_gate_is_open_where_it_depends_on_the_judge(gate: str, where: str, is_open: bool) -> None:
+    assert is_open is bool(uncalibrated(gate, where, DOUBTFUL))
+
+
+@pytest.mark.parametrize("correct", [10, 0], ids=["it-would-hold", "it-would-fail"])
+def test_it_is_inconclusive_whatever_it_got(correct: int) -> None:
+    outcomes = {Outcome.CORRECT: correct, Outcome.WRONG: 10 - correct}
+    summary = Summary(runs=10, outcomes=outcomes)
+    facts = SessionFacts(
+        gates=[read_gate("tsr=0.9"), read_gate("ecr=0.9")],
+        summaries={"claims": summary},
+        doubtful=DOUBTFUL,
+    )
+
+    decision = decide(facts)
+
+    tsr, ecr = decision.gates
+    assert (GateState.INCONCLUSIVE, GateState.HOLDS) == (tsr.state, ecr.state)
+    assert "the judge of claims, letter must not decide: no calibration" == tsr.why
+    assert GateState.INCONCLUSIVE is decision.state
+
+
+# A budget: what may be spent, as it is written, and when it is spent.
+
+COSTS = st.lists(st.integers(0, 500).map(lambda cents: cents / 100), max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        pytest.param([], Budget(), id="none"),
+        pytest.param(["5usd"], Budget(usd=5), id="dollars"),
+        pytest.param(["0.50usd"], Budget(usd=0.5), id="cents"),
+        pytest.param([".5usd"], Budget(usd=0.5), id="cents without a nought"),
+        pytest.param(["90s"], Budget(seconds=90), id="seconds"),
+        pytest.param(["14m"], Budget(seconds=840), id="minutes"),
+        pytest.param(["1.5h"], Budget(seconds=5_400), id="hours"),
+        pytest.param(["14m", "5usd"], Budget(usd=5, seconds=840), id="both"),
+    ],
+)
+def test_a_budget_is_read(values: Sequence[str], expected: Budget) -> None:
+    assert expected == read_budget(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        pytest.param(["5"], "5: money such as 5usd", id="no unit"),
+        pytest.param(["5min"], "5min: money", id="an unknown unit"),
+        pytest.param(["0usd"], "0usd: money", id="nothing"),
+        pytest.param(["-5usd"], "-5usd: money", id="less than nothing"),
+        pytest.param(["nanusd"], "nanusd: money", id="no number"),
+        pytest.param([f"{'9' * 400}s"], "money such as", id="no end"),
+        pytest.param([""], "money such as", id="empty"),
+        pytest.param(["5usd", "6usd"], "6usd: the money is bounded already", id="money twice"),
+        pytest.param(["90s", "14m"], "14m: the time is bounded already", id="time twice"),
+    ],
+)
+def test_what_is_no_budget_is_refused(values: Sequence[str], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        read_budget(values)
+
+
+def test_a_budget_of_nothing_bounds_nothing() -> None:
+    spending = Spending(usd=1e6)
+
+    assert not Budget()
+    assert not spending.reaches(Budget(), seconds=1e6)
+
+
+@given(COSTS, st.integers(1, 5_000).map(lambda cents: cents / 100))
+def test_money_is_spent_once_the_costs_add_up_to_it(costs: Sequence[float], usd: float) -> None:
+    spending = Spending()
+    for cost in costs:
+        spending.add(Outcome.CORRECT, cost)
+
+    cents = sum(round(100 * cost) for cost in costs)
+
+    assert (cents >= round(100 * usd)) == spending.reaches(Budget(usd=usd), seconds=0)
+
+
+def test_time_is_spent_when_it_is_over() -> None:
+    assert not reaches_time(Budget(seconds=90), 89.9)
+    assert reaches_time(Budget(seconds=90), 90.0)
+    assert not reaches_time(Budget(usd=1), 1e6)
+
+
+def test_an_agent_that_returns_without_a_cost_tells_none() -> None:
+    spending = Spending()
+
+    spending.add(Outcome.WRONG, None)
+
+    assert spending.unpriced_first
+    assert 1 == spending.unpriced
+
+
+def test_nothing_more_starts_where_nobody_can_say_what_is_spent() -> None:
+    spending = Spending(unpriced_first=True)
+
+    assert spending.reaches_money(Budget(usd=5))
+    assert not spending.reaches_money(Budget(seconds=5))
+
+
+def test_a_run_that_was_cut_short_need_not_tell_its_cost() -> None:
+    spending = Spending()
+
+    for outcome in (Outcome.ERROR, Outcome.TIMEOUT, Outcome.UNAVAILABLE, Outcome.CRASH):
+        spending.add(outcome, None)
+
+    assert not spending.unpriced_first
+    assert 4 == spending.unpriced
+
+
+def test_one_cost_shows_that_the_agent_tells_them() -> None:
+    spending = Spending()
+
+    spending.add(Outcome.CORRECT, 0.0)
+    spending.add(Outcome.CORRECT, None)
+
+    assert not spending.unpriced_first
+    assert (1, 1) == (spending.runs, spending.unpriced)
+
+
+# What a saved session says of its judge is read back as it was, and a doubt is never lost.
+
+AGREED = Calibration(fingerprint="f", agreement=Agreement(both_yes=57, only_first=2, both_no=41))
+FIELD = judged_field("claims", "reason", AGREED, "")
+REPORT = JudgeReport(
+    fields=(FIELD, judged_field("claims", "letter", None, UNCALIBRATED)),
+    asked=3,
+    failed=1,
+    kept=4,
+    repeated=2,
+    usage=Usage(input_tokens=1000, output_tokens=20, cost_usd=0.5),
+)
+
+
+def test_a_report_is_read_as_it_was_kept() -> None:
+    told = json.loads(json.dumps(judge_report_to_json(REPORT)))
+
+    assert REPORT == read_judge_report(told, {})
+
+
+def test_a_page_says_agreement_doubt_and_consumption() -> None:
+    assert [
+        "claims, reason: 98% of 100 labels, kappa 0.96",
+        "claims, letter: no calibration",
+        (
+            "9 judgements: 3 asked, 4 kept from before, 2 of questions asked already, "
+            "1 gave none, 1,020 tokens, cost $0.50"
+        ),
+    ] == list(report_lines(REPORT))
+
+
+def test_the_agreement_of_another_judge_is_not_told() -> None:
+    field = judged_field("claims", "reason", AGREED, OTHER_JUDGE)
+
+    assert JudgedField(domain="claims", field="reason", doubt=OTHER_JUDGE) == field
+
+
+def test_a_session_without_a_judge_has_no_report() -> None:
+    assert read_judge_report(None, {}) is None
+    assert [] == list(report_lines(None))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        "x",
+        {},
+        {"asked": "many", "fields": 3},
+        {"fields": [1, {"domain": "claims"}, {"domain": "claims", "field": "reason"}]},
+        {"fields": [{"domain": "claims", "field": "reason", "labels": -1, "kappa": "high"}]},
+    ],
+)
+def test_a_doubt_is_never_lost(told: Any) -> None:
+    report = read_judge_report(told, {"claims": {"reason": "no calibration"}})
+
+    assert report is not None
+    assert ["no calibration"] == [one.doubt for one in report.fields]
+    assert (0, 0) == (report.asked, report.kept)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Task, ToolCall, Trace
 from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
@@ -35,12 +36,12 @@ from pytest_sopbench._core.contract.rules import (
     RuleResult,
     Severity,
     check_contract,
+    clause_text,
     contract_state,
     grounded,
     unreadable_rules,
 )
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.model.trace import Approval, Ending, ToolCall, Trace
+from pytest_sopbench._core.model.trace import Approval, Ending
 from pytest_sopbench._core.values.json import JsonValue
 
 TASK = Task(
@@ -237,46 +238,46 @@ def test_a_demand_and_its_reason(demand: Demand, trace: Trace, state: RuleState,
     assert (state, why) == (result.state, result.why)
 
 
-ALICE = Approval(step="review", by="alice", started=2.0)
+ALICE = Approval(step="review", by="alice", calls=0)
 
 
 @pytest.mark.parametrize(
-    ("steps", "calls", "state", "why"),
+    ("steps", "calls", "begun", "state", "why"),
     [
         pytest.param(
-            {"pay": ""}, [call("pay", started=3.0)], HELD, "step 1, pay, approved by alice",
-            id="after"
+            {"pay": ""}, [call("pay")], 0, HELD, "step 1, pay, approved by alice", id="after"
         ),
         pytest.param(
-            {"pay": ""}, [call("pay", started=1.0)], BROKEN,
+            {"pay": ""}, [call("pay")], 1, BROKEN,
             "step 1, pay: no approval was recorded before it", id="before",
         ),
         pytest.param(
-            {"pay": ""}, [call("pay", started=3.0), call("pay", started=1.0)], BROKEN,
-            "step 2, pay: no approval was recorded before it", id="each call counts",
+            {"pay": ""}, [call("pay"), call("pay")], 1, BROKEN,
+            "step 1, pay: no approval was recorded before it", id="each call counts",
         ),
         pytest.param(
-            {"pay": "review"}, [call("a"), call("pay", started=3.0)], HELD,
+            {"pay": "review"}, [call("a"), call("pay")], 1, HELD,
             "step 2, pay, approved by alice", id="of the step",
         ),
         pytest.param(
-            {"pay": "budget"}, [call("pay", started=3.0)], BROKEN,
+            {"pay": "budget"}, [call("pay")], 0, BROKEN,
             "step 1, pay: no approval of budget was recorded before it", id="of another step",
         ),
-        pytest.param({"pay": ""}, [call("a")], IDLE, "pay was never called", id="never called"),
+        pytest.param({"pay": ""}, [call("a")], 0, IDLE, "pay was never called", id="never called"),
     ],
 )  # fmt: skip
 def test_an_approval_precedes_the_call(
-    steps: Mapping[str, str], calls: list[ToolCall], state: RuleState, why: str
+    steps: Mapping[str, str], calls: list[ToolCall], begun: int, state: RuleState, why: str
 ) -> None:
-    result = check(AfterApproval(steps=steps), run(*calls, approvals=(ALICE,)))
+    approvals = (replace(ALICE, calls=begun),)
+    result = check(AfterApproval(steps=steps), run(*calls, approvals=approvals))
 
     assert (state, why) == (result.state, result.why)
 
 
 def test_a_denial_is_no_approval() -> None:
-    denied = Approval(step="review", by="alice", started=2.0, granted=False)
-    calls = [call("pay", started=3.0)]
+    denied = replace(ALICE, granted=False)
+    calls = [call("pay")]
 
     result = check(AfterApproval(steps={"pay": "review"}), run(*calls, approvals=(denied,)))
 
@@ -294,7 +295,7 @@ def test_a_denial_is_no_approval() -> None:
     ],
 )
 def test_an_approval_must_be_asked_for(steps: tuple[str, ...], state: RuleState, why: str) -> None:
-    approvals = (ALICE, Approval(step="7", by="bob", granted=False))
+    approvals = (ALICE, Approval(step="7", by="bob", calls=0, granted=False))
 
     result = check(AsksApproval(steps=steps), run(approvals=approvals))
 
@@ -647,3 +648,53 @@ def test_what_is_listed_in_an_order_is_broken_only_by_an_end_before_a_beginning(
 
     assert late is (result.state is BROKEN)
     assert (firsts.keys() >= {"a", "b"}) is (result.state is not IDLE)
+
+
+# What a clause says, found by its number.
+
+SOP = """# Refunds
+
+## 2. Refund
+
+2.1 The refund is 80 per cent of what was paid,
+    in euros.
+2.2 Never refund twice.
+2.10 Tell the guest.
+
+**3.1** Answer with the status.
+- 3.2) Be polite.
+Step 4: Close the case.
+See 2.1 and 2.2 before that.
+"""
+
+
+@pytest.mark.parametrize(
+    ("clause", "text"),
+    [
+        pytest.param(
+            "2.1", "2.1 The refund is 80 per cent of what was paid, in euros.", id="two lines"
+        ),
+        pytest.param("2.2", "2.2 Never refund twice.", id="up to the next number"),
+        pytest.param("2.10", "2.10 Tell the guest.", id="up to an empty line"),
+        pytest.param("3.1", "**3.1** Answer with the status.", id="in bold"),
+        pytest.param("3.2", "- 3.2) Be polite.", id="in a list"),
+        pytest.param("2", "## 2. Refund", id="a heading"),
+        pytest.param(
+            "4", "Step 4: Close the case. See 2.1 and 2.2 before that.", id="with a word before"
+        ),
+        pytest.param("2.3", "", id="not there"),
+        pytest.param("", "", id="no number"),
+        pytest.param("1", "", id="only a part of others"),
+    ],
+)
+def test_a_clause_is_found_by_its_number(clause: str, text: str) -> None:
+    assert text == clause_text(SOP, clause)
+
+
+def test_a_number_that_stands_twice_names_no_clause() -> None:
+    assert "" == clause_text("1. Look.\n\nNotes\n1. Wait.\n", "1")
+
+
+@given(st.text(max_size=200), st.text(max_size=8))
+def test_whatever_is_asked_for_every_word_of_a_clause_is_of_the_sop(sop: str, clause: str) -> None:
+    assert set(clause_text(sop, clause).split()) <= set(sop.split())

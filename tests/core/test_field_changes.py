@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import (
     ComparedSession,
@@ -10,8 +11,6 @@ from pytest_sopbench._core.comparing.comparison import (
     comparison_to_json,
 )
 from pytest_sopbench._core.model.trace import Compared
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.markdown import comparison_block
 from pytest_sopbench._reports.terminal.comparison import comparison_lines
 from tests.builders import runs

@@ -8,16 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, Summary
 from pytest_sopbench._core.gates.conditions import (
+    LOST,
     GateSpec,
     GateState,
+    P,
     blockers_of,
     evaluate,
     gate_names,
+    gate_text,
+    names,
+    read_fail_under,
+    read_gate,
+    unasked_agents,
+    unasked_verdicts,
 )
 from pytest_sopbench._core.metrics.counts import DocumentCounts, FieldCounts, ToolCounts
-from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.verdict import Outcome
 
 
 def summary(**outcomes: int) -> Summary:
@@ -308,3 +315,240 @@ def test_every_gate_says_what_it_asked_and_what_it_got(name: str) -> None:
 
     assert "25%" in verdict.asked
     assert verdict.got
+
+
+# Gates as they are written, and read back.
+
+RATES = st.floats(0, 1)
+
+
+@st.composite
+def gates(draw: st.DrawFn) -> GateSpec:
+    name = draw(st.sampled_from(names()))
+    bounds = {LOST: st.integers(0, 10_000).map(float), P: st.floats(0, 1, exclude_min=True)}
+    return GateSpec(
+        name=name,
+        value=draw(bounds.get(name, RATES)),
+        domain=draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]*", fullmatch=True) | st.just("")),
+    )
+
+
+@given(gates())
+def test_a_gate_is_read_back(gate: GateSpec) -> None:
+    assert gate == read_gate(gate_text(gate))
+
+
+@given(gates())
+def test_a_gate_is_read_as_the_header_of_a_session_has_it(gate: GateSpec) -> None:
+    assert gate == read_gate(f"{gate.domain}:{gate.name}={gate.value}".lstrip(":"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("tsr=90%", 0.9, id="per cent"),
+        pytest.param("drop=0.05", 0.05, id="rate"),
+        pytest.param("lost=3", 3.0, id="tasks"),
+        pytest.param("lost=0", 0.0, id="no task"),
+        pytest.param("p=0.05", 0.05, id="probability"),
+    ],
+)
+def test_bounds_are_read_by_the_name_of_the_gate(text: str, value: float) -> None:
+    assert value == pytest.approx(read_gate(text).value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("tsr", "write", id="no bound"),
+        pytest.param("=1", "write", id="no name"),
+        pytest.param("foo=1", "NAME being one of", id="unknown"),
+        pytest.param("tsr=nan", "a rate from 0 to 1", id="nan"),
+        pytest.param("tsr=1_0%", "a rate from 0 to 1", id="underscore"),
+        pytest.param("tsr=1.1", "a rate from 0 to 1", id="above 1"),
+        pytest.param("lost=-1", "a number of tasks", id="negative"),
+        pytest.param("lost=10%", "a number of tasks", id="share of tasks"),
+        pytest.param("p=0", "above 0", id="impossible"),
+    ],
+)
+def test_what_is_no_gate_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_gate(text)
+
+
+def test_a_bound_on_tsr_has_a_short_form() -> None:
+    assert GateSpec(name="tsr", value=0.9) == read_fail_under("0.9")
+    with pytest.raises(ValueError, match="a rate from 0 to 1"):
+        read_fail_under("none at all")
+
+
+# Gates where several agents ran: each is asked by itself, and one may be named.
+
+GOOD, BAD = "function-calling:openai/gpt-5-mini", "react:openai/o4"
+
+
+def of_agent(correct: int, runs: int = 10, **others: int) -> Summary:
+    outcomes = {Outcome(name): number for name, number in others.items()}
+    rest = runs - correct - sum(others.values())
+    return Summary(runs=runs, outcomes={Outcome.CORRECT: correct, Outcome.WRONG: rest, **outcomes})
+
+
+BOTH = {
+    f"lab ({GOOD})": of_agent(10),
+    f"lab ({BAD})": of_agent(2),
+    f"clinic ({GOOD})": of_agent(9),
+    f"clinic ({BAD})": of_agent(3),
+}
+
+
+def asked(text: str, of: dict[str, Summary] | None = None) -> dict[str, str]:
+    return {
+        one.where: f"{one.state.value} {one.got}"
+        for one in evaluate([read_gate(text)], BOTH if of is None else of)
+    }
+
+
+def test_a_gate_without_a_name_is_asked_of_each_agent_and_never_of_both_together() -> None:
+    assert {
+        f"lab ({GOOD})": "holds 100%",
+        f"lab ({BAD})": "does not hold 20%",
+        f"clinic ({GOOD})": "holds 90%",
+        f"clinic ({BAD})": "does not hold 30%",
+        f"all ({GOOD})": "holds 95%",
+        f"all ({BAD})": "does not hold 25%",
+    } == asked("tsr=0.6")
+
+
+@pytest.mark.parametrize("name", [GOOD, "gpt-5-mini"], ids=["by-its-spec", "by-its-label"])
+def test_a_gate_may_name_an_agent(name: str) -> None:
+    found = asked(f"tsr=0.6@{name}")
+
+    assert {f"lab ({GOOD})", f"clinic ({GOOD})", f"all ({GOOD})"} == found.keys()
+
+
+def test_a_gate_may_name_a_domain_and_an_agent() -> None:
+    assert {f"lab ({BAD})": "holds 20%"} == asked("lab:tsr=0.2@o4")
+
+
+def test_a_gate_on_an_agent_that_did_not_run_is_inconclusive() -> None:
+    assert {"all (nobody)": "inconclusive n/a"} == asked("tsr=0@nobody")
+
+
+def test_the_one_agent_of_a_session_may_be_named() -> None:
+    gate = read_gate("tsr=0.6@gpt-5-mini")
+
+    (verdict,) = evaluate([gate], {"lab": of_agent(9)}, agents={"lab": GOOD})
+
+    assert GateState.HOLDS is verdict.state
+
+
+def test_unavailable_runs_of_one_agent_leave_the_others_gates_alone() -> None:
+    of = {**BOTH, f"lab ({BAD})": of_agent(5, unavailable=5)}
+
+    found = asked("tsr=0.6", of)
+
+    assert "holds 100%" == found[f"lab ({GOOD})"]
+    assert "holds 95%" == found[f"all ({GOOD})"]
+    assert "inconclusive n/a" == found[f"lab ({BAD})"]
+    assert "inconclusive n/a" == found[f"all ({BAD})"]
+
+
+def test_a_bound_on_unavailable_runs_may_be_that_of_one_agent() -> None:
+    of = {name: of_agent(5, unavailable=5) for name in BOTH}
+    gates = [read_gate("tsr=0.5"), read_gate("unavailable=0.5@gpt-5-mini")]
+
+    states = {one.where: one.state for one in evaluate(gates, of) if one.asked.startswith("TSR")}
+
+    assert GateState.HOLDS is states[f"lab ({GOOD})"]
+    assert GateState.INCONCLUSIVE is states[f"lab ({BAD})"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tsr=0.9@gpt-5-mini", "lab:lost=2@a@b", "p=0.05@one=two"],
+    ids=["plain", "at", "equals"],
+)
+def test_a_gate_with_an_agent_reads_as_it_is_written(text: str) -> None:
+    assert text == gate_text(read_gate(text))
+
+
+def test_the_agent_stands_behind_the_value() -> None:
+    assert GateSpec(name="tsr", value=0.9, domain="lab", agent="a:b/c") == read_gate(
+        "lab:tsr=90%@a:b/c"
+    )
+    with pytest.raises(ValueError, match=r"write \[DOMAIN:\]NAME=VALUE\[@AGENT\]"):
+        read_gate("tsr=0.9@")
+
+
+def test_a_gate_is_asked_also_where_no_run_is_left_to_ask_of() -> None:
+    (verdict,) = evaluate([read_gate("tsr=0")], {})
+
+    assert GateState.INCONCLUSIVE is verdict.state
+    assert verdict.why.startswith("no run was planned")
+
+
+# Runs of which no gate is asked: what a gate on others must not forgive.
+
+
+def shares(correct: int, wrong: int, *fields: str) -> Summary:
+    return Summary(
+        runs=correct + wrong,
+        outcomes={Outcome.CORRECT: correct, Outcome.WRONG: wrong},
+        by_field={name: FieldCounts(right=correct, runs=correct + wrong) for name in fields},
+    )
+
+
+TWO_DOMAINS = {"lab": shares(10, 0, "grade"), "clinic": shares(7, 3, "ward")}
+TWO_AGENTS = {"lab (a)": shares(10, 0), "lab (b)": shares(6, 4)}
+
+
+def unasked(of: dict[str, Summary], *gates: str) -> dict[str, str]:
+    found = unasked_verdicts([*map(read_gate, gates)], of)
+    return {one.where: f"{one.state.value} {one.got}" for one in found}
+
+
+@pytest.mark.parametrize(
+    "gates",
+    [
+        pytest.param(["tsr=0.5"], id="every domain"),
+        pytest.param(["clinic:ecr=0.5"], id="the one with misses"),
+        pytest.param(["lab:tsr=1", "clinic:tsr=0"], id="each by its name"),
+        pytest.param(["clinic:lost=0"], id="a comparison of it"),
+        pytest.param(["field:ward=0.5"], id="a field that only it has"),
+        pytest.param(["field:*=0"], id="every field"),
+    ],
+)
+def test_misses_are_looked_at_by_gates_on(gates: list[str]) -> None:
+    assert {} == unasked(TWO_DOMAINS, *gates)
+
+
+@pytest.mark.parametrize(
+    "gates",
+    [
+        pytest.param(["lab:tsr=0.5"], id="another domain"),
+        pytest.param(["lab:lost=0"], id="a comparison of another domain"),
+        pytest.param(["field:grade=0.5"], id="a field that only another domain has"),
+        pytest.param(["lab:tsr=0.5", "clinic:unavailable=0.5"], id="what others tolerate of it"),
+        pytest.param(["nobody:tsr=0.5", "lab:tsr=1"], id="a domain that did not run"),
+    ],
+)
+def test_misses_are_not_looked_at_by_gates_on(gates: list[str]) -> None:
+    assert {"clinic": "does not hold 3"} == unasked(TWO_DOMAINS, *gates)
+
+
+@pytest.mark.parametrize("gate", ["tsr=0.9@a", "lab:tsr=0.9@a"])
+def test_an_agent_that_no_gate_names_is_told_and_fails_nothing(gate: str) -> None:
+    told = unasked_agents([read_gate(gate)], TWO_AGENTS)
+
+    assert ["lab (b): no gate is asked; 4 of 10 are not correct"] == [*told]
+    assert {} == unasked(TWO_AGENTS, gate)
+
+
+def test_agents_of_a_domain_of_which_no_gate_is_asked_fail_it() -> None:
+    both = {**TWO_AGENTS, "clinic (a)": shares(9, 1), "clinic (b)": shares(10, 0)}
+
+    assert {"clinic (a)": "does not hold 1"} == unasked(both, "lab:tsr=0.9@a")
+
+
+def test_a_domain_without_misses_needs_no_gate() -> None:
+    assert {} == unasked(TWO_DOMAINS, "clinic:tsr=0.5")

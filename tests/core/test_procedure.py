@@ -5,16 +5,42 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pytest_sopbench import (
+    ExpectedCall,
+    Outcome,
+    RunRecord,
+    Summary,
+    Task,
+    ToolCall,
+    Trace,
+    Verdict,
+)
 from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import DemandKind, Forbids, Requires, RuleState
 from pytest_sopbench._core.contract.rules import Contract, Rule, RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import CUT_OFF, breaches, judge, with_procedure
-from pytest_sopbench._core.model.task import Task
-from pytest_sopbench._core.model.trace import Ending, ToolCall, Trace
-from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._core.metrics.counts import (
+    ContractTally,
+    RuleTally,
+    UnneededCounts,
+    tally_contracts,
+    tally_rules,
+)
+from pytest_sopbench._core.metrics.summary import EMPTY
+from pytest_sopbench._core.metrics.summary_json import (
+    summary_from_json,
+    summary_to_json,
+    total_to_json,
+)
+from pytest_sopbench._core.metrics.tally import summary_of
+from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._core.records.lines import from_line, to_line
+from pytest_sopbench._core.records.record import CallRecord
 
 TASK = Task(domain="bank", id="1", line=2, hash="h", inputs={}, expected={}, results={})
 LOGIN = Rule(id="login", demand=Requires(all_of=("login",)))
@@ -160,3 +186,192 @@ def test_a_run_that_was_stopped_after_a_call_holds_what_it_did_not_break() -> No
     verdict = with_procedure(Verdict(outcome=Outcome.TIMEOUT), ONLY_NO_WIRE, TASK, trace("login"))
 
     assert RuleState.HELD is verdict.contract
+
+
+# What is counted of the procedure: rates with their own denominators, and sums that add.
+
+HELD, BROKEN, IDLE = RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED
+CALLS = (CallRecord(name="a", arguments={}), CallRecord(name="b", arguments={}))
+
+
+def rule(state: RuleState, name: str = "one", clause: str = "1") -> RuleResult:
+    return RuleResult(
+        id=name,
+        clause=clause,
+        severity=Severity.MUST,
+        kind=DemandKind.REQUIRES,
+        state=state,
+        why="",
+    )
+
+
+def run(state: RuleState, **more: object) -> RunRecord:
+    keywords: dict[str, object] = {
+        "outcome": Outcome.CORRECT,
+        "grounded": state is HELD,
+        "unneeded": 0,
+        "calls": CALLS,
+        "duration_s": 1.0,
+        **more,
+    }
+    return RunRecord(
+        domain="d", task="t", rules=(rule(state),), contract=state, **keywords  # type: ignore[arg-type] - test sugar
+    )  # fmt: skip
+
+
+RUNS = (
+    run(HELD),
+    run(BROKEN, unneeded=2),
+    run(IDLE, calls=()),
+    run(HELD, outcome=Outcome.WRONG, unneeded=1),
+    RunRecord(domain="d", task="t", outcome=Outcome.CORRECT, calls=CALLS),
+)
+
+
+def test_each_rate_has_its_own_denominator() -> None:
+    summary = summary_of(RUNS)
+
+    (one,) = summary.rules
+    assert (3, 2) == (one.exercised, one.held)
+    assert (4, 2, 1, 1) == (
+        summary.contract.runs,
+        summary.contract.held,
+        summary.contract.broken,
+        summary.contract.silent,
+    )
+    assert 2 / 4 == summary.contract_rate
+    assert 2 / 5 == summary.grounded_tsr
+    assert UnneededCounts(runs=4, calls=6, unneeded=3, affected=2) == summary.unneeded
+    assert (3 / 6, 2 / 4) == (summary.unneeded.rate, summary.unneeded.share)
+
+
+def test_without_a_contract_there_is_no_rate() -> None:
+    summary = summary_of(RUNS[-1:])
+
+    assert (None, None) == (summary.contract_rate, summary.grounded_tsr)
+    assert (None, None) == (summary.unneeded.rate, summary.unneeded.share)
+    assert () == summary.rules
+
+
+@pytest.mark.parametrize("cut", range(len(RUNS) + 1))
+def test_the_counts_of_two_parts_add_to_those_of_the_whole(cut: int) -> None:
+    whole = summary_of(RUNS)
+
+    parts = summary_of(RUNS[:cut]) + summary_of(RUNS[cut:])
+
+    assert whole.rules == parts.rules
+    assert (whole.contract, whole.grounded, whole.unneeded) == (
+        parts.contract,
+        parts.grounded,
+        parts.unneeded,
+    )
+
+
+def test_a_rule_whose_clause_was_changed_stands_beside_the_other() -> None:
+    changed = replace(RUNS[0], rules=(rule(HELD, clause="9"),))
+
+    summary = summary_of(RUNS[:1]) + summary_of([changed])
+
+    assert ["1", "9"] == [one.clause for one in summary.rules]
+
+
+def test_counts_come_back_from_json() -> None:
+    summary = summary_of(RUNS)
+
+    assert summary == summary_from_json(summary_to_json(summary))
+    assert summary_to_json(summary)["contract_rate"] == 2 / 4
+
+
+def test_domains_together_have_rates_and_no_rules() -> None:
+    total = total_of({"a": summary_of(RUNS), "b": summary_of(RUNS[-1:]), "c": EMPTY})
+
+    assert (2 / 4, 2 / 5) == (total.means["contract_rate"], total.means["grounded_tsr"])
+    assert () == total.pooled.rules
+    assert 4 == total_to_json(total)["pooled"]["contract"]["runs"]
+
+
+def test_a_line_keeps_what_came_of_each_rule() -> None:
+    record = replace(
+        RUNS[1],
+        rules=(
+            replace(rule(BROKEN), why="step 1"),
+            replace(rule(IDLE, "two", ""), applies=False, severity=Severity.SHOULD),
+        ),
+    )
+
+    assert record == from_line(to_line(record))
+
+
+def test_a_line_of_a_run_without_contract_is_as_short_as_before() -> None:
+    line = to_line(RUNS[-1])
+
+    assert '"rules":[],"contract":null' in line
+    assert RUNS[-1] == from_line(line)
+
+
+def test_nothing_is_the_summary_of_no_runs() -> None:
+    assert Summary() == summary_of([])
+
+
+# Counts of rules add, whichever way a session was cut into parts.
+
+STATES = st.lists(st.sampled_from(RuleState), max_size=12)
+
+
+def ruled(rule: str, state: RuleState) -> RuleResult:
+    return RuleResult(
+        id=rule, clause="1", severity=Severity.MUST, kind=DemandKind.BEFORE, state=state, why=""
+    )
+
+
+def test_a_rule_counts_where_it_was_exercised_and_where_it_held() -> None:
+    runs = [
+        (ruled("a", RuleState.HELD), ruled("b", RuleState.NOT_EXERCISED)),
+        (ruled("a", RuleState.BROKEN), ruled("b", RuleState.NOT_EXERCISED)),
+        (ruled("a", RuleState.HELD), ruled("b", RuleState.NOT_EXERCISED)),
+    ]
+
+    first, second = tally_rules(runs)
+
+    assert (3, 2, 1, 2 / 3) == (first.exercised, first.held, first.broken, first.rate)
+    assert ("b", 0, None) == (second.id, second.exercised, second.rate)
+
+
+@settings(max_examples=60)
+@given(states=STATES, cut=st.integers(0, 12))
+def test_the_counts_of_two_parts_add_to_those_of_the_whole_in_contract_tally(
+    states: list[RuleState], cut: int
+) -> None:
+    runs = [(ruled("a", state),) for state in [RuleState.HELD, *states]]
+    start = (RuleTally(id="a", clause="1", severity=Severity.MUST),)
+
+    parts = [(tally_rules(part) or start)[0] for part in (runs[:cut], runs[cut:])]
+
+    assert tally_rules(runs)[0] == parts[0] + parts[1]
+    assert tally_contracts(states) == tally_contracts(states[:cut]) + tally_contracts(states[cut:])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(RuleTally(id="b"), id="another rule"),
+        pytest.param(RuleTally(id="a", clause="9"), id="another clause"),
+        pytest.param(RuleTally(id="a", severity=Severity.MUST), id="another severity"),
+    ],
+)
+def test_counts_of_different_rules_do_not_add(other: RuleTally) -> None:
+    with pytest.raises(ValueError, match="do not add"):
+        RuleTally(id="a") + other
+
+
+def test_a_silent_run_counts_and_does_not_hold() -> None:
+    states = [RuleState.HELD, RuleState.BROKEN, RuleState.NOT_EXERCISED, None]
+
+    tally = tally_contracts(states)
+
+    assert ContractTally(runs=3, held=1, broken=1) == tally
+    assert (1, 1 / 3) == (tally.silent, tally.rate)
+
+
+def test_no_runs_have_no_rate() -> None:
+    assert ContractTally().rate is None

@@ -9,30 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Answer, Mismatch, Outcome, RunRecord, ToolCall, Trace, Verdict
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import MASK, FieldType, OutputField, RunKey
 from pytest_sopbench._core.model.trace import (
-    Answer,
     AnswerForm,
     Approval,
     Ending,
     Finding,
     FindingKind,
-    Mismatch,
     Problem,
     Returned,
     ReturnedKind,
-    ToolCall,
-    Trace,
     Usage,
 )
 from pytest_sopbench._core.records.event_log import event_log, key_of_log
 from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
+from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.verdict import Outcome, Verdict
 
 KEY_TEXT = "12345"
 SECRET = f"sk-{KEY_TEXT}"
@@ -88,7 +84,7 @@ TRACE = Trace(
         ),
         ToolCall(name="measure", arguments={}, error=SECRET, started=0.75),
     ),
-    approvals=(Approval(step=SECRET, by="Jo", started=0.5),),
+    approvals=(Approval(step=SECRET, by="Jo", started=0.5, calls=1),),
     usage=Usage(input_tokens=5),
     messages=({"role": "user", "content": SECRET},),
     output=f"{SECRET}\n",

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pytest_sopbench
-from pytest_sopbench._core.steps.split import Moment, Procedure, Step, split_sop
+from pytest_sopbench import Procedure, Step, split_sop
+from pytest_sopbench._core.steps.split import Moment
 
 BUNDLED = sorted((Path(pytest_sopbench.__file__).parent / "bundled").glob("*/sop.md"))
 

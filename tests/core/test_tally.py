@@ -10,16 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.metrics.counts import Amount, RunCounts, ToolCounts
+from pytest_sopbench import Mismatch, Outcome, RunRecord
+from pytest_sopbench._core.metrics.counts import Amount, Collapse, Confusion, RunCounts, ToolCounts
 from pytest_sopbench._core.metrics.summary import EMPTY
-from pytest_sopbench._core.metrics.summary_json import summary_from_json, summary_to_json
+from pytest_sopbench._core.metrics.summary_json import (
+    summary_from_json,
+    summary_to_json,
+    total_to_json,
+)
 from pytest_sopbench._core.metrics.tally import Tally, summary_of
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
-from pytest_sopbench._core.model.trace import Mismatch, Usage
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.verdict import COMPLETED, Outcome
+from pytest_sopbench._core.verdict import COMPLETED
+from tests.builders import runs
 
 CLASS = OutputField(name="class", type=FieldType.ENUM, values=("A", "B", "C"))
 REFUND = OutputField(name="refund", type=FieldType.NUMBER)
@@ -467,3 +473,168 @@ def test_a_run_with_labels_takes_hardly_any_bytes() -> None:
 def test_a_broken_summary_is_a_value_error(broken: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"summary|lost"):
         summary_from_json(broken)
+
+
+# Several domains: the mean over domains, and all runs pooled.
+
+
+def sized(domain: str, outcome: Outcome, expected: str = "yes") -> RunRecord:
+    return runs.run("t", outcome, domain=domain, expected={"answer": expected})
+
+
+SMALL = summary_of([sized("small", Outcome.CORRECT), sized("small", Outcome.ERROR, "no")])
+LARGE = summary_of([sized("large", Outcome.WRONG)] * 6)
+
+
+def test_the_mean_weighs_domains_and_the_pool_weighs_runs() -> None:
+    total = total_of({"small": SMALL, "large": LARGE})
+
+    assert total.domains == 2
+    assert total.means["tsr"] == 0.25
+    assert total.pooled.tsr == 1 / 8
+    assert total.pooled.ecr == 7 / 8
+
+
+def test_a_domain_counts_once_however_many_agents_ran_on_it() -> None:
+    total = total_of({"small (a:one)": SMALL, "small (a:two)": LARGE, "large": SMALL})
+
+    assert total.domains == 2
+    assert total.means["tsr"] == (0.25 + 0.5) / 2
+    assert total.pooled.runs == 10
+
+
+def test_chance_answers_each_domain_with_its_own_label() -> None:
+    total = total_of({"small": SMALL, "large": LARGE})
+
+    assert total.means["chance"] == 0.75
+    assert total.chance == 7 / 8
+
+
+def test_chance_is_unknown_where_one_domain_cannot_tell() -> None:
+    masked = summary_of([RunRecord(domain="masked", task="t", outcome=Outcome.CORRECT)])
+
+    total = total_of({"small": SMALL, "masked": masked})
+
+    assert total.chance is None
+    assert total.means["chance"] == 0.5
+
+
+def test_a_rate_that_no_domain_has_has_no_mean() -> None:
+    total = total_of({"small": SMALL})
+
+    assert total.means["tool_accuracy"] is None
+
+
+def test_labels_of_different_domains_are_not_mixed() -> None:
+    total = total_of({"small": SMALL, "large": LARGE})
+
+    assert total.pooled.by_expected == {}
+    assert total.pooled.answers == {}
+
+
+@pytest.mark.parametrize(
+    "summaries",
+    [pytest.param({}, id="no domain"), pytest.param({"none": summary_of([])}, id="no run")],
+)
+def test_a_total_of_nothing_has_no_rates(summaries: dict[str, object]) -> None:
+    total = total_of(summaries)  # type: ignore[arg-type]  # summaries, or nothing
+
+    assert total.pooled.tsr is None
+    assert total.chance is None
+    assert total.means["tsr"] is None
+
+
+def test_the_json_of_a_total_holds_means_and_pool() -> None:
+    data = total_to_json(total_of({"small": SMALL, "large": LARGE}))
+
+    assert data["domains"] == 2
+    assert data["mean"]["tsr"] == 0.25
+    assert data["pooled"]["runs"] == 8
+    assert data["pooled"]["tsr"] == 1 / 8
+    assert data["pooled"]["chance"] == 7 / 8
+    assert data["pooled"]["tool_accuracy"] is None
+
+
+# The confusion table, and the alarm that it raises.
+
+
+def table(**rows: str) -> Confusion:
+    """Make a table from `expected="answers"`, one letter for each run."""
+    pairs = {
+        (expected, actual): answers.count(actual)
+        for expected, answers in rows.items()
+        for actual in sorted(set(answers))
+    }
+    return Confusion(field="class", pairs=pairs)
+
+
+def test_a_table_knows_its_labels() -> None:
+    confusion = table(A="AAB", B="xxyB")
+
+    assert confusion.expected == ("A", "B")
+    assert confusion.unexpected == ("x", "y")
+    assert confusion.completed == 7
+
+
+def test_a_right_agent_raises_no_alarm() -> None:
+    assert not table(A="A" * 50, B="B" * 5).collapse()
+
+
+def test_a_constant_agent_is_named_with_its_shares() -> None:
+    collapse = table(A="A" * 20, B="A" * 20, C="A" * 20).collapse()
+
+    given, expected, z = collapse.favoured["A"]
+    assert given == 1.0
+    assert expected == pytest.approx(1 / 3)
+    assert z == pytest.approx(40**0.5)
+    assert collapse.never == {"B": 20, "C": 20}
+
+
+def test_an_answer_that_nothing_expects_is_named() -> None:
+    collapse = table(A="A" * 10 + "?" * 10, B="B" * 10 + "?" * 10).collapse()
+
+    assert list(collapse.favoured) == ["?"]
+    assert not collapse.never
+
+
+@pytest.mark.parametrize(
+    ("wrong", "alarm"),
+    [
+        pytest.param(15, False, id="exactly 15 points"),
+        pytest.param(16, True, id="16 points"),
+    ],
+)
+def test_an_excess_must_pass_15_points(wrong: int, alarm: bool) -> None:
+    collapse = table(A="A" * 50, B="A" * wrong + "B" * (50 - wrong)).collapse()
+
+    assert alarm is bool(collapse.favoured)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "alarm"),
+    [pytest.param(9, False, id="z of 3"), pytest.param(10, True, id="z of 3.2")],
+)
+def test_an_excess_must_be_significant(wrong: int, alarm: bool) -> None:
+    """McNemar's z is the root of the number of errors when all go one way."""
+    collapse = table(A="A" * 5, B="A" * wrong + "B").collapse()
+
+    assert alarm is bool(collapse.favoured)
+
+
+@pytest.mark.parametrize(
+    ("count", "trials", "named"),
+    [
+        pytest.param(4, 1, False, id="four tasks"),
+        pytest.param(5, 1, True, id="five tasks"),
+        pytest.param(8, 2, False, id="four tasks of two trials"),
+        pytest.param(10, 2, True, id="five tasks of two trials"),
+    ],
+)
+def test_a_label_that_five_tasks_expect_is_missed(count: int, trials: float, named: bool) -> None:
+    collapse = table(A="A" * 100, B="A" * count).collapse(trials=trials)
+
+    assert named is ("B" in collapse.never)
+
+
+def test_a_collapse_without_labels_is_none() -> None:
+    assert not Collapse(field="class")

@@ -43,7 +43,7 @@ def test_a_file_that_is_named_is_there(name: str) -> None:
 
 @pytest.mark.parametrize(
     "seam",
-    ["MetricSpec", "Demand", "AnswerFormSpec", "PageFormat", "AgentSource", "RunWrapper"],
+    ["Metric", "Demand", "PageFormat", "AgentSource", "RunWrapper"],
 )
 def test_a_seam_has_its_row_and_a_test_that_is_there(seam: str) -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{seam}` |")]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.domain import Domain
+from pytest_sopbench import Domain
 from pytest_sopbench._loading.domain.tools import read_tool_specs
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._loading.metadata.schema import (
+from pytest_sopbench._loading.metadata import (
     DocumentMetadata,
     LookupShape,
     Metadata,

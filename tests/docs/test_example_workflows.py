@@ -23,7 +23,7 @@ from pytest_sopbench._reports.pages.formats import FORMATS
 
 SUITE = Path(__file__).parents[2] / "example_suite"
 LEFT = shutil.ignore_patterns(".sop", ".pytest_cache", "__pycache__", "session", "shards")
-HTML = re.compile(r"--html \S+ \\\n *")
+HTML = re.compile(r"--to html=\S+ \\\n *")
 EXPRESSION = re.compile(r"\$\{\{ *([a-z_.]+) *\}\}")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

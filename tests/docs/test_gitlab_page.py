@@ -25,7 +25,7 @@ NAMES = {
 }
 """What GitLab calls otherwise, and what it has beside."""
 
-ONLY_GITHUB = (" --annotations github", " --sop-report=md=github")
+ONLY_GITHUB = (" --to annotations", " --sop-report=md=github")
 
 
 def pipeline() -> Mapping[str, Any]:

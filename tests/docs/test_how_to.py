@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from pytest_sopbench import Outcome, Summary
 from pytest_sopbench._core.contract.conditions import Operator
 from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import Severity
@@ -20,8 +21,6 @@ from pytest_sopbench._core.metrics.counts import (
     RuleTally,
     ToolCounts,
 )
-from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.terminal.summary import domain_lines
 from pytest_sopbench.cli import main
 from tests.builders.pages import DOCS, DOMAINS, blocks, write_late_returns

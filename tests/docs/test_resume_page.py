@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome
 from pytest_sopbench._settings.readers import ALWAYS_AGAIN, MAY_BE_AGAIN
 from tests.builders.pages import DOCS, blocks, write_late_returns
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.metrics.summary import Summary
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome, Summary
 from pytest_sopbench._reports.notices import Progress, progress_line
 from tests.builders.pages import DOCS, write_late_returns
 

@@ -11,8 +11,8 @@ import pytest
 
 from pytest_sopbench import ApprovalRequest
 from pytest_sopbench._core.steps.split import Moment
-from pytest_sopbench._loading.approval_script import read_script
 from pytest_sopbench._loading.domain.steps_file import read_steps
+from pytest_sopbench._loading.load import read_script
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 DOMAINS = (REFERENCE / "domains.md").read_text(encoding="utf-8")

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_sopbench import Outcome, Summary
 from pytest_sopbench._core.gates.budget import Budget, Spending
-from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.trials import TaskTrials
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.notices import budget_lines
 from pytest_sopbench._reports.terminal.summary import domain_lines
 

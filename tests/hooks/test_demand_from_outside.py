@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from pytest_sopbench import Trace, load_session
 from pytest_sopbench._core.contract.demands import (
     DEMANDS,
     DemandKind,
@@ -18,9 +19,7 @@ from pytest_sopbench._core.contract.demands import (
     held,
     not_exercised,
 )
-from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._loading.contract import READERS, DemandReader, RulePlace
-from pytest_sopbench._sessions.load import load_session
 
 WITHOUT_PAUSE = {"id": "at-once", "severity": "must", "ends_with": "measure"}
 

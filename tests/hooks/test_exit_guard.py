@@ -6,11 +6,10 @@ import os
 import sys
 from collections.abc import Generator
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._hooks.process import exit_guard
 from pytest_sopbench._hooks.process.exit_guard import ExitGuard
 
 
@@ -110,7 +109,7 @@ def test_only_an_ended_session_is_left_in_order(
 def test_a_forked_child_ends_as_it_likes(
     standing: Standing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exit_guard, "_getpid", lambda: -1)
+    monkeypatch.setattr(os, "getpid", lambda: -1)
 
     with pytest.raises(LeftError) as left:
         os._exit(0)
@@ -141,6 +140,30 @@ def test_what_only_says_that_it_is_a_module_is_passed_over(
     guard.step_down()
 
     assert before is not after
+
+
+class Later(ModuleType):
+    """A module that is loaded when it is asked for an attribute, as `LazyLoader` makes them."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        Later.asked.append(name)
+        return super().__getattribute__(name)
+
+
+def test_a_module_that_is_loaded_when_it_is_used_is_not_loaded(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "later", Later("later"))
+    monkeypatch.setattr(os, "_exit", leave)
+    Later.asked.clear()
+    guard = Standing(pytestconfig).guard
+
+    guard.stand()
+    guard.step_down()
+
+    assert [] == Later.asked
 
 
 def test_a_guard_that_steps_down_leaves_everything_as_it_was(

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.model.trace import Problem
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.runs.prefetch import Likeness, Starts
 from tests.builders.runs import run
 

@@ -321,33 +321,3 @@ def test_a_child_that_comes_back_from_an_agent_does_not_go_on_with_the_session(
 
     result.assert_outcomes(passed=2, failed=4)
     assert 1 == result.outlines.count("=" * 35 + " FAILURES " + "=" * 35)
-
-
-REPLACING = """
-import json
-import time
-from habits import right
-
-
-def agent(inputs, tools):
-    if inputs["sample_id"] == "T_02":
-        json.dumps = lambda *_, **__: "{}"
-        time.time = time.perf_counter = time.monotonic = lambda: 0.0
-    return right(inputs, tools)
-"""
-
-
-@pytest.mark.usefixtures("lab")
-def test_what_an_agent_replaces_in_the_standard_library_changes_no_record(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(replacing=REPLACING)
-
-    result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--agent=replacing:agent", "-pno:cacheprovider"
-    )
-
-    result.assert_outcomes(passed=6)
-    session = pytester.path / ".sop/sessions/last.jsonl"
-    assert {f"T_0{number}": "correct" for number in range(1, 7)} == outcomes(session)
-    assert '"type":"summary"' in session.read_text().splitlines()[-1]

@@ -1,4 +1,4 @@
-"""`--sop-report html=PATH` and `sopbench report --html`: one file with every run of a session."""
+"""`--sop-report html=PATH` and `sopbench report --to html`: one file with every run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_run_has_its_inputs_its_line_and_what_it_was(page: Page) -> None:
 
 def test_the_command_line_writes_the_same_page(page: Page, pytester: pytest.Pytester) -> None:
     """But for the commands that make runs again, which a saved session does not hold."""
-    result = sopbench("report", "last", "--html", "again.html", "--baseline", "main")
+    result = sopbench("report", "last", "--to=html=again.html", "--baseline", "main")
 
     assert OK == result.exit_code, result.output
     without = re.sub(r'"again":\{"0".*?"\},', '"again":{},', page.text)
@@ -94,11 +94,13 @@ def test_each_run_has_the_command_that_makes_it_again(page: Page) -> None:
 
 @pytest.mark.usefixtures("page")
 def test_it_is_written_beside_other_formats(pytester: pytest.Pytester) -> None:
-    result = sopbench("report", "last", "--md=page.md", "--html=page.html", "--to=html=other.html")
+    result = sopbench(
+        "report", "last", "--to=md=page.md", "--to=html=page.html", "--to=html=o.html"
+    )
 
     assert OK == result.exit_code, result.output
     assert (pytester.path / "page.md").read_text("utf-8").startswith("# SOP: lab")
-    assert Page(pytester.path / "page.html").text == Page(pytester.path / "other.html").text
+    assert Page(pytester.path / "page.html").text == Page(pytester.path / "o.html").text
 
 
 def test_a_session_that_is_cut_short_has_one(
@@ -117,7 +119,7 @@ def test_a_session_whose_domain_is_gone_has_one_that_says_so(pytester: pytest.Py
     for path in pytester.path.rglob("metadata.json"):
         path.unlink()
 
-    result = sopbench("report", "last", "--html=page.html")
+    result = sopbench("report", "last", "--to=html=page.html")
 
     assert OK == result.exit_code, result.output
     details = Page(pytester.path / "page.html").data("details")
@@ -146,7 +148,7 @@ def test_without_its_library_it_is_refused_before_the_first_run(
     monkeypatch.setattr(needs, "find_spec", lambda _: None)
 
     result = pytester.runpytest_inprocess(LAB, "--sop-agent=habits:counted", TO_FILE)
-    again = sopbench("report", "last", "--html=page.html")
+    again = sopbench("report", "last", "--to=html=page.html")
 
     assert USAGE == result.ret
     why = "jinja2 is not installed, which an HTML page needs: pip install jinja2"

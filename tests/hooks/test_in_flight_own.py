@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pytest_sopbench._hooks.items.transport import _take_own_time
-from pytest_sopbench._hooks.runs.run_cache import PendingReport
 
 
 def lines_of(pytester: pytest.Pytester, name: str) -> list[str]:
@@ -112,9 +111,8 @@ def test_a_run_that_ended_before_its_test_came_has_its_own_duration(
 
 
 def test_the_time_that_a_test_waited_for_its_run_is_not_reported() -> None:
-    done: Any = SimpleNamespace(trace=SimpleNamespace(duration=2.0))
     report: Any = SimpleNamespace(duration=101.0)
 
-    _take_own_time(PendingReport(done, waited=100.0), report)
+    _take_own_time(report, waited=100.0, took=2.0)
 
     assert report.duration == 3.0

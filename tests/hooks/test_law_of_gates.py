@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.gates.conditions import percent
+from pytest_sopbench._core.metrics.metric import percent
 from pytest_sopbench.cli import main
 
 AGENTS: Final = """

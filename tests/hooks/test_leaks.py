@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.commands import SOPBENCH
-from tests.core.test_known_forms import HEX, KEYS, NAMED
+from tests.core.test_hiding import HEX, KEYS, NAMED
 
 PLANTED = "planted.json"
 AGENT = '''

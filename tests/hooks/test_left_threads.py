@@ -33,7 +33,7 @@ def test_the_process_is_left_with_the_status_of_its_session(
     left: list[int], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[bytes] = []
-    monkeypatch.setattr(left_threads, "_write", lambda _, text: told.append(text))
+    monkeypatch.setattr(os, "write", lambda _, text: told.append(text))
     threads, held = LeftThreads(lambda text: text.replace("key", "***")), Event()
     threads.pytest_sessionfinish(request.session)
     thread = Thread(target=held.wait, daemon=False, name="client of key")
@@ -51,7 +51,7 @@ def test_threads_that_end_in_time_are_not_blamed_for_what_holds_the_process_afte
     left: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[bytes] = []
-    monkeypatch.setattr(left_threads, "_write", lambda _, text: told.append(text))
+    monkeypatch.setattr(os, "write", lambda _, text: told.append(text))
 
     LeftThreads(str).end(*events(goes_on=True), last=0)
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pytest_sopbench._core.metrics.metric import METRICS, MetricSpec, PerRun
-from pytest_sopbench._sessions.load import load_session
+from pytest_sopbench import Metric, load_session
+from pytest_sopbench._core.metrics.metric import METRICS
 
 LAB = "--sop-domain=lab"
 TABLES = pd.DataFrame
 """Imported here, since a session inside of a test forgets its imports, and this bears but one."""
-ASKED = MetricSpec(
+ASKED = Metric(
     name="asked_rate",
     label="asked rate",
     counts=lambda summary: (summary.runs - summary.without_calls, summary.runs),
-    per_run=PerRun(of=lambda run: bool(run.calls)),
+    of=lambda run: bool(run.calls),
     heading="asked",
     gate="asked",
     column="asked",
@@ -26,9 +26,22 @@ ASKED = MetricSpec(
 """How many runs asked a tool at all."""
 
 
+MEAN_CALLS = Metric(
+    name="mean_calls",
+    label="mean calls",
+    of=lambda run: len(run.calls),
+    unit="calls",
+    better="lower",
+    gate="mean_calls",
+    judged=False,
+)
+"""How many calls a run makes, which is bounded from above: a row, and nothing beside it."""
+
+
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, ASKED.name, ASKED)
+    monkeypatch.setitem(METRICS, MEAN_CALLS.name, MEAN_CALLS)
 
 
 @pytest.fixture
@@ -48,6 +61,29 @@ def session(lab: Path, pytester: pytest.Pytester) -> pytest.RunResult:
 def test_its_gate_decides(session: pytest.RunResult) -> None:
     assert pytest.ExitCode.TESTS_FAILED == session.ret
     session.stdout.fnmatch_lines(["gate   asked rate >= 90% does not hold (got 83.33%): 5 of 6"])
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("1", "gate   mean calls <= 1 calls holds (got 0.8333 calls)"),
+        (
+            "0.5",
+            "gate   mean calls <= 0.5 calls does not hold (got 0.8333 calls): 5 calls*",
+        ),
+    ],
+)
+def test_a_mean_with_an_upper_bound_needs_its_row_alone(
+    pytester: pytest.Pytester, lab: Path, bound: str, said: str
+) -> None:
+    result = pytester.runpytest_inprocess(
+        LAB, "--agent=habits:loses_second", f"--sop-gate=mean_calls={bound}"
+    )
+    saved = load_session("last").summaries["lab"].measured["mean_calls"]
+
+    assert lab.exists()
+    result.stdout.fnmatch_lines(["metric mean calls 0.8333 calls (5 calls in 6 runs)", said])
+    assert (5, 6, 6, "") == (saved.total, saved.known, saved.runs, saved.fault)
 
 
 def test_a_name_that_no_gate_has_is_refused_with_it_among_the_others(

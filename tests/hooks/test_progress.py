@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import pytest_sopbench._hooks.printing.progress
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.printing.progress import LIVE_SECONDS, LOG_SECONDS, ProgressHooks
 from pytest_sopbench._running.queue import EngineStatus
 

@@ -18,7 +18,7 @@ NOTHING = f"{UNUSED} {EMPTY}"
 
 def summary_of(*notes: str) -> list[str]:
     options = SimpleNamespace(replay=SimpleNamespace(folder=Path("sop_cassettes"), mode="only"))
-    config = SimpleNamespace(stash={})
+    config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda _: None))
     totals = ReplayTotals(cast("Any", SimpleNamespace(config=config, options=options, shown=str)))
     for note in notes:
         run = SimpleNamespace(notes=(note,), usage=SimpleNamespace(cost_usd=None))

@@ -65,8 +65,8 @@ def test_a_saved_session_gives_the_same_files(pytester: pytest.Pytester) -> None
 
     again = CliRunner().invoke(
         main,
-        ["report", "last", "--csv=out/runs.csv", "--json=out/session.json",
-         "--markdown=out/page.md", "--annotations=github"],
+        ["report", "last", "--to=csv=out/runs.csv", "--to=json=out/session.json",
+         "--to=md=out/page.md", "--to=annotations"],
         catch_exceptions=False,
     )  # fmt: skip
 

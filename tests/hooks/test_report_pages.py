@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from pytest_sopbench._core.gates.decide import SessionPage
-from pytest_sopbench._reports.pages.formats import FORMATS
-from pytest_sopbench._sessions.reading import reader as content
+from pytest_sopbench import SessionPage
+from pytest_sopbench._reports.pages.formats import FORMATS, PageFormat
 from pytest_sopbench.cli import main
 
 pytestmark = pytest.mark.usefixtures("lab")
@@ -47,21 +45,6 @@ class TestAFile:
         again = CliRunner().invoke(main, ["report", "last"], catch_exceptions=False)
 
         assert page(pytester) == again.stdout.splitlines()
-
-    def test_it_parses_no_line_of_the_session_a_second_time(
-        self, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
-    ) -> None:
-        parsed: list[bytes] = []
-        read_json = content.read_json
-        monkeypatch.setattr(
-            content, "read_json", lambda line: (parsed.append(line), read_json(line))[1]
-        )
-
-        pytester.runpytest(*SECOND, TO_FILE, *workers)
-
-        kinds = {re.match(rb'{"type":"(\w+)"', line)[1] for line in parsed}
-        assert {b"header", b"summary"} == kinds
-        assert page(pytester)
 
     def test_a_comparison_is_in_it(
         self, pytester: pytest.Pytester, baseline: Path, workers: tuple[str, ...]
@@ -193,19 +176,18 @@ class TestTheStepSummary:
         assert not (pytester.path / "calls.txt").exists()
 
 
-class Counts:
+def counts(page: SessionPage) -> str:
     """A format from outside: one line, for a spreadsheet."""
+    return f"{len(page.records)},{page.summaries['lab'].correct}\n"
 
-    name = "counts"
 
-    def render(self, page: SessionPage, /) -> str:
-        return f"{len(page.records)},{page.summaries['lab'].correct}\n"
+COUNTS = PageFormat(name="counts", render=counts)
 
 
 class TestAFormatFromOutside:
     @pytest.fixture(autouse=True)
-    def counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(FORMATS, "counts", Counts())
+    def installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(FORMATS, "counts", COUNTS)
 
     def test_a_session_writes_it_beside_others(self, pytester: pytest.Pytester) -> None:
         result = pytester.runpytest_inprocess(*SECOND, "--sop-report=counts=counts.csv", TO_FILE)
@@ -218,7 +200,7 @@ class TestAFormatFromOutside:
         pytester.runpytest_inprocess(*SECOND)
 
         printed = CliRunner().invoke(main, ["report", "last", "--to=counts=-"])
-        written = CliRunner().invoke(main, ["report", "last", "--to=counts=counts.csv", "--md"])
+        written = CliRunner().invoke(main, ["report", "last", "--to=counts=counts.csv", "--to=md"])
 
         assert "6,5\n" == printed.stdout
         assert written.stdout.startswith("# SOP: lab")

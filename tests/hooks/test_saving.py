@@ -30,7 +30,7 @@ def test_every_session_is_saved(
 
     session = saved()
     assert TASKS == [run["task"] for run in session.runs]
-    assert ("header", 2, "habits:right") == tuple(
+    assert ("header", 1, "habits:right") == tuple(
         session.header[name] for name in ("type", "schema", "agent")
     )
     assert TASKS == session.header["domains"]["lab"]["planned"]

@@ -9,16 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from pytest_sopbench import Trace
 from pytest_sopbench._core.model.task import RunKey
-from pytest_sopbench._core.model.trace import (
-    EMPTY,
-    UNUSED,
-    Ending,
-    Problem,
-    Returned,
-    ReturnedKind,
-    Trace,
-)
+from pytest_sopbench._core.model.trace import EMPTY, UNUSED, Ending, Problem, Returned, ReturnedKind
 from pytest_sopbench._core.records.redaction import NOTHING_REDACTED
 from pytest_sopbench._hooks.replaying.tapes import Tapes
 from pytest_sopbench._replay.cassettes.lines import TaskPlace
@@ -85,7 +78,7 @@ def test_run_whose_recording_was_changed_by_hand_is_unavailable_and_says_what_to
     assert trace.problem is not None
     assert not trace.problem.traceback
     why, where, hint = trace.problem.message.splitlines()
-    assert why == "trial 1: changed since it was recorded, its checksum does not fit"
+    assert why == "trial 1: changed since it was recorded, its checksum is missing or does not fit"
     assert where == f"in {path}"
     assert "--sop-replay=record" in hint
 

@@ -24,7 +24,7 @@ def talking(inputs, tools):
     reading = tools.call("measure", sample_id=inputs["sample_id"], key=KEY)["reading"]
     if number(inputs) == 3:
         raise ValueError(f"refused with {KEY}")
-    return f"<grade>pass</grade> by {KEY}"
+    return f"<grade>pass</grade>, by {KEY}"
 """
 
 

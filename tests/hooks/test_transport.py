@@ -16,8 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._hooks.items.transport import Payload, attach, detach, sanitised
 
 LONE = "\\ud83d"

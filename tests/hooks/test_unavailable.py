@@ -115,7 +115,7 @@ def test_no_gate_is_green_by_it(pytester: pytest.Pytester) -> None:
 def test_every_rate_of_a_report_is_null(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*AWAY, "--sop-save=kept", "--sop-fail-under=0.1")
 
-    document = json.loads(sopbench("report", "kept", "--json"))
+    document = json.loads(sopbench("report", "kept", "--to=json"))
 
     counted = document["domains"]["lab"]
     assert dict.fromkeys(METRICS) == {name: counted[name] for name in METRICS}
@@ -128,7 +128,7 @@ def test_every_rate_of_a_report_is_null(pytester: pytest.Pytester) -> None:
 def test_pages_have_no_rate(pytester: pytest.Pytester) -> None:
     pytester.runpytest(*AWAY, "--sop-save=kept")
 
-    markdown, html = sopbench("report", "kept"), sopbench("report", "kept", "--html")
+    markdown, html = sopbench("report", "kept"), sopbench("report", "kept", "--to=html")
 
     assert f"TSR {NO_RATE}, 4 of 6 runs correct" in markdown
     assert "| lab | 4 of 6, 2 unavailable | n/a |  | n/a | n/a |" in markdown

@@ -1,3 +1,5 @@
+""""""
+
 from __future__ import annotations
 
 import json
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench.errors import LoadingError
+from pytest_sopbench.errors import LoadingError, RowError
 
 MakeDomain = Callable[..., Path]
 
@@ -221,3 +223,337 @@ Choose the route.
 
     assert skill == domain.sop
     assert ["Weigh", "Send"] == [step.title for step in domain.procedure.steps]
+
+
+# The part that each column has: the agent is never given an answer, nor a stray column.
+
+WIDE = (
+    "parcel_id,label,weight,route,tags,also,dispute,pin\n"
+    'P1,red,12.50,north,"new, rare","[""south""]",,1111\n'
+    "P2,blue,3,south,,,clause 2 says north,2222\n"
+)
+LABELS = {
+    "tags_column": "tags",
+    "acceptable_column": "also",
+    "known_disagreement_column": "dispute",
+    "private_columns": ["pin"],
+}
+
+
+def fault_of(folder: Path) -> LoadingError:
+    with pytest.raises(LoadingError) as caught:
+        load_domain(folder)
+    return caught.value
+
+
+def test_each_column_of_a_row_goes_to_its_place(make_domain: MakeDomain) -> None:
+    domain = load_domain(make_domain({"data.csv": WIDE}, **LABELS))
+
+    task = domain.tasks[0]
+
+    assert {"parcel_id": "P1", "label": "red"} == task.inputs
+    assert {"route": "north"} == task.expected
+    assert {"weight": 12.5, "pin": 1111} == task.results
+    assert ("new", "rare") == task.tags
+    assert ({"route": "south"},) == task.acceptable
+    assert "" == task.disagreement
+    assert "clause 2 says north" == domain.tasks[1].disagreement
+    assert frozenset({"pin"}) == domain.private_columns
+
+
+def test_a_private_column_never_becomes_an_input(make_domain: MakeDomain) -> None:
+    keys = {**LABELS, "input_columns": ["parcel_id", "label", "pin"]}
+
+    domain = load_domain(make_domain({"data.csv": WIDE}, **keys))
+
+    assert ("parcel_id", "label") == domain.input_columns
+    assert "pin" not in domain.tasks[0].inputs
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem", "hint"),
+    [
+        pytest.param(
+            {"output_columns": ["rout"]},
+            "key 'output_columns': data.csv has no column 'rout'",
+            "did you mean 'route'?",
+            id="an-output-that-is-not-there",
+        ),
+        pytest.param(
+            {"input_columns": ["parcel_id", "zzz"]},
+            "key 'input_columns': data.csv has no column 'zzz'",
+            "it has parcel_id, label, weight, route, tags, also, dispute, pin",
+            id="an-input-that-is-not-there",
+        ),
+        pytest.param(
+            {"id_column": "id"},
+            "key 'id_column': data.csv has no column 'id'",
+            None,
+            id="an-id-that-is-not-there",
+        ),
+        pytest.param(
+            {"types": {"mass": "number"}},
+            "key 'types': data.csv has no column 'mass'",
+            None,
+            id="a-type-of-nothing",
+        ),
+        pytest.param(
+            {"input_columns": ["parcel_id", "route"]},
+            "'route' stands in 'input_columns' and in 'output_columns'",
+            "an input would hand the agent the expected answer; keep it in one of them",
+            id="an-output-as-input",
+        ),
+        pytest.param(
+            {"input_columns": ["parcel_id", "also"]},
+            "'also' stands in 'input_columns' and is the 'acceptable_column'",
+            "what is said about the answer is not for the agent; take it off the inputs",
+            id="acceptable-answers-as-input",
+        ),
+        pytest.param(
+            {"tags_column": "route"},
+            "'route' stands in 'output_columns' and is the 'tags_column'",
+            "",
+            id="an-output-as-tags",
+        ),
+        pytest.param(
+            {"id_column": "route"},
+            "'route' is the 'id_column' and tells the answer",
+            "ids are given to the agent; name another column, or remove the key",
+            id="an-output-as-id",
+        ),
+        pytest.param(
+            {"id_column": "pin"},
+            "'pin' is the 'id_column' and a private column",
+            "ids are printed everywhere; name another column, or remove the key",
+            id="a-private-id",
+        ),
+        pytest.param(
+            {"types": {"route": "text"}},
+            "key 'types': 'route' is an output column",
+            'say it under "outputs": {"route": {"type": ...}}',
+            id="the-type-of-an-output",
+        ),
+        pytest.param(
+            {"types": {"tags": "list"}},
+            "key 'types': 'tags' is neither an input nor a tool result",
+            "",
+            id="the-type-of-tags",
+        ),
+    ],
+)
+def test_columns_that_contradict_each_other_are_told(
+    make_domain: MakeDomain, keys: dict[str, Any], problem: str, hint: str | None
+) -> None:
+    fault = fault_of(make_domain({"data.csv": WIDE}, **(LABELS | keys)))
+
+    assert problem == fault.problem
+    assert hint is None or hint == fault.hint
+
+
+@pytest.mark.parametrize(
+    ("separator", "word"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")], ids=repr
+)
+def test_cells_with_another_mark_between_them_are_recognised(
+    make_domain: MakeDomain, separator: str, word: str
+) -> None:
+    content = "parcel_id,label,weight,route\nP1,red,1,north\n".replace(",", separator)
+
+    fault = fault_of(make_domain({"data.csv": content}))
+
+    assert f"its cells seem to have {word} between them; save it with commas" == fault.hint
+
+
+def test_without_input_columns_the_line_to_paste_is_printed(make_domain: MakeDomain) -> None:
+    fault = fault_of(make_domain({"data.csv": WIDE}, input_columns=None, **LABELS))
+
+    assert "key 'input_columns' is missing: it names what the agent is given" == fault.problem
+    assert (
+        "paste into metadata.json, and change what is not right:\n"
+        '  "input_columns": ["parcel_id", "label"],\n'
+        "left out: weight, pin"
+    ) == fault.hint
+
+
+def test_in_toml_the_line_to_paste_is_toml(make_domain: MakeDomain) -> None:
+    files = {"metadata.json": None, "domain.toml": 'name = "a"\noutput_columns = ["route"]\n'}
+
+    fault = fault_of(make_domain(files))
+
+    assert '\n  input_columns = ["parcel_id", "label"]\n' in fault.hint
+
+
+def test_where_no_tool_asks_for_a_column_all_are_printed(make_domain: MakeDomain) -> None:
+    files = {"toolspecs.json": "[]", "data.csv": None, "test_set_with_outputs.csv": WIDE}
+
+    fault = fault_of(make_domain(files, input_columns=None, tools=None, **LABELS))
+
+    assert '"input_columns": ["parcel_id", "label", "weight"],' in fault.hint
+
+
+def test_in_a_published_folder_inputs_are_what_tools_ask_for(make_domain: MakeDomain) -> None:
+    files = {"data.csv": None, "test_set_with_outputs.csv": WIDE}
+
+    domain = load_domain(make_domain(files, input_columns=None, **LABELS))
+
+    assert ("parcel_id", "label") == domain.input_columns
+    assert (
+        "metadata.json: no 'input_columns'; the agent is given what tools ask for.\n"
+        "paste into metadata.json, and change what is not right:\n"
+        '  "input_columns": ["parcel_id", "label"],\n'
+        "left out: weight, pin"
+    ) in domain.warnings
+
+
+def test_inferred_inputs_hold_neither_answers_nor_private_columns(
+    make_domain: MakeDomain,
+) -> None:
+    specs = (
+        '[{"name": "t", "parameters": {"type": "object", "properties":'
+        ' {"label": {}, "route": {}, "also": {}, "tags": {}, "pin": {}}}}]'
+    )
+    files = {"data.csv": None, "test_set_with_outputs.csv": WIDE, "toolspecs.json": specs}
+
+    domain = load_domain(make_domain(files, input_columns=None, tools=None, **LABELS))
+
+    assert ("parcel_id", "label") == domain.input_columns
+
+
+NO_TOOLS: dict[str, Any] = {"tools": None}
+
+
+def ids_of(make_domain: MakeDomain, content: str, folder: str = "a", **keys: Any) -> list[str]:
+    header = content.split("\n", 1)[0].split(",")
+    inputs = [name for name in header if name not in {"", "route"}]
+    folder_path = make_domain(
+        {"data.csv": content}, folder=folder, **({"input_columns": inputs} | NO_TOOLS | keys)
+    )
+    return list(load_domain(folder_path).task_ids)
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "expected"),
+    [
+        pytest.param("a,b_id,route\n1,x,n\n2,y,n\n", {}, ["x", "y"], id="first-unique-id"),
+        pytest.param("a_id,b_id,route\nz,x,n\nz,y,n\n", {}, ["x", "y"], id="not-one-that-repeats"),
+        pytest.param("a_id,ID,route\n,x,n\nz,y,n\n", {}, ["x", "y"], id="not-one-with-gaps"),
+        pytest.param(",id,route\n0,x,n\n1,y,n\n", {}, ["x", "y"], id="not-the-index"),
+        pytest.param("id,a,route\nx,p,n\ny,q,n\n", {"id_column": "a"}, ["p", "q"], id="declared"),
+        pytest.param("id,route\n007, n\n7,n\n", {}, ["007", "7"], id="as-written"),
+        pytest.param("id,route\na/b::c,n\n../d,n\n", {}, ["a/b::c", "../d"], id="odd-characters"),
+    ],
+)
+def test_an_id_is_the_cell_of_the_id_column(
+    make_domain: MakeDomain, content: str, keys: dict[str, Any], expected: list[str]
+) -> None:
+    assert expected == ids_of(make_domain, content, **keys)
+
+
+def test_an_output_that_is_called_an_id_is_no_task_id(make_domain: MakeDomain) -> None:
+    content = "name,order_id\nx,1\ny,2\n"
+
+    ids = ids_of(
+        make_domain, content, input_columns=["name"], output_columns=["order_id"], outputs=None
+    )
+
+    assert not {"1", "2"} & set(ids)
+
+
+def test_ids_without_a_column_do_not_depend_on_order_nor_on_other_rows(
+    make_domain: MakeDomain,
+) -> None:
+    rows = [f"text {n},{n},north" for n in range(10)]
+    shuffled = [*rows[5:], *rows[4::-1]]
+
+    ids = ids_of(make_domain, "text,size,route\n" + "\n".join(rows))
+    mixed = ids_of(make_domain, "text,size,route\n" + "\n".join(shuffled), "b")
+    longer = ids_of(make_domain, "text,size,route\n" + "\n".join([*rows, "x,large,south"]), "c")
+
+    assert dict(zip(rows, ids, strict=True)) == dict(zip(shuffled, mixed, strict=True))
+    assert ids == longer[:10]
+    assert all(len(task_id) == 16 for task_id in ids)
+
+
+def test_ids_without_a_column_come_with_a_warning(make_domain: MakeDomain) -> None:
+    folder = make_domain({"data.csv": "text,route\na,n\nb,n\n"}, input_columns=["text"], **NO_TOOLS)
+
+    warnings = load_domain(folder).warnings
+
+    assert any("tasks are called by a hash of their inputs" in text for text in warnings)
+
+
+@pytest.mark.parametrize(
+    ("content", "keys", "expected"),
+    [
+        pytest.param(
+            "id,route\nx,n\ny,n\nx,n\n",
+            {"id_column": "id"},
+            "row 4, column 'id': the id 'x' stands in row 2 already",
+            id="an-id-twice",
+        ),
+        pytest.param(
+            "id,route\nx,n\n,n\n",
+            {"id_column": "id"},
+            "row 3, column 'id': empty; every task needs an id",
+            id="no-id",
+        ),
+        pytest.param(
+            "claim_id,route\nx,n\ny,n\nz,n\nx,s\n",
+            {},
+            "row 5, column 'claim_id': the id 'x' stands in row 2 already",
+            id="an-id-twice-in-a-column-that-is-not-declared",
+        ),
+        pytest.param(
+            "claim_id,route\nx,n\ny,n\n,n\n",
+            {},
+            "row 4, column 'claim_id': empty; every task needs an id",
+            id="no-id-in-a-column-that-is-not-declared",
+        ),
+        pytest.param(
+            "id,text,route\nx,a,n\nx,b,n\n",
+            {},
+            "row 3, column 'id': the id 'x' stands in row 2 already",
+            id="a-column-called-id-whatever-it-holds",
+        ),
+        pytest.param(
+            "id,route\nx,n\n  ,n\n",
+            {"id_column": "id"},
+            "row 3, column 'id': no usable id",
+            id="a-blank-id",
+        ),
+        pytest.param(
+            'text,route\n"a\nb",n\n"a\nb",s\n',
+            {},
+            "row 4: the same inputs as in row 2, so nothing tells the two tasks apart",
+            id="equal-inputs-without-ids",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_told_apart_are_refused(
+    make_domain: MakeDomain, content: str, keys: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(RowError) as caught:
+        ids_of(make_domain, content, **keys)
+
+    assert caught.value.message.endswith(f"data.csv, {expected}")
+
+
+def test_a_column_that_names_customers_and_not_tasks_is_no_id(make_domain: MakeDomain) -> None:
+    """Most of its values stand in several rows, so that it was never meant to tell them apart."""
+    rows = [f"C-{number % 3},text {number},n" for number in range(9)]
+
+    ids = ids_of(make_domain, "customer_id,text,route\n" + "\n".join(rows))
+
+    assert all(len(task_id) == 16 for task_id in ids)
+
+
+def test_numbers_are_ids_in_json_lines_and_truth_values_are_not(make_domain: MakeDomain) -> None:
+    lines = '{"id": 7, "text": "a", "route": "n"}\n{"id": "8", "text": "b", "route": "n"}\n'
+    files = {"data.csv": None, "tasks.jsonl": lines}
+    bad = {"data.csv": None, "tasks.jsonl": lines.replace("7", "true")}
+    keys: dict[str, Any] = {"input_columns": ["text"], "id_column": "id", **NO_TOOLS}
+
+    domain = load_domain(make_domain(files, **keys))
+
+    assert ("7", "8") == domain.task_ids
+    with pytest.raises(RowError, match="row 1, column 'id': no usable id"):
+        load_domain(make_domain(bad, folder="bad", **keys))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._loading.metadata.read import is_domain_folder, read_metadata
+from pytest_sopbench._loading.metadata import is_domain_folder, read_metadata
 from pytest_sopbench.errors import LoadingError
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import openpyxl
 import pytest
 
-from pytest_sopbench._making.sheet.read import read_grid
-from pytest_sopbench._making.sheet.table import Sheet, table_of
+from pytest_sopbench._making.sheet import read_grid
+from pytest_sopbench._making.table import Sheet, table_of
 
 Read = Callable[..., Sheet]
 

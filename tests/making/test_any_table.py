@@ -10,17 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_sopbench._loading.load import load_domain
-from pytest_sopbench._making.imported.fields import (
+from pytest_sopbench._making.imported import (
+    Plan,
+    Procedure,
     Roles,
+    domain_files,
+    make_plan,
+    preview_lines,
     proposed_id,
     proposed_inputs,
     proposed_outputs,
     proposed_private,
 )
-from pytest_sopbench._making.imported.plan import Plan, Procedure, domain_files, make_plan
-from pytest_sopbench._making.imported.preview import preview_lines
 from pytest_sopbench._making.place import Place, write_files
-from pytest_sopbench._making.sheet.table import Cell, Grid, Merged, cell_of, table_of
+from pytest_sopbench._making.table import Cell, Grid, Merged, cell_of, table_of
 from pytest_sopbench.errors import LoadingError
 
 PLACE = Place(name="any", folder=Path("domains/any"), domain="any")

@@ -17,7 +17,7 @@ import pytest
 
 from pytest_sopbench._making import bounded
 from pytest_sopbench._making.documents import read_procedure
-from pytest_sopbench._making.sheet.read import read_grid
+from pytest_sopbench._making.sheet import read_grid
 from pytest_sopbench.errors import LoadingError, RowError
 
 TYPES = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">

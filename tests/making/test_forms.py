@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._making.sheet.table import EMPTY, Column, cell_of, text_cell, with_forms
+from pytest_sopbench._making.table import EMPTY, Column, cell_of, text_cell, with_forms
 
 from .conftest import Read, texts_of
 

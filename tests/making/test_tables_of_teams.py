@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from pytest_sopbench import Domain
 from pytest_sopbench._audit.audit import audit_domain
-from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._loading.load import load_domain
 from tests.builders.commands import sopbench
 

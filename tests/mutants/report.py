@@ -32,7 +32,7 @@ def line(tried: Tried, width: int) -> str:
         return f"{start}{tried.ended.by}"
     if tried.result is Result.TIMED_OUT:
         return f"{start}{tried.ended.words}"
-    told = [tried.mutant.harm, f"{tried.mutant.file}:", *_change(tried.mutant)]
+    told = [tried.mutant.harm, f"{tried.mutant.function}:", *_change(tried.mutant)]
     if tried.result is Result.UNCLEAR:
         told += [f"pytest ended with {tried.ended.status}:", tried.ended.words]
     return "\n".join([start.rstrip(), textwrap.indent("\n".join(told), "    ")])

@@ -14,22 +14,22 @@ from mutants.mutant import PACKAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 _PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider")
-_LAWS = "core/documents/test_laws.py::"
+_LAWS = "core/documents/test_reading.py::"
 SLOW = (
     f"{_LAWS}test_a_document_equals_itself_under_any_order_white_space_and_escapes",
-    "core/documents/test_laws.py::test_documents_of_one_canonical_spelling_are_equal",
-    "core/documents/test_laws.py::test_every_mismatch_makes_a_path_wrong_and_nothing_else_does",
+    "core/documents/test_reading.py::test_documents_of_one_canonical_spelling_are_equal",
+    "core/documents/test_reading.py::test_every_mismatch_makes_a_path_wrong_and_nothing_else_does",
     "core/test_answer_precedence.py::test_a_text_of_twice_the_length_takes_twice_the_steps",
     "core/test_answers.py::test_a_long_text_of_one_part_is_read_to_its_end",
     "core/test_answers.py::test_deep_nesting_neither_recurses_nor_hangs",
     "core/test_answers.py::test_steps_grow_with_the_length_of_the_text_and_no_faster",
-    "core/test_secrets.py::test_a_secret_of_backslashes_takes_no_longer_than_another",
+    "core/test_hiding.py::test_a_secret_of_backslashes_takes_no_longer_than_another",
     "core/test_tally.py::test_a_run_takes_few_bytes",
     "core/test_tally.py::test_nothing_added_changes_nothing",
     "core/test_tally.py::test_summaries_add",
     "core/test_tally.py::test_the_order_of_arrival_leaves_no_trace",
     "core/test_trials.py::test_intervals_hold_their_rates",
-    "reports/html/test_hostile.py::test_a_large_hostile_session_parses_as_it_is_meant",
+    "reports/html/test_page.py::test_a_large_hostile_session_parses_as_it_is_meant",
 )
 """Tests that take seconds, and of which no mutation needs one: of growth, and a few laws."""
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)

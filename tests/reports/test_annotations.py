@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, RunRecord, SessionPage
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession, SessionComparison
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
-from pytest_sopbench._core.gates.decide import RowPlace, SessionPage
+from pytest_sopbench._core.gates.decide import RowPlace
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import TaskName
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.pages.annotations import (
     Annotation,
     annotation_line,

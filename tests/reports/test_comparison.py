@@ -7,21 +7,29 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_sopbench import Mismatch, Outcome, RunRecord, Summary
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import (
+    OTHER_RULES,
     Change,
     ComparedSession,
     ComparisonResult,
     GroupComparison,
     SetupChange,
 )
-from pytest_sopbench._core.model.trace import Mismatch, Usage
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.comparing.leaderboard import Difference, Leaderboard, Standing
+from pytest_sopbench._core.metrics.counts import Amount
+from pytest_sopbench._core.model.task import TaskKey
+from pytest_sopbench._core.model.trace import Usage
+from pytest_sopbench._core.statistics import PairedTest
 from pytest_sopbench._reports.terminal.comparison import (
+    SessionRow,
     change_text,
     comparison_lines,
+    difference_text,
+    leaderboard_lines,
     p_value,
+    session_table_lines,
     setup_lines,
     short_comparison,
 )
@@ -247,3 +255,180 @@ def test_a_set_up_that_changed_shows_both_ends_whatever_their_names(length: int)
     text = " ".join(line.strip() for line in lines)
     assert all(columns(line) <= WIDTH for line in lines)
     assert all(end in text for end in ("small ->", "large", ".md 3f2a ->", ".txt 91bc"))
+
+
+# Several sessions in one table.
+
+SUMMARY = Summary(
+    runs=274,
+    tasks=274,
+    outcomes={Outcome.CORRECT: 258, Outcome.WRONG: 12, Outcome.ERROR: 4},
+    durations=(1.0,) * 274,
+    usage={"cost_usd": Amount(total=2.58, known=274)},
+)
+COMPARISON = GroupComparison(
+    name="main",
+    tier=ComparisonResult.NO_DIFFERENCE,
+    lost=(TaskKey("d", "P_1"), TaskKey("d", "P_2")),
+    gained=tuple(TaskKey("d", f"P_{number}") for number in range(3, 8)),
+    paired=274,
+    test=PairedTest(p=0.453125, source="exact McNemar"),
+)
+
+
+def table(*rows: SessionRow) -> list[str]:
+    lines = list(session_table_lines(rows))
+    assert all(len(line) <= 80 for line in lines)
+    return lines
+
+
+def test_each_session_is_a_line_and_the_first_is_compared_with_none() -> None:
+    other = SessionRow(name="gpt-5", summary=SUMMARY, comparison=COMPARISON)
+
+    assert [
+        "session        TSR                   ECR   lost  gained         p  cost/correct",
+        "main         94.2% [90.7, 96.4]    98.5%      -       -         -        $0.010",
+        "gpt-5        94.2% [90.7, 96.4]    98.5%      2       5      0.45        $0.010",
+    ] == [line.rstrip() for line in table(SessionRow(name="main", summary=SUMMARY), other)]
+
+
+def test_an_unknown_cost_is_not_0() -> None:
+    _, line = table(SessionRow(name="main", summary=replace(SUMMARY, usage={})))
+
+    assert line.endswith("n/a")
+
+
+def test_a_cost_that_not_all_runs_told_is_marked() -> None:
+    partly = replace(SUMMARY, usage={"cost_usd": Amount(total=2.0, known=270)})
+
+    _, line, remark = table(SessionRow(name="main", summary=partly))
+
+    assert line.endswith("$0.008*")
+    assert "* main: 4 of 274 runs did not tell their cost" == remark
+
+
+def test_nothing_correct_has_no_cost_per_correct() -> None:
+    nothing = replace(SUMMARY, outcomes={Outcome.WRONG: 274})
+
+    _, line = table(SessionRow(name="main", summary=nothing))
+
+    assert line.endswith("n/a")
+
+
+def test_a_session_judged_by_other_rules_has_no_losses() -> None:
+    unlike = replace(COMPARISON, tier=ComparisonResult.NOT_COMPARABLE, why=OTHER_RULES)
+
+    _, line, remark = table(SessionRow(name="other", summary=SUMMARY, comparison=unlike))
+
+    assert "98.5%      -       -         -" in line
+    assert "other: judged by other rules than ours (sopbench rescore)" == remark
+
+
+def test_a_tiny_p_is_a_bound() -> None:
+    sure = replace(COMPARISON, test=PairedTest(p=1e-9, source="exact McNemar"))
+
+    _, line = table(SessionRow(name="x", summary=SUMMARY, comparison=sure))
+
+    assert "< 0.0001" in line
+
+
+def test_trials_have_the_interval_over_tasks() -> None:
+    trials = replace(SUMMARY, trials_by={(2, 2): 120, (2, 0): 8, (2, 1): 9})
+
+    _, line = table(SessionRow(name="x", summary=trials))
+
+    assert "[90.7, 96.4]" not in line
+
+
+def test_a_long_name_stands_whole_above_its_numbers() -> None:
+    name = ".sop/sessions/20260101-120000-a1b2c3.jsonl"
+
+    _, above, line = table(SessionRow(name=name, summary=SUMMARY))
+
+    assert name == above
+    assert line.startswith(" " * 13 + "94.2%")
+
+
+# The leaderboard on a terminal: it fits, what is unknown is n/a, and no label is cut.
+
+USED = {
+    "input_tokens": Amount(total=4_100 * 50, known=50),
+    "output_tokens": Amount(total=300 * 50, known=50),
+    "cost_usd": Amount(total=0.0031 * 50, known=50),
+}
+MCNEMAR = PairedTest(p=0.01, source="exact McNemar")
+
+
+def standing(label: str, correct: int = 40, **more: object) -> Standing:
+    outcomes = {Outcome.CORRECT: correct, Outcome.WRONG: 50 - correct}
+    summary = Summary(runs=50, tasks=50, outcomes=outcomes, **more)  # type: ignore[arg-type]
+    return Standing(agent=label, label=label, summary=summary)
+
+
+def test_a_row_has_rates_tokens_cost_and_time() -> None:
+    board = Leaderboard(
+        standings=(standing("gpt-5-mini", durations=(12.3,) * 50, usage=USED), standing("other"))
+    )
+
+    lines = list(leaderboard_lines(board))
+
+    assert "agent" == lines[1].split()[0]
+    row = "gpt-5-mini 80.0 [67.0, 88.8] 100.0 80.0 n/a 4.4k $0.0031 12.3 s"
+    assert row == " ".join(lines[2].split())
+    assert ["n/a"] * 4 == lines[3].split()[-4:]
+
+
+def test_it_fits_80_columns_however_long_a_label_is() -> None:
+    label = "function-calling:openai-responses/a-model-of-a-long-name-2026-01-01"
+    used = {**USED, "cost_usd": Amount(total=123.456, known=50)}
+    board = Leaderboard(
+        standings=(standing(label, durations=(1234.5,) * 50, usage=used), standing("größe 7"))
+    )
+
+    lines = list(leaderboard_lines(board))
+
+    assert max(map(len, lines)) <= 80
+    assert label in lines
+
+
+def test_a_mean_over_some_of_the_runs_is_marked() -> None:
+    some = {name: Amount(total=one.total, known=40) for name, one in USED.items()}
+
+    lines = list(leaderboard_lines(Leaderboard(standings=(standing("a", usage=some),))))
+
+    assert "*" in lines[2]
+    assert "note   * a mean over the runs that told it, and not over all" in lines
+
+
+def test_a_closer_look_has_more_columns_and_a_line_for_each_pair() -> None:
+    pair = Difference(first="a", second="b", paired=50, ahead=9, behind=1, test=MCNEMAR, p=0.02)
+    board = Leaderboard(standings=(standing("a", usage=USED), standing("b")), differences=(pair,))
+
+    lines = list(leaderboard_lines(board, verbosity=1))
+
+    assert "total cost" in lines[1]
+    assert "$0.15" in lines[2]
+    assert (
+        "       a and b: 9 to 1 of 50 tasks, p = 0.01, adjusted p = 0.02 (exact McNemar)" in lines
+    )
+
+
+def test_differences_are_told_by_what_they_show() -> None:
+    names = ("a", "b", "c", "d")
+    board = Leaderboard(
+        standings=tuple(map(standing, names)),
+        differences=(
+            Difference(first="a", second="c", ahead=12, behind=2, test=MCNEMAR, p=0.02, needed=8),
+            Difference(first="a", second="b", ahead=9, behind=8, test=MCNEMAR, p=0.9, needed=8),
+            Difference(first="b", second="c", ahead=2, behind=1, test=MCNEMAR, p=1.0, needed=8),
+            Difference(first="a", second="d", why="they did not run the same tasks"),
+        ),
+    )
+
+    assert (
+        "more than chance: a over c (12 tasks to 2, p = 0.02); "
+        "no more than chance: a and b (9 tasks to 8, p = 0.9); "
+        "too few tasks differ to tell: b and c (2 tasks to 1, p = 1); "
+        "p < 0.05 takes at least 8 (exact McNemar test by task, Holm over 3 pairs); "
+        "not compared: a and d: they did not run the same tasks"
+    ) == difference_text(board)

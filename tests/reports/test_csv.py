@@ -14,14 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Mismatch, Outcome, RunRecord, SessionPage
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
-from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.gates.quarantine import Forgiven
 from pytest_sopbench._core.model.task import TaskName
-from pytest_sopbench._core.model.trace import Mismatch, Usage
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._reports.pages.csv_runs import cell, csv_runs
 from pytest_sopbench._reports.pages.formats import rendered
 from tests.builders.runs import timed_run

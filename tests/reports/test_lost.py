@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_sopbench._core.model.trace import Mismatch
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Mismatch, Outcome, RunRecord
 from pytest_sopbench._reports.failure.task import failure_lines
 from pytest_sopbench._reports.terminal.comparison import keys_of, lost_lines, lost_records
 from pytest_sopbench._reports.terminal.misses import LIMIT

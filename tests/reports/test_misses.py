@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Domain, Mismatch, Outcome, RunRecord, Summary
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.model.trace import Mismatch, Problem
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.metrics.counts import RunCounts
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, ToolSpec
+from pytest_sopbench._core.model.trace import Problem
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._reports.lists import listing_lines
 from pytest_sopbench._reports.terminal.misses import (
     MissGroups,
     full_miss_lines,
@@ -21,7 +24,14 @@ from pytest_sopbench._reports.terminal.misses import (
     namer,
     short_miss_lines,
 )
-from pytest_sopbench._reports.text import columns, shown, told_apart
+from pytest_sopbench._reports.text import (
+    columns,
+    common_start,
+    shown,
+    told_apart,
+    wrong_kinds,
+    wrong_parts,
+)
 
 MISS = RunRecord(domain="dangerous_goods", task="P_1", outcome=Outcome.NO_ANSWER, reason="no class")
 
@@ -251,3 +261,232 @@ def test_misses_in_short_are_named_and_the_rest_counted() -> None:
         short_miss_lines(two, 2, namer([one.key for one in two]))
     )
     assert [] == list(short_miss_lines([], 0, namer([])))
+
+
+# The list of domains.
+
+HAZARD = OutputField(
+    name="hazard_class",
+    type=FieldType.ENUM,
+    values=("Hazard Class A", "Hazard Class B"),
+    aliases={"A": "Hazard Class A"},
+)
+DOMAIN = Domain(
+    name="dangerous_goods",
+    title="Classify dangerous goods",
+    folder=Path("domains/dangerous_goods"),
+    data_file=Path("domains/dangerous_goods/data.csv"),
+    sop="",
+    tool_specs=(
+        ToolSpec(name="look_up", description="", parameters={}),
+        ToolSpec(name="send", description="", parameters={}),
+    ),
+    fields=(HAZARD,),
+    tasks=(),
+    task_ids=("P_1", "P_2"),
+    input_columns=("product_id", "weight"),
+    licence="CC0-1.0",
+)
+
+
+def test_a_domain_is_listed() -> None:
+    assert list(listing_lines([DOMAIN])) == [
+        "dangerous_goods  Classify dangerous goods",
+        "  holds    2 tasks, 2 tools, CC0-1.0",
+        "  outputs  hazard_class (enum of 2)",
+    ]
+
+
+def test_a_quiet_list_is_a_line_for_each_domain() -> None:
+    lines = list(listing_lines([DOMAIN, replace(DOMAIN, title="")], verbosity=-1))
+
+    assert lines == [
+        "dangerous_goods  2 tasks  Classify dangerous goods",
+        "dangerous_goods  2 tasks",
+    ]
+
+
+def test_a_verbose_list_shows_what_was_inferred() -> None:
+    assert list(listing_lines([DOMAIN], verbosity=1))[2:] == [
+        "  folder   domains/dangerous_goods",
+        "  inputs   product_id, weight",
+        "  tools    look_up, send",
+        "  outputs  hazard_class: enum of 2, inferred - Hazard Class A, Hazard Class B;",
+        "           aliases: A for Hazard Class A",
+    ]
+
+
+def test_a_verbose_list_shows_what_was_declared() -> None:
+    fields = (
+        OutputField(name="refund", type=FieldType.NUMBER, tolerance=0.01, declared=True),
+        OutputField(name="codes", type=FieldType.LIST, ordered=True, declared=True),
+        OutputField(name="note", type=FieldType.TEXT, compare=Compare.PRESENT),
+    )
+
+    lines = list(listing_lines([replace(DOMAIN, fields=fields)], verbosity=1))
+
+    assert lines[-3:] == [
+        "  outputs  refund: number, declared, tolerance 0.01",
+        "           codes: list, declared, ordered",
+        "           note: text, present, inferred",
+    ]
+
+
+def test_values_of_private_fields_are_not_listed() -> None:
+    lines = list(listing_lines([replace(DOMAIN, fields=(replace(HAZARD, private=True),))]))
+    verbose = listing_lines([replace(DOMAIN, fields=(replace(HAZARD, private=True),))], verbosity=1)
+
+    assert "Hazard Class" not in " ".join(" ".join([*lines, *verbose]).split())
+
+
+def test_warnings_are_counted_and_shown_when_asked() -> None:
+    warned = replace(DOMAIN, warnings=("labels 'A' and 'a' are one",), licence="")
+
+    short, verbose = listing_lines([warned]), listing_lines([warned], verbosity=1)
+
+    assert list(short)[-1] == "  warns    1 warning; -v shows them"
+    assert list(verbose)[-1] == "  warning  labels 'A' and 'a' are one"
+
+
+def test_a_domain_without_a_licence_says_so() -> None:
+    assert "no licence stated" in list(listing_lines([replace(DOMAIN, licence="")]))[1]
+
+
+def test_a_broken_domain_is_listed_with_its_problem() -> None:
+    lines = list(listing_lines([DOMAIN], broken={"refunds": "data.csv: empty"}))
+
+    assert lines[-3:] == ["", "refunds", "  problem  data.csv: empty"]
+
+
+def test_broken_domains_alone_are_listed() -> None:
+    assert list(listing_lines([], broken={"refunds": "empty"})) == ["refunds", "  problem  empty"]
+
+
+def test_domains_stand_apart() -> None:
+    assert list(listing_lines([DOMAIN, DOMAIN])).count("") == 1
+
+
+def test_no_domain_is_said() -> None:
+    (line,) = listing_lines([])
+
+    assert line.startswith("no domain found")
+
+
+def test_lines_are_80_columns_wide() -> None:
+    wide = replace(
+        DOMAIN,
+        title="x" * 100,
+        fields=(replace(HAZARD, values=tuple(f"label {n}" for n in range(20))),),
+        input_columns=tuple(f"input_{n}" for n in range(40)),
+    )
+
+    assert max(map(len, listing_lines([wide], verbosity=1))) <= 80
+
+
+def test_a_path_is_never_broken() -> None:
+    folder = (
+        Path("projects") / ("a folder with a long name " * 4).strip() / "domains" / ("lab" * 30)
+    )
+
+    lines = list(listing_lines([replace(DOMAIN, folder=folder)], verbosity=1))
+
+    assert f"  folder   {folder}" in lines
+
+
+# What wrong answers have in common, in as much room as there is.
+
+Table = dict[tuple[str, str], int]
+
+
+def summary(counted: bool = True, **tables: Table) -> Summary:
+    return Summary(
+        mismatched={name: sum(table.values()) for name, table in tables.items()},
+        wrong_pairs=tables,
+        answers=tables if counted else {},
+    )
+
+
+HAZARD_OF_WRONG: Table = {
+    ("Hazard Class C", "Hazard Class B"): 7,
+    ("Hazard Class D", "Hazard Class C"): 5,
+}
+
+
+def test_the_line_of_the_interface() -> None:
+    assert wrong_kinds(summary(hazard=HAZARD_OF_WRONG)) == ["Hazard Class C -> B 7", "D -> C 5"]
+
+
+def test_several_fields_are_named() -> None:
+    kinds = wrong_kinds(summary(one={("a", "b"): 1}, other={("c", "d"): 2}))
+
+    assert kinds == ["other c -> d 2", "one a -> b 1"]
+
+
+def test_a_field_beside_others_is_named_though_it_alone_differs() -> None:
+    found = Summary(
+        mismatched={"pays": 1},
+        wrong_pairs={"pays": {("89.5", "89,50 EUR"): 1}},
+        answers={"decision": {("free", "free"): 9}},
+    )
+
+    joint = replace(found, answers={}, by_expected={"9.5 / 12": RunCounts(runs=1)})
+
+    assert wrong_kinds(found) == wrong_kinds(joint) == ["pays 89.5 -> 89,50 EUR 1"]
+
+
+def test_values_without_labels_are_counted_by_field() -> None:
+    two_long = Summary(mismatched={"note": 3}, wrong_pairs={"note": {("a", "b"): 1}})
+
+    assert wrong_kinds(two_long) == ["note 2", "a -> b 1"]
+
+
+def test_kinds_that_hardly_come_twice_say_nothing() -> None:
+    many: Table = {(str(number), "x"): 1 for number in range(6)}
+
+    assert wrong_kinds(summary(counted=False, refund=many)) == ["refund 6"]
+    assert len(wrong_kinds(summary(refund=many))) == 6
+
+
+def test_line_ends_in_labels_do_no_harm() -> None:
+    assert wrong_kinds(summary(f={("a\nb", "\x1b[2J"): 1})) == [r"a b -> \x1b[2J 1"]
+
+
+@pytest.mark.parametrize(
+    ("room", "parts"),
+    [
+        pytest.param(40, ["Hazard Class C -> B 7,", "D -> C 5"], id="all fit"),
+        pytest.param(31, ["Hazard Class C -> B 7,", "D -> C 5"], id="just fit"),
+        pytest.param(30, ["Hazard Class C -> B 7", "and 1 more"], id="not quite"),
+        pytest.param(5, ["Hazard Class C -> B 7", "and 1 more"], id="the first is said anyway"),
+    ],
+)
+def test_kinds_fill_the_room(room: int, parts: list[str]) -> None:
+    assert parts == wrong_parts(summary(hazard=HAZARD_OF_WRONG), room)
+
+
+def test_many_fields_in_little_room_are_counted_by_field() -> None:
+    tables = {f"field_{number}": {("valid", "invalid"): number} for number in (1, 2, 3, 4)}
+
+    parts = wrong_parts(summary(**tables), 60)
+
+    assert parts == ["field_4 4,", "field_3 3,", "field_2 2,", "field_1 1"]
+
+
+def test_nothing_wrong_has_no_parts() -> None:
+    assert wrong_parts(Summary(), 60) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "start"),
+    [
+        pytest.param([], "", id="no label"),
+        pytest.param(["Hazard Class A"], "", id="one label"),
+        pytest.param(["Hazard Class A", "Hazard Class B"], "Hazard Class ", id="two"),
+        pytest.param(["Hazard Class A", "Hazard Class B", "None"], "Hazard Class ", id="most"),
+        pytest.param(["Class A", "Class B", "x", "y"], "", id="only half"),
+        pytest.param(["Class A", "Class B", "A"], "", id="two would be equal"),
+        pytest.param(["valid", "invalid"], "", id="nothing in common"),
+    ],
+)
+def test_words_that_most_labels_begin_with(labels: list[str], start: str) -> None:
+    assert start == common_start(labels)

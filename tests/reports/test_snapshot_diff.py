@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench import Call, Trajectory
 from pytest_sopbench._core.trajectory.snapshot import DEFAULT_RULES, Snapshot, compare
 from pytest_sopbench._reports.failure.snapshot_diff import STEPS, WIDTH, diff_lines, missing_lines
 

@@ -6,20 +6,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, Summary
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.metrics.counts import (
     Amount,
+    Confusion,
     DisputedCounts,
     RuleTally,
     RunCounts,
     ToolCounts,
 )
-from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.total import total_of
+from pytest_sopbench._core.metrics.trials import TaskTrials
 from pytest_sopbench._core.model.task import Scoring
-from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.terminal.summary import domain_lines, total_lines
+from pytest_sopbench._reports.notices import Progress, progress_line
+from pytest_sopbench._reports.terminal.summary import (
+    confusion_lines,
+    disagreement_lines,
+    domain_lines,
+    expected_lines,
+    table_lines,
+    tool_lines,
+    total_lines,
+    trial_lines,
+)
 
 SUMMARY = Summary(
     runs=274,
@@ -348,3 +362,262 @@ def test_a_verbose_total_says_what_a_run_took() -> None:
     lines = list(total_lines("a", total_of({"one": SUMMARY, "other": SUMMARY}), verbosity=1))
 
     assert any(line.startswith("a run  median 1.0 s") for line in lines)
+
+
+# The tables under `-v`, 80 columns wide whatever stands in them.
+
+
+def confusion(*labels: str, other: str = "") -> Confusion:
+    pairs = {(label, label): number for number, label in enumerate(labels, start=1)}
+    if other:
+        pairs[labels[0], other] = 9
+    return Confusion(field="class", pairs=pairs)
+
+
+def test_short_labels_stand_above_their_columns() -> None:
+    lines = list(confusion_lines(confusion("Class A", "Class B", "Other", other="?")))
+
+    assert lines == [
+        "confusion of class (15 completed runs)",
+        r"  expected \ given     A     B Other other",
+        "  Class A              1     .     .     9",
+        "  Class B              .     2     .     .",
+        "  Other                .     .     3     .",
+    ]
+
+
+def test_long_labels_are_numbered() -> None:
+    one = "Escalate to the regional supervisor"
+    other = "Approve the refund in full"
+
+    lines = list(confusion_lines(confusion(one, other)))
+
+    assert lines[1:] == [
+        r"  expected \ given                       1  2",
+        "  1 Approve the refund in full           2  .",
+        "  2 Escalate to the regional supervisor  .  1",
+    ]
+
+
+@pytest.mark.parametrize("count", [2, 5, 12, 20])
+@pytest.mark.parametrize("length", [1, 12, 40])
+def test_a_table_is_80_columns_wide(count: int, length: int) -> None:
+    labels = [f"{number:0{length}}" for number in range(count)]
+
+    lines = list(confusion_lines(confusion(*labels, other="?")))
+
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_table_that_does_not_fit_says_so() -> None:
+    labels = [str(number) for number in range(20)]
+
+    lines = list(confusion_lines(confusion(*labels), width=50))
+
+    assert lines[1:] == ["  20 labels do not fit side by side"]
+
+
+def test_the_most_frequent_answer_comes_first() -> None:
+    groups = {"A": RunCounts(runs=1), "Hazard Class B": RunCounts(runs=9, completed=8, correct=3)}
+
+    assert list(expected_lines(groups)) == [
+        "by expected answer    runs  completed  correct     TSR",
+        "  Hazard Class B         9          8        3   33.3%",
+        "  A                      1          0        0    0.0%",
+    ]
+
+
+def test_many_answers_are_counted() -> None:
+    groups = {f"answer {number} {'x' * 80}": RunCounts(runs=1) for number in range(21)}
+
+    lines = list(expected_lines(groups))
+
+    assert len(lines) == 7
+    assert lines[-1] == "  and 16 more answers"
+    assert max(map(len, lines)) <= 80
+
+
+def test_tools_are_listed_with_what_failed_beside() -> None:
+    tools = {"look_up": ToolCounts(calls=4, bad=1, failed=2), "send": ToolCounts(calls=9)}
+
+    assert list(tool_lines(tools)) == [
+        "tools       calls     bad  failed   accuracy",
+        "  send          9       0       0     100.0%",
+        "  look_up       4       1       2      75.0%",
+    ]
+
+
+def test_many_tools_are_counted() -> None:
+    tools = {f"tool_{number}_{'x' * 60}": ToolCounts(calls=1) for number in range(22)}
+
+    lines = list(tool_lines(tools))
+
+    assert lines[-1] == "  and 2 more tools"
+    assert max(map(len, lines)) <= 80
+
+
+def test_nothing_has_no_tables() -> None:
+    assert list(table_lines(Summary())) == []
+
+
+def test_all_tables_follow_one_another() -> None:
+    summary = Summary(
+        answers={"class": confusion("A", "B").pairs},
+        by_expected={"A": RunCounts(runs=1), "B": RunCounts(runs=1)},
+        tools={"look_up": ToolCounts(calls=1)},
+    )
+
+    titles = [line.split()[0] for line in table_lines(summary) if not line.startswith(" ")]
+
+    assert titles == ["confusion", "by", "tools"]
+
+
+def test_one_answer_needs_no_breakdown() -> None:
+    assert list(table_lines(Summary(by_expected={"A": RunCounts(runs=5)}))) == []
+
+
+def test_an_empty_breakdown_has_no_title() -> None:
+    assert list(expected_lines({})) == []
+
+
+def test_the_breakdown_is_by_classes_where_there_are_numbers_beside_them() -> None:
+    by_class = {"free": RunCounts(runs=2), "refuse": RunCounts(runs=1)}
+    by_expected = {f"free / {number}": RunCounts(runs=1) for number in range(3)}
+
+    lines = list(table_lines(Summary(by_expected=by_expected, by_class=by_class)))
+
+    assert ["by", "free", "refuse"] == [line.split()[0] for line in lines]
+    assert [] == list(table_lines(Summary(by_expected=by_expected, by_class={"": RunCounts()})))
+
+
+# What the summary says of several trials, and that it says nothing of one.
+
+SUMMARY_OF_TRIALS = Summary(
+    runs=500,
+    tasks=100,
+    outcomes={Outcome.CORRECT: 430, Outcome.WRONG: 70},
+    trials_by={(5, 5): 71, (5, 3): 25, (5, 0): 4},
+)
+
+
+def flaky(number: int, correct: int = 4, **more: object) -> TaskTrials:
+    keywords: dict[str, object] = {
+        "domain": "dangerous_goods",
+        "task": f"P_{13_000 + number}",
+        "trials": 5,
+        "correct": correct,
+        **more,
+    }
+    return TaskTrials(**keywords)  # type: ignore[arg-type]  # test sugar
+
+
+def test_pass_any_and_pass_all_stand_on_one_line() -> None:
+    (line,) = trial_lines(SUMMARY_OF_TRIALS)
+
+    assert "trials 5 per task   pass any 96.0% [92.0, 99.0]   pass all 71.0% [62.0, 80.0]" == line
+    assert len(line) <= 80
+
+
+def test_of_one_trial_nothing_is_said() -> None:
+    assert [] == list(trial_lines(EMPTY))
+    assert [] == list(trial_lines(Summary(runs=9, tasks=9, outcomes={Outcome.CORRECT: 9})))
+    assert [] == list(disagreement_lines([]))
+
+
+def test_trials_of_unequal_number_are_told() -> None:
+    (line, *_) = trial_lines(Summary(runs=8, tasks=2, trials_by={(3, 3): 1, (5, 5): 1}))
+
+    assert line.startswith("trials 3 to 5 per task   pass any 100.0%")
+
+
+def test_tasks_that_disagree_are_listed_the_least_reliable_first() -> None:
+    found = [flaky(1), flaky(2, 1), flaky(3, 3, unavailable=1, not_run=1)]
+
+    assert [
+        "       trials disagree in 3 tasks: P_13002 1 of 5,",
+        "       P_13003 3 of 5 (1 unavailable, 1 not run), P_13001 4 of 5",
+    ] == list(disagreement_lines(found))
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    lines = list(disagreement_lines([flaky(number) for number in range(23)]))
+
+    assert lines[-1].endswith("P_13019 4 of 5, and 3 more")
+    assert "trials disagree in 23 tasks" in lines[0]
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_domains_and_agents_are_named_where_there_are_several() -> None:
+    found = [flaky(1, agent="a"), flaky(2, agent="b", domain="lab")]
+
+    text = " ".join(" ".join(disagreement_lines(found)).split())
+
+    assert "dangerous_goods/P_13001 by a 4 of 5, lab/P_13002 by b 4 of 5" in text
+
+
+def test_a_task_cannot_write_lines_of_its_own() -> None:
+    lines = list(disagreement_lines([flaky(1, task="x\nTSR 100%")]))
+
+    assert ["       trials disagree in 1 task: x TSR 100% 4 of 5"] == lines
+
+
+# How far a session has come, in one line.
+
+HALF = Progress(
+    planned=200,
+    done=100,
+    recorded=Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.WRONG: 9}),
+    in_flight=64,
+    slowest=2.35,
+    elapsed=50.0,
+)
+AWAY = Summary(runs=90, outcomes={Outcome.CORRECT: 81, Outcome.UNAVAILABLE: 9})
+
+
+def test_a_line_says_where_the_session_stands() -> None:
+    assert (
+        "sop: 100 of 200 done, 64 in flight, TSR 90.0%, slowest 2.3 s, 50 s left"
+        == progress_line(HALF)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        pytest.param({"in_flight": 0}, ", 0 in flight,", id="none in flight"),
+        pytest.param({"recorded": EMPTY}, "TSR n/a,", id="nothing entered"),
+        pytest.param({"recorded": AWAY}, "TSR n/a (9 of 90 unavailable)", id="provider away"),
+        pytest.param({"elapsed": 119.0}, "119 s left", id="below two minutes"),
+        pytest.param({"elapsed": 120.0}, "2 min left", id="from two minutes on"),
+        pytest.param({"elapsed": 3600.0}, "60 min left", id="an hour"),
+        pytest.param({"done": 200}, "0 s left", id="all done"),
+    ],
+)
+def test_each_part_says_what_is_known(change: dict[str, object], part: str) -> None:
+    assert part in progress_line(replace(HALF, **change))  # type: ignore[arg-type]
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    line = progress_line(replace(HALF, in_flight=None, done=0))
+
+    assert "sop: 0 of 200 done, TSR 90.0%, slowest 2.3 s" == line
+
+
+def test_nothing_done_has_no_estimate() -> None:
+    assert replace(HALF, done=0).left is None
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6), st.floats(0, 1e6))
+def test_the_estimate_is_what_the_rest_takes_at_the_same_pace(
+    done: int, rest: int, elapsed: float
+) -> None:
+    left = replace(HALF, planned=done + rest, done=done, elapsed=elapsed).left
+
+    assert left == pytest.approx(elapsed * rest / done)
+
+
+@given(st.integers(10, 80), st.integers(0, 10**9))
+def test_no_line_is_wider_than_the_terminal(width: int, count: int) -> None:
+    line = progress_line(replace(HALF, planned=count, slowest=float(count)), width)
+
+    assert len(line) <= width

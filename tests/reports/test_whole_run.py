@@ -9,21 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import ExpectedCall, Mismatch, Outcome, RunRecord, ToolCall, Trace
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.model.trace import (
-    Approval,
-    Ending,
-    Mismatch,
-    Problem,
-    Returned,
-    ReturnedKind,
-    ToolCall,
-    Trace,
-)
-from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.records.record import CallRecord, RunRecord, TrajectoryCheck
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.model.trace import Approval, Ending, Problem, Returned, ReturnedKind
+from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
 from pytest_sopbench._reports.text import columns
 from pytest_sopbench._reports.whole_run import (
     CHANGED,
@@ -245,8 +235,8 @@ def test_nothing_that_a_run_holds_commands_a_terminal(text: str) -> None:
 
 def test_approvals_are_shown_with_who_decided_and_why() -> None:
     approvals = (
-        Approval(step="4", by="auto"),
-        Approval(step="7", by="the lead", granted=False, reason="too dear"),
+        Approval(step="4", by="auto", calls=0),
+        Approval(step="7", by="the lead", calls=0, granted=False, reason="too dear"),
     )
 
     lines = list(

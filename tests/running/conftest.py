@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import FieldType, LookupTool, OutputField, Task, ToolSpec
-from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench import Domain, Task, Trace
+from pytest_sopbench._core.model.task import FieldType, LookupTool, OutputField, ToolSpec
 from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine.engine import Engine, Limit
+from pytest_sopbench._running.engine.engine import Engine
+from pytest_sopbench._running.engine.limits import Limit
 from pytest_sopbench._running.queue import Job, Limits
-from pytest_sopbench._running.threads import Pulse
+from pytest_sopbench._running.threads import Pulse, Timers
 from pytest_sopbench._running.tools.domain_code import load_manager_factory
 from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
 from pytest_sopbench.errors import Unavailable
@@ -108,11 +108,12 @@ class Bench:
         return factory.open(task or self.task(), max_calls=max_calls, clock=ticking())
 
 
-class StillPulse(Pulse):
-    """Beats when a test says so, and on no thread of its own."""
+class HandTimers(Timers):
+    """Do what is due when the test calls `ring`, and on no thread of their own."""
 
-    def start(self, action: Callable[[], None]) -> None:
-        self.beats: Callable[[], None] = action
+    is_served = True  # type: ignore[assignment] # as if a thread did
+
+    def _serve_in_thread(self) -> None: ...
 
 
 class Flights:
@@ -125,9 +126,11 @@ class Flights:
     def engine(self, limit: int | Limit = 4, **options: Any) -> Engine[str]:
         if "clock" in options:
             # Where a test moves the clock, it must not seem that the process stood still.
-            options.setdefault("pulse", StillPulse(clock=lambda: 0.0))
+            options.setdefault("pulse", Pulse(clock=lambda: 0.0))
         bounds = {name: options.pop(name) for name in list(options) if name in BOUNDS}
         engine: Engine[str] = Engine(limit, Limits(**bounds), **options)
+        if "clock" in options:
+            engine._timers = HandTimers(options["clock"], engine._beat)
         self._engines.append(engine)
         return engine
 

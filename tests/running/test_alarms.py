@@ -1,9 +1,10 @@
-"""The watchdog: what is to be done is done at its time, by a clock that the test moves."""
+"""The timers: what is to be done is done at its time, by a clock that the test moves."""
 
 from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -28,69 +29,75 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def alarms(clock: HandClock) -> Iterator[Timers]:
-    alarms = Timers(clock)
-    yield alarms
-    alarms.stop()
+def timers(clock: HandClock) -> Iterator[Timers]:
+    timers = Timers(clock, lambda: None)
+    yield timers
+    timers.stop()
 
 
-def test_alarms_ring_in_the_order_of_their_times(alarms: Timers, clock: HandClock) -> None:
-    rung: queue.Queue[str] = queue.Queue()
+def test_what_is_due_is_done_in_the_order_of_its_times(timers: Timers, clock: HandClock) -> None:
+    done: queue.Queue[str] = queue.Queue()
     for when, name in [(30.0, "late"), (10.0, "early"), (20.0, "middle")]:
-        alarms.at(when, lambda name=name: rung.put(name))
+        timers.at(when, lambda name=name: done.put(name))
 
     clock.now = 25.0
-    alarms.poke()
 
-    assert ["early", "middle"] == [rung.get(timeout=SOON) for _ in range(2)]
-    assert rung.empty()
-
-
-def test_what_is_due_already_is_done_at_once(alarms: Timers) -> None:
-    rung: queue.Queue[str] = queue.Queue()
-
-    alarms.at(-1.0, lambda: rung.put("now"))
-
-    assert "now" == rung.get(timeout=SOON)
+    assert ["early", "middle"] == [done.get(timeout=SOON) for _ in range(2)]
+    assert done.empty()
 
 
-def test_a_cancelled_alarm_does_not_ring(alarms: Timers) -> None:
-    rung: queue.Queue[str] = queue.Queue()
-    alarms.at(5.0, lambda: rung.put("cancelled")).cancel()
+def test_what_is_due_already_is_done_at_once(timers: Timers) -> None:
+    done: queue.Queue[str] = queue.Queue()
 
-    alarms._clock.now = 6.0  # type: ignore[attr-defined] # the fixture's own clock
-    alarms.at(5.0, lambda: rung.put("kept"))
+    timers.at(-1.0, lambda: done.put("now"))
 
-    assert "kept" == rung.get(timeout=SOON)
-    assert rung.empty()
+    assert "now" == done.get(timeout=SOON)
 
 
-def test_nothing_rings_once_stopped(alarms: Timers) -> None:
-    rung: queue.Queue[str] = queue.Queue()
-    alarms.at(5.0, lambda: rung.put("before"))
-    thread = alarms._thread
+def test_it_beats_from_the_start_on_and_a_beat_that_fails_does_not_end_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    beats = threading.Semaphore(0)
 
-    alarms.stop()
-    alarms.at(-1.0, lambda: rung.put("after"))
+    def beat() -> None:
+        beats.release()
+        raise ZeroDivisionError
+
+    timers = Timers(time.perf_counter, beat)
+    timers.start()
+    timers.start()
+
+    assert all(beats.acquire(timeout=SOON) for _ in range(2))
+    assert "could not be enforced" in caplog.text
+    timers.stop()
+
+
+def test_nothing_is_done_once_stopped(timers: Timers) -> None:
+    done: queue.Queue[str] = queue.Queue()
+    timers.at(5.0, lambda: done.put("before"))
+    thread = timers._thread
+
+    timers.stop()
+    timers.at(-1.0, lambda: done.put("after"))
 
     assert thread is not None
     thread.join(SOON)
     assert not thread.is_alive()
-    assert rung.empty()
+    assert done.empty()
 
 
 def test_an_action_that_fails_does_not_silence_the_ones_after_it(
-    alarms: Timers, caplog: pytest.LogCaptureFixture
+    timers: Timers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rung: queue.Queue[str] = queue.Queue()
+    done: queue.Queue[str] = queue.Queue()
 
     def fail() -> None:
         raise ZeroDivisionError
 
-    alarms.at(-2.0, fail)
-    alarms.at(-1.0, lambda: rung.put("after"))
+    timers.at(-2.0, fail)
+    timers.at(-1.0, lambda: done.put("after"))
 
-    assert "after" == rung.get(timeout=SOON)
+    assert "after" == done.get(timeout=SOON)
     assert "could not be enforced" in caplog.text
 
 
@@ -98,28 +105,31 @@ def no_thread(_: threading.Thread) -> None:
     raise RuntimeError
 
 
-def test_without_a_thread_alarms_ring_where_somebody_catches_up(
-    alarms: Timers, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+def test_without_a_thread_it_is_done_where_somebody_asks(
+    clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_sopbench._running.threads.start", no_thread)
-    rung: list[str] = []
-    alarms.at(20.0, lambda: rung.append("later"))
-    alarms.at(10.0, lambda: rung.append("due"))
+    done: list[str] = []
+    timers = Timers(clock, lambda: done.append("beat"))
+    timers.start()
+    timers.at(20.0, lambda: done.append("later"))
+    timers.at(10.0, lambda: done.append("due"))
 
     clock.now = 15.0
-    alarms.beside(lambda: rung.append("beat"))()
+    timers.ring()
 
-    assert ["beat", "due"] == rung
+    assert not timers.is_served
+    assert ["due", "beat"] == done
 
 
 def test_a_thread_that_could_not_start_is_tried_again(
-    alarms: Timers, monkeypatch: pytest.MonkeyPatch
+    timers: Timers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rung: queue.Queue[str] = queue.Queue()
+    done: queue.Queue[str] = queue.Queue()
     with monkeypatch.context() as patched:
         patched.setattr("pytest_sopbench._running.threads.start", no_thread)
-        alarms.at(-1.0, lambda: rung.put("first"))
+        timers.at(-1.0, lambda: done.put("first"))
 
-    alarms.at(-1.0, lambda: rung.put("second"))
+    timers.at(-1.0, lambda: done.put("second"))
 
-    assert ["first", "second"] == [rung.get(timeout=SOON) for _ in range(2)]
+    assert ["first", "second"] == [done.get(timeout=SOON) for _ in range(2)]

@@ -12,11 +12,17 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pytest_sopbench import Trace
 from pytest_sopbench._core.judging.availability import is_unavailable
-from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._running import queue as queues
+from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._running import event_loop as awaiting
+from pytest_sopbench._running import threads as starting
 from pytest_sopbench._running import threads as workers
+from pytest_sopbench._running.engine import engine as engines
+from pytest_sopbench._running.engine.limits import Limit
 from pytest_sopbench.errors import ToolSpecError, Unavailable
 
 SOON = 60.0
@@ -339,7 +345,7 @@ def test_dropped_runs_never_start_and_may_be_submitted_again(flights: Any) -> No
         engine.submit(flights.job(key, gate.agent(key)))
     gate.entered.get(timeout=SOON)
     waiting = queue.SimpleQueue[Any]()
-    flight = engine._flights["b"]
+    flight = engine._runs["b"]
     threading.Thread(target=lambda: waiting.put(flight.done.wait(SOON))).start()
 
     dropped = engine.cancel_queued()
@@ -456,6 +462,23 @@ def test_where_the_system_gives_no_more_threads_those_there_are_have_to_do(
         assert 8 == engine.standing().limit
 
 
+def test_without_a_watchdog_runs_time_out_while_somebody_waits(
+    flights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, release = workers.start, threading.Event()
+
+    def scarce(thread: threading.Thread) -> None:
+        if thread.name == "sopbench-watchdog":
+            raise MemoryError
+        start(thread)
+
+    monkeypatch.setattr(workers, "start", scarce)
+    trace = flights.run(lambda: release.wait(SOON), timeout=0.2)
+    release.set()
+
+    assert Ending.TIMED_OUT is trace.ending
+
+
 async def hang_async() -> None:
     await asyncio.sleep(SOON)
 
@@ -493,7 +516,7 @@ def test_500_runs_of_all_kinds_are_each_counted_once(flights: Any) -> None:
     hanging = {key for key, ending in expected.items() if ending is Ending.TIMED_OUT}
     endings = {key: engine.wait(key).ending for key in expected.keys() - hanging}
     now[0] = 10.0
-    engine._dispatcher._alarms.poke()
+    engine._timers.ring()
     endings |= {key: engine.wait(key).ending for key in hanging}
     release.set()
 
@@ -538,7 +561,7 @@ def test_a_fault_while_a_run_is_concluded_reaches_the_one_who_waits(
 ) -> None:
     """Else a run for which memory runs out at its end would be waited for without end."""
     engine = flights.engine(2)
-    monkeypatch.setattr(engine._dispatcher, "_run_trace", raising(MemoryError()))
+    monkeypatch.setattr(engine, "_run_trace", raising(MemoryError()))
     engine.submit(flights.job("a", lambda: "done"))
 
     with pytest.raises(MemoryError):
@@ -561,16 +584,15 @@ def test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_it
 ) -> None:
     """Where the memory is used up, any two lines may have an exception between them."""
     engine = flights.engine(1, timeout=SOON)
-    monkeypatch.setattr(queues, "LOOKS", 2)
-    dispatcher = engine._dispatcher
-    work = dispatcher._work
+    monkeypatch.setattr(engines, "LOOKS", 2)
+    work = engine._work
 
     def give_up_on_first(worker: Any, flight: Any) -> None:
         if flight.job.key == "a":
             raise MemoryError
         work(worker, flight)
 
-    monkeypatch.setattr(dispatcher._workers, "_work", give_up_on_first)
+    monkeypatch.setattr(engine._threads, "_work", give_up_on_first)
     for key in "ab":
         engine.submit(flights.job(key, lambda: "done"))
 
@@ -585,10 +607,170 @@ def test_a_thread_that_ended_is_given_no_run(flights: Any, monkeypatch: pytest.M
     engine = flights.engine(1, timeout=SOON)
     engine.submit(flights.job("a", lambda: "done"))
     engine.wait("a")
-    (idle,) = engine._dispatcher._workers._idle
+    (idle,) = engine._threads._idle
     idle.dismiss()
     idle._thread.join(SOON)
 
     engine.submit(flights.job("b", lambda: "done"))
 
     assert "done" == text(engine.wait("b"))
+
+
+# Starting threads where the memory is used up.
+
+
+class DiesEarly(threading.Thread):
+    """A thread that ends before it says that it has begun, as for want of memory."""
+
+    def _bootstrap(self) -> None: ...
+
+
+def test_a_thread_that_never_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "PATIENCE", 0.05)
+
+    with pytest.raises(RuntimeError, match="the new thread did not begin"):
+        starting.start(DiesEarly(daemon=True))
+
+
+# Sync code that waits for async code, and the other way round.
+
+
+def test_work_that_is_cancelled_before_it_begins_is_not_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin: list[Callable[[], None]] = []
+    done: list[str] = []
+
+    monkeypatch.setattr(awaiting, "start", lambda thread: begin.append(thread.run))
+    future = awaiting.in_thread(lambda: done.append(""))
+
+    future.cancel()
+    begin[0]()
+
+    assert future.cancelled()
+    assert [] == done
+
+
+# The limit of runs in flight: laws that hold whatever a provider does.
+
+EVENTS = st.lists(
+    st.tuples(st.booleans(), st.integers(1, 300), st.floats(0, 5), st.none() | st.floats(0, 60)),
+    max_size=80,
+)
+
+
+def after(limit: Limit, events: list[tuple[bool, int, float, float | None]]) -> Limit:
+    for now, (well, in_flight, took, asked) in enumerate(events):
+        limit = (
+            limit.ended_well(in_flight)
+            if well
+            else limit.throttled(in_flight, began=now - took, now=now, retry_after=asked)
+        )
+    return limit
+
+
+@settings(max_examples=60)
+@given(EVENTS, st.integers(1, 50), st.integers(0, 50))
+def test_a_limit_stays_within_its_bounds(events: list, lowest: int, span: int) -> None:
+    limit = after(Limit.adaptive(lowest=lowest, highest=lowest + span), events)
+
+    assert lowest <= limit.count <= lowest + span
+
+
+@settings(max_examples=30)
+@given(EVENTS, st.integers(1, 300))
+def test_a_fixed_limit_learns_nothing(events: list, count: int) -> None:
+    limit = Limit.fixed(count)
+
+    assert limit == after(limit, events)
+    assert count == limit.room(0, now=1e9)
+
+
+@settings(max_examples=60)
+@given(EVENTS, st.integers(0, 400), st.floats(-10, 200))
+def test_there_is_never_room_beyond_the_limit(events: list, in_flight: int, now: float) -> None:
+    limit = after(Limit.adaptive(), events)
+
+    room = limit.room(in_flight, now)
+
+    assert 0 <= room <= max(0, limit.count - in_flight)
+    assert room == 0 or now >= limit.paused_until
+
+
+def test_a_round_of_good_ends_doubles_the_limit_until_it_is_throttled() -> None:
+    limit = Limit.adaptive(start=10)
+
+    for _ in range(10):
+        limit = limit.ended_well(limit.count)
+
+    assert 20 == limit.count
+
+
+def test_after_throttling_a_round_of_good_ends_adds_one() -> None:
+    limit = Limit.adaptive(start=10).throttled(10, began=0, now=1)
+
+    for _ in range(7):
+        limit = limit.ended_well(limit.count)
+
+    assert 7 == Limit.adaptive(start=10).throttled(10, began=0, now=1).count
+    assert 7.9 < limit.level <= 8
+
+
+def test_a_limit_that_is_not_used_up_does_not_grow() -> None:
+    limit = Limit.adaptive(start=10)
+
+    assert limit == limit.ended_well(9)
+
+
+def test_a_burst_of_throttled_runs_cuts_the_limit_once() -> None:
+    limit = Limit.adaptive(start=100)
+
+    for moment in range(50):
+        limit = limit.throttled(100, began=-1.0, now=float(moment))
+
+    assert 70 == limit.count
+
+
+def test_a_run_that_began_after_the_cut_cuts_again() -> None:
+    limit = Limit.adaptive(start=100).throttled(100, began=0, now=1)
+
+    assert 49 == limit.throttled(70, began=1, now=2).count
+
+
+def test_what_is_cut_is_what_was_in_flight() -> None:
+    assert 7 == Limit.adaptive(start=100).throttled(10, began=0, now=1).count
+
+
+def test_a_provider_that_asks_to_be_left_alone_is() -> None:
+    limit = Limit.adaptive(start=10).throttled(10, began=0, now=1, retry_after=30)
+
+    later = limit.throttled(10, began=0, now=2, retry_after=5)
+
+    assert 0 == later.room(0, now=30.9)
+    assert 7 == later.room(0, now=31)
+
+
+@settings(max_examples=40)
+@given(st.integers(3, 80), st.integers(1, 200))
+def test_the_limit_settles_near_what_the_provider_bears(capacity: int, start: int) -> None:
+    """Rounds in which all that goes beyond the capacity is turned away."""
+    limit = Limit.adaptive(start=start)
+
+    for now in range(200):
+        in_flight = limit.count
+        for number in range(in_flight):
+            if number < capacity:
+                limit = limit.ended_well(in_flight)
+            else:
+                limit = limit.throttled(in_flight, began=now, now=now + 0.5)
+
+    assert capacity * 0.5 <= limit.count <= capacity + 2
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest"),
+    [pytest.param(0, 5, id="none"), pytest.param(5, 4, id="crossed")],
+)
+def test_bounds_without_a_run_between_them_are_refused(lowest: int, highest: int) -> None:
+    with pytest.raises(ValueError, match="start no lower than 1"):
+        Limit.adaptive(lowest=lowest, highest=highest)

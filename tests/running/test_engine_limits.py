@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pytest_sopbench._core.model.trace import GOES_ON, Ending, Trace, Usage
+from pytest_sopbench import Trace
+from pytest_sopbench._core.model.trace import GOES_ON, Ending, Usage
 from pytest_sopbench._running import threads as workers
-from pytest_sopbench._running.engine.engine import Limit
+from pytest_sopbench._running.engine.limits import Limit
 from pytest_sopbench._running.event_loop import CancellableAwait, SharedLoop
 from pytest_sopbench._running.queue import Backoff
+from pytest_sopbench._running.threads import OneShotEvent
 from pytest_sopbench.errors import ToolError, Unavailable
 
 SOON = 60.0
@@ -24,7 +26,7 @@ AT_ONCE = Backoff(random=lambda: 0.0)
 
 
 class HandClock:
-    """A clock that the test moves; the watchdog is told."""
+    """A clock that the test moves; what is due is done then."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -34,7 +36,7 @@ class HandClock:
 
     def move(self, engine: Any, seconds: float) -> None:
         self.now += seconds
-        engine._dispatcher._alarms.poke()
+        engine._timers.ring()
 
 
 def away_for(times: int, **usage: int) -> Callable[[Any], str]:
@@ -164,7 +166,7 @@ def test_an_async_run_that_does_not_let_itself_be_cancelled_is_abandoned(flights
     # A cancelled task takes some turns of the loop to end.
     for _ in range(10):
         turned = threading.Event()
-        engine._dispatcher._loop.current().call(lambda _, turned=turned: turned.set())
+        engine._loop.current().call(lambda _, turned=turned: turned.set())
         assert turned.wait(SOON)
 
     assert eventually(lambda: clock.move(engine, 1.0) or bool(engine.standing().abandoned))
@@ -523,10 +525,10 @@ def test_an_alarm_that_comes_too_late_changes_nothing(flights: Any) -> None:
     engine = flights.engine(2, timeout=60.0, retries=1)
     engine.submit(flights.job("a", lambda: "done"))
     trace = engine.wait("a")
-    flight = engine._flights["a"]
+    run = engine._runs["a"]
 
-    engine._dispatcher._time.look()
-    engine._dispatcher._queue_again(flight)
+    engine._beat()
+    engine._queue_again(run)
 
     assert trace is engine.wait("a")
     assert (0, 1) == (engine.standing().queued, engine.standing().ended)
@@ -613,3 +615,44 @@ def test_only_the_loop_that_is_given_is_replaced() -> None:
     assert second is shared.current()
     shared.stop(SOON)
     first.stop(SOON)
+
+
+# Whoever waits goes on when it is opened, and not before.
+
+
+def test_a_wait_ends_without_it_being_open() -> None:
+    latch = OneShotEvent()
+
+    assert latch.wait(0.001) is False
+    assert latch.is_set() is False
+
+
+def test_an_open_one_lets_everybody_through_at_once() -> None:
+    latch = OneShotEvent()
+    latch.set()
+
+    assert [True, True] == [latch.wait(0.0), latch.wait(0.0)]
+    assert latch.is_set()
+
+
+def test_opening_it_twice_changes_nothing() -> None:
+    latch = OneShotEvent()
+
+    latch.set()
+    latch.set()
+
+    assert latch.wait(0.0)
+
+
+def test_all_who_wait_go_on() -> None:
+    latch = OneShotEvent()
+    through: list[bool] = []
+    threads = [threading.Thread(target=lambda: through.append(latch.wait(SOON))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+
+    latch.set()
+    for thread in threads:
+        thread.join(SOON)
+
+    assert [True] * 20 == through

@@ -29,21 +29,14 @@ class HandClock:
         return self.now
 
 
-class HandPulse(Pulse):
-    """Beats when the test says so."""
-
-    def start(self, action: Callable[[], None]) -> None:
-        self.action = action
-        self.beat()
-
-
 class Bed:
     """An engine whose time a test moves, and agents that it lets go on."""
 
     def __init__(self, flights: Any, *, limit: float | None = 10.0, runs: int = 4) -> None:
         self.clock = HandClock()
-        self.pulse = HandPulse(self.clock)
-        self.engine = flights.engine(runs, timeout=limit, clock=self.clock, pulse=self.pulse)
+        pulse = Pulse(self.clock)
+        self.engine = flights.engine(runs, timeout=limit, clock=self.clock, pulse=pulse)
+        pulse.beat()
         self._flights = flights
         self.entered: dict[str, threading.Event] = {}
         self.release = threading.Event()
@@ -87,9 +80,7 @@ class Bed:
         """Let time pass while the process can run."""
         for _ in range(round(seconds / BEAT)):
             self.clock.now += BEAT
-            self.pulse.beat()
-            self.pulse.action()
-            self.engine._dispatcher._alarms.poke()
+            self.engine._timers.ring()
 
     def stand_still(self, seconds: float) -> None:
         """Let time pass in which no thread could run."""
@@ -104,7 +95,7 @@ class Bed:
         assert self.entered[key].wait(SOON)
 
     def _settling(self, key: str) -> Any:
-        return self.engine._flights[key].settling
+        return self.engine._runs[key].settling
 
 
 def eventually(condition: Callable[[], Any]) -> bool:
@@ -175,7 +166,7 @@ def test_a_run_has_no_more_than_its_time_once_its_loop_goes_on(bed: Bed) -> None
     bed.release.set()
     assert Ending.RETURNED is bed.ending("guilty")
 
-    home = bed.engine._flights["innocent"].settling.home
+    home = bed.engine._runs["innocent"].settling.home
     assert eventually(home.answers)
     bed.pass_time(10.0)
 
@@ -225,7 +216,7 @@ def test_a_loop_that_is_blocked_by_nobody_known_is_left_after_the_limit(bed: Bed
     """A callback that an agent left on the loop is no task."""
     bed.waits("first", threading.Event())
     entered = threading.Event()
-    home = bed.engine._flights["first"].settling.home
+    home = bed.engine._runs["first"].settling.home
     home.call(lambda _: entered.set() or bed.release.wait(SOON))
     assert entered.wait(SOON)
     bed.queues("innocent")
@@ -268,8 +259,6 @@ def test_a_limit_does_not_count_while_the_process_stands_still(bed: Bed) -> None
         assert entered[number].wait(SOON)
     bed.pass_time(8.0)
     bed.stand_still(30.0)
-    # The watchdog may wake before the pulse does.
-    bed.engine._dispatcher._alarms.poke()
     bed.pass_time(1.0)
     bed.release.set()
 
@@ -338,29 +327,3 @@ class TestPulse:
         pulse.beat()
 
         assert (4.0, 4.0) == (before, pulse.lost())
-
-    def test_without_a_thread_nothing_is_lost(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def scarce(_: threading.Thread) -> None:
-            raise MemoryError
-
-        monkeypatch.setattr("pytest_sopbench._running.threads.start", scarce)
-        clock = HandClock()
-        pulse = Pulse(clock)
-        pulse.start(lambda: None)
-
-        clock.now += 100.0
-
-        assert 0.0 == pulse.lost()
-
-    def test_an_action_that_fails_does_not_stop_it(self) -> None:
-        seen = threading.Semaphore(0)
-
-        def action() -> None:
-            seen.release()
-            raise RuntimeError
-
-        pulse = Pulse(every=0.001)
-        pulse.start(action)
-
-        assert all(seen.acquire(timeout=SOON) for _ in range(2))
-        pulse.stop()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._sessions.header import (
     DomainHeader,
     GitState,
     SessionHeader,
-    read_session_options,
+    SessionOptions,
 )
 
 TASKS = ("T1", "T2", "T3")
@@ -22,7 +21,7 @@ def header() -> SessionHeader:
         plugin="1.0",
         agent="mypkg:agent",
         agent_args={"model": "m"},
-        options=read_session_options({"sample": "3@0"}),
+        options=SessionOptions(selection=("--sop-sample=3@0",)),
         git=GitState(commit="abc", dirty=True),
         started="2026-01-01T00:00:00+00:00",
         judging="hash",

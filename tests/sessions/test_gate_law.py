@@ -18,14 +18,13 @@ from tempfile import TemporaryDirectory
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, RunRecord, SavedSession
 from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateSpec, GateState
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN, Forgiven
 from pytest_sopbench._core.model.task import RunKey, TaskName, shard_number, share_of
 from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.commands.gate import ask_gates
 from pytest_sopbench._sessions.commands.merge import merge_shards
 from pytest_sopbench._sessions.file.line_places import start_to_line
@@ -37,7 +36,7 @@ from pytest_sopbench._sessions.header import (
     planned_tasks,
 )
 from pytest_sopbench._sessions.reading.planned import summarized
-from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import read_session
 from pytest_sopbench.errors import SessionFileError
 
 DOMAINS = ("claims", "refunds")
@@ -265,7 +264,6 @@ def header_of(session: Invented, keys: Sequence[RunKey], number: int) -> Session
         options=SessionOptions(
             selection=tuple(shard),
             failures=session.failures if session.is_whole else None,
-            records_failures=True,
             quarantined=tuple(sorted(session.forgiven.answers)),
             may_break={name: tuple(ids) for name, ids in session.forgiven.rules.items()},
             doubtful=session.doubts,

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_sopbench import Outcome, RunRecord
 from pytest_sopbench._core.model.task import RunKey, Share
 from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import CallRecord, RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._core.records.record import CallRecord
 from pytest_sopbench._sessions.file.line_places import run_key, start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import slim_from_json, slim_to_line, slimmed
 from pytest_sopbench._sessions.header import (
@@ -51,7 +51,6 @@ HEADERS = st.builds(
         gates=NAMES,
         scoring=TEXT,
         agents=TEXTS,
-        records_failures=st.just(value=True),
         failures=st.none() | st.integers(0, 9),
     ),
     git=st.none() | st.builds(GitState, commit=TEXT.filter(bool), dirty=st.booleans()),

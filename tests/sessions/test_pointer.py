@@ -1,25 +1,127 @@
-"""`last` leads to the session that ended last, in whichever form the disk takes it."""
+"""What the last session took, read without reading the session."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_sopbench._sessions.file.writer import SessionWriter
-from pytest_sopbench._sessions.folder.paths import is_own_name
+from pytest_sopbench._sessions.folder.mark import Mark, mark_path
+from pytest_sopbench._sessions.folder.paths import is_own_name, with_time
 from pytest_sopbench._sessions.folder.pointer import (
+    LastSession,
     Withdrawal,
     followed,
     last_path,
+    marked_unended,
+    not_ended,
     point_at,
+    prune,
+    read_last,
+    resumable_since_last,
+    running_since_last,
+    unended_since_last,
     withdrawn_by,
 )
 from pytest_sopbench._sessions.header import SessionHeader
 from pytest_sopbench._sessions.reading.reader import read_session
+
+HEADER: dict[str, Any] = {
+    "type": "header",
+    "agent": "ag:flaky",
+    "options": {"concurrency": 24},
+    "domains": {"lab": {}},
+}
+RESUMED = {**HEADER, "options": {"concurrency": 24, "resumed": [{"session": "last", "runs": 2}]}}
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    pooled = {
+        "runs": 3,
+        "outcomes": {"correct": 3},
+        "usage": {"cost_usd": {"total": 3.2, "known": 3}},
+    }
+    pooled |= changes.pop("pooled", {})
+    return {"type": "summary", "duration_s": 660.0, "total": {"pooled": pooled}, **changes}
+
+
+def written(path: Path, *lines: object) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "ascii")
+    return path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "last.jsonl"
+
+
+@pytest.mark.parametrize("size", [0, 10, 70_000, 200_000], ids="{} characters between".format)
+def test_both_ends_are_read_whatever_lies_between(path: Path, size: int) -> None:
+    written(path, HEADER, {"type": "run", "text": "x" * size}, summary(more="y" * size))
+
+    expected = LastSession(
+        agent="ag:flaky",
+        domains=frozenset({"lab"}),
+        runs=3,
+        duration_s=660.0,
+        concurrency=24,
+        cost_usd=3.2,
+    )
+    assert expected == read_last(path)
+
+
+def test_what_was_never_started_took_nothing(path: Path) -> None:
+    written(path, HEADER, summary(pooled={"runs": 9, "outcomes": {"correct": 3, "not_run": 6}}))
+
+    found = read_last(path)
+
+    assert found is not None
+    assert (3, 3.2) == (found.runs, found.cost_usd)
+
+
+def test_a_part_of_the_cost_is_no_cost(path: Path) -> None:
+    usage = {"cost_usd": {"total": 3.2, "known": 2}}
+    written(path, HEADER, summary(pooled={"usage": usage}))
+
+    found = read_last(path)
+
+    assert found is not None
+    assert found.cost_usd is None
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([HEADER], id="a header alone"),
+        pytest.param([HEADER, {"type": "run"}], id="cut short"),
+        pytest.param([HEADER, summary(duration_s=None)], id="made of others"),
+        pytest.param([RESUMED, summary()], id="timed in a part"),
+        pytest.param([HEADER, {**summary(), "type": "run"}], id="another line"),
+        pytest.param([["header"], summary()], id="no header"),
+        pytest.param([], id="empty"),
+    ],
+)
+def test_what_does_not_tell_is_passed_over(path: Path, lines: list[object]) -> None:
+    assert read_last(written(path, *lines)) is None
+
+
+def test_a_summary_from_before_durations_is_passed_over(path: Path) -> None:
+    data = summary()
+    del data["duration_s"]
+
+    assert read_last(written(path, HEADER, data)) is None
+
+
+def test_no_file_is_no_session(path: Path) -> None:
+    assert read_last(path) is None
+
+
+# `last` leads to the session that ended last, in whichever form the disk takes it.
 
 STARTED = "2026-11-22T07:14:49+00:00"
 
@@ -188,3 +290,164 @@ def test_a_session_that_lies_in_the_pointers_place_is_withdrawn_as_well(tmp_path
 
     assert numbered(tmp_path, 2).stem == withdrawn_by(tmp_path)
     assert "desk:agent" == read_session(last_path(tmp_path)).header.agent
+
+
+# Which session of a folder never ended, and which old ones go.
+
+HEADER_OF_UNENDED = SessionHeader(
+    plugin="1.0",
+    agent="desk:agent",
+    agent_args={},
+    started="2026-11-22T07:14:49+00:00",
+    judging="",
+)
+
+
+def place(folder: Path, minute: int) -> Path:
+    return folder / f"20261122-07{minute:02}00-000-1a2b3c4d.jsonl"
+
+
+def whole(folder: Path, minute: int) -> Path:
+    path = place(folder, minute)
+    SessionWriter(path, HEADER_OF_UNENDED).finish([], {})
+    return path
+
+
+def killed(folder: Path, minute: int, *, early: bool = False) -> Path:
+    """What a killed process leaves: its mark, and the file unless it died before the first run."""
+    path = place(folder, minute)
+    if not early:
+        SessionWriter(path, HEADER_OF_UNENDED).close()
+    Mark(path).leave()
+    return path
+
+
+def test_a_folder_that_is_not_there_has_no_sessions(tmp_path: Path) -> None:
+    assert unended_since_last(tmp_path / "none") is None
+    assert "" == not_ended(last_path(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["in a run", "before its first run"])
+def test_a_session_killed_after_the_last_one_did_not_end(tmp_path: Path, early: bool) -> None:
+    point_at(whole(tmp_path, 1))
+    session = killed(tmp_path, 2, early=early)
+
+    assert session == unended_since_last(tmp_path)
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
+    assert f"the session did not end: {session.stem}" == not_ended(session)
+
+
+def test_only_what_left_a_file_is_resumed(tmp_path: Path) -> None:
+    point_at(whole(tmp_path, 1))
+    session = killed(tmp_path, 2)
+    killed(tmp_path, 3, early=True)
+
+    assert session == resumable_since_last(tmp_path)
+
+
+def test_an_older_session_is_not_resumed_in_place_of_the_last_one(tmp_path: Path) -> None:
+    killed(tmp_path, 1)
+    point_at(whole(tmp_path, 2))
+
+    assert resumable_since_last(tmp_path) is None
+
+
+def test_an_older_session_that_died_after_the_last_one_ended_is_told_of(tmp_path: Path) -> None:
+    session = killed(tmp_path, 1)
+    point_at(whole(tmp_path, 2))
+
+    assert [session] == marked_unended(tmp_path)
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
+
+
+def test_a_file_without_a_summary_did_not_end_even_without_a_mark(tmp_path: Path) -> None:
+    """The next session has told of it, and taken its mark off."""
+    point_at(whole(tmp_path, 1))
+    session = killed(tmp_path, 2)
+    mark_path(session).unlink()
+
+    assert session == unended_since_last(tmp_path)
+
+
+def test_a_session_whose_process_ended_badly_after_its_summary_did_not_end(tmp_path: Path) -> None:
+    session = whole(tmp_path, 1)
+    point_at(session)
+    Mark(session).leave()
+
+    assert f"the last session did not end: {with_time(session.stem)}" == not_ended(
+        last_path(tmp_path)
+    )
+
+
+def test_a_running_session_has_not_failed_to_end(tmp_path: Path) -> None:
+    point_at(whole(tmp_path, 1))
+    session = place(tmp_path, 2)
+    mark = Mark(session)
+
+    assert session == running_since_last(tmp_path, but=tmp_path / "own.jsonl")
+    assert running_since_last(tmp_path, but=session) is None
+    assert unended_since_last(tmp_path) is None
+    assert "" == not_ended(last_path(tmp_path))
+    assert not_ended(session).startswith("the session is still running (process ")
+    mark.take_off()
+
+
+def belongings(session: Path) -> list[Path]:
+    """Folders that lie beside a session."""
+    folders = [session.with_suffix(".traces"), session.with_suffix(".journals")]
+    for folder in folders:
+        (folder / "lab").mkdir(parents=True)
+    return folders
+
+
+def test_the_oldest_sessions_go_with_all_that_is_theirs(tmp_path: Path) -> None:
+    old, *kept = [whole(tmp_path, minute) for minute in range(1, 4)]
+    gone = belongings(old)
+    stay = belongings(kept[0])
+    point_at(kept[-1])
+
+    prune(tmp_path, 2)
+
+    assert not any(path.exists() for path in (old, *gone))
+    assert all(path.exists() for path in (*kept, *stay))
+
+
+def test_what_is_running_is_last_or_has_a_name_is_never_removed(tmp_path: Path) -> None:
+    running, last = whole(tmp_path, 1), whole(tmp_path, 2)
+    named = tmp_path / "main.jsonl"
+    SessionWriter(named, HEADER_OF_UNENDED).finish([], {})
+    whole(tmp_path, 3)
+    point_at(last)
+    mark = Mark(running)
+
+    prune(tmp_path, 1)
+
+    assert all(path.exists() for path in (running, last, named))
+    mark.take_off()
+
+
+def test_what_a_killed_session_left_without_a_file_goes_as_well(tmp_path: Path) -> None:
+    session = killed(tmp_path, 1, early=True)
+    journals, _ = belongings(session)
+    point_at(whole(tmp_path, 2))
+
+    prune(tmp_path, 1)
+
+    assert not mark_path(session).exists()
+    assert not journals.exists()
+
+
+def test_what_has_no_file_does_not_count_for_a_session_that_is_kept(tmp_path: Path) -> None:
+    kept = [whole(tmp_path, minute) for minute in range(1, 3)]
+    killed(tmp_path, 3, early=True)
+    place(tmp_path, 4).with_suffix(".journals").mkdir()
+    last = whole(tmp_path, 5)
+    point_at(last)
+
+    prune(tmp_path, 3)
+
+    assert all(path.exists() for path in (*kept, last))

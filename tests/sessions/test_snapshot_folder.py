@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._core.model.trajectory import Call, Trajectory
+from pytest_sopbench import Call, Trajectory
 from pytest_sopbench._core.trajectory.snapshot import Snapshot, snapshot_text
 from pytest_sopbench._sessions.snapshots import ApprovalEntry, SnapshotFolder, shown_task
 from pytest_sopbench.errors import SnapshotFileError

@@ -6,24 +6,30 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from click.testing import CliRunner
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from pytest_sopbench import Domain, Outcome, RunRecord, load_session
 from pytest_sopbench._core.metrics.tally import summary_of
-from pytest_sopbench._core.model.task import RunKey
+from pytest_sopbench._core.model.task import RunKey, TaskName
+from pytest_sopbench._core.model.trace import Usage
 from pytest_sopbench._core.records.lines import to_line
-from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._sessions.commands.page import row_places
 from pytest_sopbench._sessions.file import writer as module
-from pytest_sopbench._sessions.file.writer import SessionWriter
+from pytest_sopbench._sessions.file.writer import SessionWriter, sealed_session
 from pytest_sopbench._sessions.header import SessionHeader, header_to_line
-from pytest_sopbench._sessions.lines import sealed
+from pytest_sopbench._sessions.lines import bare, check_shape, sealed, seed_of
 from pytest_sopbench._sessions.reading.reader import read_session
+from pytest_sopbench.cli import main
 from pytest_sopbench.errors import SessionFileError
 
 
@@ -230,7 +236,7 @@ def test_a_session_whose_header_is_written_anew_at_its_end_is_read_back(
     writer = SessionWriter(path, header)
     for record in records:
         writer.append(to_line(record))
-    now = replace(header, options=replace(header.options, failures=1, records_failures=True))
+    now = replace(header, options=replace(header.options, failures=1))
 
     writer.finish([record.key for record in records], {"refunds": summary_of(records)}, now)
 
@@ -418,3 +424,245 @@ def test_lines_that_nobody_of_us_wrote_are_left_out(
     assert saved.finished
     assert () == saved.problems
     assert tuple(records) == saved.records
+
+
+# Lines in which something stands in the place of something else: an error, and no traceback.
+
+DATA = Path(__file__).parent / "data"
+NAMES = ("finished", "cut_short", "shard1", "slim", "trials_gates")
+ODD: Sequence[Any] = (
+    *(None, True, 1, -1, 10**30, 1e308, float("nan")),
+    *("", "x", "2", "\ud800", [], [[]], {}, {"a": 1}),
+)
+
+
+def bare_lines(name: str) -> list[str]:
+    """Return the lines of a session without their checksums."""
+    return [bare(line).decode() for line in (DATA / f"{name}.jsonl").read_bytes().splitlines()]
+
+
+def sealed_lines(lines: Sequence[str]) -> bytes:
+    """Return a session as another program may write it: each line with a right checksum."""
+    try:
+        identity = str(json.loads(lines[0]).get("identity", ""))
+    except ValueError:
+        identity = ""
+    seeds = [0, *[seed_of(identity)] * len(lines)]
+    return b"".join(sealed(one, seed) + b"\n" for one, seed in zip(lines, seeds, strict=False))
+
+
+GATES = ("--gate", "tsr=0.1")
+GATES_OF_A_COMPARISON = ("--gate", "lost=1")
+
+
+def places_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield everything in a line that may be another, by what it stands in."""
+    keys: Any = {dict: value, list: range(len(value)) if isinstance(value, list) else ()}
+    for key in keys.get(type(value), ()):
+        yield value, key
+        yield from places_in(value[key])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), name=st.sampled_from(NAMES))
+def test_no_command_breaks_on_a_value_of_a_wrong_type(data: st.DataObject, name: str) -> None:
+    lines = bare_lines(name)
+    entries = [json.loads(line) for line in lines]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    place, key = data.draw(st.sampled_from(list(places_in(entries[at]))))
+    place[key] = data.draw(st.sampled_from(ODD))
+    text = sealed_lines([json.dumps(one) for one in entries])
+
+    with TemporaryDirectory() as folder:
+        path, whole = Path(folder) / "s.jsonl", str(DATA / "finished.jsonl")
+        path.write_bytes(text)
+        for command in (
+            ("show", str(path)),
+            ("report", str(path)),
+            ("gate", str(path), *GATES),
+            ("gate", str(path), *GATES_OF_A_COMPARISON, "--compare", whole),
+            ("compare", whole, str(path), *GATES_OF_A_COMPARISON),
+            ("compare", str(path), whole),
+            ("compare", "--flaky", str(path), whole),
+            ("approve", str(path), "--baseline", f"{folder}/b.jsonl", "--reason", "r"),
+            ("merge", str(path), str(DATA / "shard2.jsonl"), "--out", f"{folder}/m.jsonl"),
+        ):
+            result = CliRunner().invoke(main, command)
+
+            event(f"{command[0]} {result.exit_code}")
+            assert isinstance(result.exception, SystemExit | None), command
+            assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"task":"R2"', '"task":{}', "'task' is of a wrong type"),
+        ('"trial":1', '"trial":"1"', "'trial' is of a wrong type"),
+        ('"duration_s":0.', '"duration_s":NaN,"x":0.', "NaN is no JSON"),
+        ('"bad":false', '"bad":2', "'calls.0.bad' is of a wrong type"),
+    ],
+)
+def test_a_line_of_another_shape_is_damaged_and_says_where(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    lines = bare_lines("finished")
+    at = next(at for at, line in enumerate(lines) if '"task":"R2"' in line)
+    lines[at] = lines[at].replace(old, new)
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(sealed_lines(lines))
+
+    saved = read_session(path)
+
+    assert [at + 1] == [one.number for one in saved.damaged]
+    assert why.lower() in saved.damaged[0].why.lower()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"schema":1', '"schema":"1"'),
+        ('"trials":1,"some', '"trials":1e400,"some'),
+        ('"planned":["R1"', '"planned":[["R1"]'),
+    ],
+)
+def test_a_header_of_another_shape_is_one_clear_error(tmp_path: Path, old: str, new: str) -> None:
+    first, *others = bare_lines("finished")
+    assert old in first
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(sealed_lines([first.replace(old, new, 1), *others]))
+
+    with pytest.raises(SessionFileError, match=r"s\.jsonl"):
+        read_session(path)
+
+
+def test_a_kind_that_nobody_knows_is_for_others() -> None:
+    check_shape("later", {"task": 1})
+    check_shape([], {"task": 1})
+
+
+# A saved session as a table, where pandas is installed.
+
+# At once, since pytester takes back what is imported later, and numpy cannot be loaded again.
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    header = SessionHeader(plugin="", agent="a:b", started="", judging="")
+    records = [
+        RunRecord(
+            domain="d",
+            task="T1",
+            agent="a:b",
+            outcome=Outcome.CORRECT,
+            answer={"grade": "A"},
+            expected={"grade": "A"},
+            duration_s=0.5,
+            usage=Usage(input_tokens=3),
+        ),
+        RunRecord(domain="d", task="T2", agent="a:b", outcome=Outcome.NOT_RUN, reason="never"),
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"".join(sealed_session(header, map(to_line, records))))
+    return path
+
+
+def test_a_table_has_one_row_for_each_run(saved: Path) -> None:
+    frame = load_session(saved).to_dataframe()
+
+    assert [
+        "domain",
+        "task",
+        "trial",
+        "agent",
+        "outcome",
+        "correct",
+        "reason",
+        "fields",
+        "answer.grade",
+        "right.grade",
+        "calls",
+        "duration_s",
+        "input_tokens",
+        "cached_tokens",
+        "cache_write_tokens",
+        "output_tokens",
+        "reasoning_tokens",
+        "model_calls",
+        "cost_usd",
+        "model",
+    ] == list(frame.columns)
+    assert ["correct", "not_run"] == list(frame["outcome"])
+    assert [True, False] == list(frame["correct"])
+    assert [True] == list(frame["right.grade"].dropna())
+    assert [1.0] == list(frame["fields"].dropna())
+    assert [0.5] == list(frame["duration_s"].dropna())
+    assert pandas.isna(frame["answer.grade"][1])
+
+
+def test_a_session_without_runs_is_a_table_without_rows(saved: Path) -> None:
+    saved.write_text(saved.read_text().splitlines()[0] + "\n")
+
+    frame = load_session(saved).to_dataframe()
+
+    assert 0 == len(frame)
+    assert "outcome" in frame.columns
+
+
+# Where rows of tasks lie, as a reviewer on GitHub sees them.
+
+TASK = TaskName("lab", "T2")
+
+
+def domain_in(folder: Path) -> Domain:
+    folder = folder / "lab"
+    folder.mkdir(parents=True)
+    described = {"name": "lab", "input_columns": ["id"], "output_columns": ["grade"]}
+    (folder / "metadata.json").write_text(json.dumps(described))
+    (folder / "sop.txt").write_text("Grade it.")
+    (folder / "toolspecs.json").write_text("[]")
+    (folder / "data.csv").write_text('id,grade\nT1,"a\nb"\nT2,c\n')
+    return load_domain(folder)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    return tmp_path / "repo"
+
+
+def test_a_path_starts_at_the_top_of_the_repository_and_a_line_is_an_editors(
+    repository: Path,
+) -> None:
+    domain = domain_in(repository / "service" / "domains")
+
+    places = row_places([domain], {TASK, TaskName("lab", "gone")}, repository / "service", {})
+
+    assert {TASK: ("service/domains/lab/data.csv", 4)} == places
+
+
+@pytest.mark.parametrize("folder", [".venv/lib/domains", "env/lib/site-packages/ours"])
+def test_what_is_installed_into_a_repository_is_not_of_it(repository: Path, folder: str) -> None:
+    assert {} == row_places([domain_in(repository / folder)], {TASK}, repository, {})
+
+
+def test_what_lies_elsewhere_has_no_place(repository: Path, tmp_path: Path) -> None:
+    assert {} == row_places([domain_in(tmp_path / "other")], {TASK}, repository, {})
+
+
+def test_without_git_the_workspace_of_the_runner_is_the_top(tmp_path: Path) -> None:
+    domain = domain_in(tmp_path / "work" / "service" / "domains")
+    given = {"GITHUB_WORKSPACE": str(tmp_path / "work")}
+
+    places = row_places([domain], {TASK}, tmp_path / "work" / "service", given)
+
+    assert "service/domains/lab/data.csv" == places[TASK].path
+
+
+def test_without_either_the_project_is_the_top(tmp_path: Path) -> None:
+    domain = domain_in(tmp_path / "work" / "domains")
+
+    places = row_places([domain], {TASK}, tmp_path / "work", {})
+
+    assert "domains/lab/data.csv" == places[TASK].path

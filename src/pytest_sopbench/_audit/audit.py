@@ -8,18 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_sopbench._audit.disagreements import write_disagreements
-from pytest_sopbench._audit.observing.sandbox import Limits, observe
-from pytest_sopbench._audit.private import masked
-from pytest_sopbench._audit.rules.catalogue import (
-    ACCEPTANCES,
-    DOMAIN_RULES,
-    FAILED,
-    FOLDER_RULES,
-    rule_names,
-)
-from pytest_sopbench._audit.rules.labels import agreement, highest_rate
-
-from .model import (
+from pytest_sopbench._audit.model import (
     KEY,
     Audit,
     Fault,
@@ -31,7 +20,16 @@ from .model import (
     sorted_out,
     unused_faults,
 )
-from .reading import Folder, Subject, content_hash, read_folder
+from pytest_sopbench._audit.observing.sandbox import Limits, observe
+from pytest_sopbench._audit.reading import Folder, Subject, content_hash, masked, read_folder
+from pytest_sopbench._audit.rules.catalogue import (
+    ACCEPTANCES,
+    DOMAIN_RULES,
+    FAILED,
+    FOLDER_RULES,
+    rule_names,
+)
+from pytest_sopbench._audit.rules.labels import agreement, highest_rate
 
 _ORDER: Final = tuple(Severity)
 

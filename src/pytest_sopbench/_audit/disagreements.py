@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._audit.rules.labels import disagreement
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench.errors import LoadingError
-
-from .reading import Subject
 
 COLUMN: Final = "known_disagreement"
 """What the column is called where the metadata name none."""

@@ -1,24 +1,26 @@
-"""Folders that may be broken in any way, read for the audit."""
+"""What an audit reads: a folder that may be broken, in parts that may be missing."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, cast
 
-from pytest_sopbench._audit.measures.policy_source import flat_columns
+from pytest_sopbench._audit.model import Finding
 from pytest_sopbench._audit.observing.sandbox import Observed
+from pytest_sopbench._audit.policy_source import flat_columns
 from pytest_sopbench._core.documents.comparing import canonical
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.metrics.summary import FieldLabels, answer_label, field_labels
-from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.model.task import MASK, OutputField, Task
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
@@ -30,7 +32,7 @@ from pytest_sopbench._loading.load import (
     TOOLS_FILE,
     load_domain,
 )
-from pytest_sopbench._loading.metadata.read import FILE_NAMES as METADATA_FILES
+from pytest_sopbench._loading.metadata import FILE_NAMES as METADATA_FILES
 from pytest_sopbench.errors import LoadingError
 
 # The files that make a domain, and the hash of what stands in them.
@@ -363,3 +365,54 @@ class Subject:
     def line(self, position: int) -> int:
         """The line on which a row starts."""
         return self.tasks[position].line
+
+
+# Take the values of private columns out of findings, which are printed and uploaded.
+
+LONG = 4
+"""Characters from which on a value is masked wherever it stands; a shorter one is in any text."""
+
+_TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|(?<![\w.])-?[0-9]+(?:\.[0-9]+)?(?![\w.]*\w)")
+
+
+def masked(findings: Iterable[Finding], subject: Subject | None) -> Iterator[Finding]:
+    """Yield the findings without what stands in private columns, inputs and outputs alike."""
+    values = _private_values(subject)
+    every = {text for texts in values.values() for text in texts if len(text) >= LONG}
+    for finding in findings:
+        yield _masked(finding, values, every) if values else finding
+
+
+def _masked(finding: Finding, values: Mapping[str, set[str]], every: set[str]) -> Finding:
+    what = finding.what
+    column = finding.place.column.removeprefix("outputs.").split(".")[0]
+    about = {name for name in values if name == column or repr(name) in what}
+    near = {text for name in about for text in values[name]}
+    what = _TOKEN.sub(lambda token: MASK if token[0].strip("'\"") in near else token[0], what)
+    for text in sorted((one for one in every if one in what), key=len, reverse=True):
+        what = what.replace(text, MASK)
+    return replace(finding, what=what)
+
+
+def _private_values(subject: Subject | None) -> Mapping[str, set[str]]:
+    if subject is None:
+        return {}
+    found: dict[str, set[str]] = {name: set() for name in subject.domain.private_columns}
+    for task in subject.tasks if found else ():
+        row = {**task.results, **task.inputs, **task.expected_as_written}
+        for name, texts in found.items():
+            texts.update(_texts(row.get(name)))
+    return found
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+    elif value is not None and not isinstance(value, bool):
+        for one in value:
+            yield from _texts(one)

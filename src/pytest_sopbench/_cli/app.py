@@ -5,18 +5,23 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import click
 
+from pytest_sopbench._core.hiding import harmless, secrets_of
+from pytest_sopbench._core.records.redaction import Redaction
+from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
+from pytest_sopbench._reports.text import json_text
+from pytest_sopbench._sessions.folder.paths import LAST, session_path, with_time
+from pytest_sopbench._sessions.folder.pointer import not_ended
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._settings.extensions import load_metrics
+from pytest_sopbench._settings.project_file import Project, read_project
+from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
 from pytest_sopbench.errors import SopbenchError
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._sessions.reading.reader import Parse, SavedSession
-    from pytest_sopbench._settings.project_file import Project
 
 HOLDS: Final = 0
 FAILS: Final = 1
@@ -25,6 +30,8 @@ INCONCLUSIVE: Final = 3
 
 _DOUBTED: Final = "pytest_sopbench.doubted"
 """Stands in the context of a command that has read a session which proves nothing."""
+_EXTENDED: Final = "pytest_sopbench.extended"
+"""Stands in the context of a command that has read the metrics of other packages."""
 _LEFT: Final = "it left what it had finished"
 
 
@@ -47,8 +54,6 @@ class FrontDoor(click.Group):
             tell(known_mask()(f"{fault.filename}: {fault.strerror or fault}"))
             sys.exit(WRONG_USAGE)
         except click.UsageError as error:
-            from pytest_sopbench._core.hiding import harmless
-
             told = error.format_message()
             if harmless(told) == told:
                 raise
@@ -74,8 +79,6 @@ class FrontDoor(click.Group):
 
 def project() -> Project:
     """Return what the project in the current folder has configured."""
-    from pytest_sopbench._settings.project_file import read_project
-
     return read_project(Path.cwd())
 
 
@@ -85,11 +88,6 @@ def known_redaction(agent_args: Sequence[str] = ()) -> Redaction:
     Raises:
         PatternError: a pattern cannot be used.
     """
-    from pytest_sopbench._core.hiding import secrets_of
-    from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._core.values.patterns import linear_pattern
-    from pytest_sopbench._settings.readers import ENV, held_by_variables, passwords_of
-
     words = project().words("sop_redact")
     settings = (*agent_args, *project().words("sop_judge"))
     held = [os.environ.get(one.removeprefix(ENV), "") for one in words if one.startswith(ENV)]
@@ -102,9 +100,6 @@ def known_redaction(agent_args: Sequence[str] = ()) -> Redaction:
 
 def known_mask() -> Callable[[str], str]:
     """Return what takes secrets out of what is said of files of the project."""
-    from pytest_sopbench._core.records.redaction import Redaction
-    from pytest_sopbench._core.values.patterns import PatternError
-
     try:
         return known_redaction().cut_text
     except (PatternError, SopbenchError):
@@ -114,24 +109,18 @@ def known_mask() -> Callable[[str], str]:
 
 def path_of(session: str) -> Path:
     """Return the file that a NAME or a path of a session stands for."""
-    from pytest_sopbench._sessions.folder.paths import session_path
-
     return session_path(session, project().sessions_dir)
 
 
-def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
+def saved_session(session: str) -> SavedSession:
     """Read a session by NAME or path, and tell what is odd about it.
 
-    `parse` reads the line of a run; without it, runs are read in full. A command that has read a
-    damaged session never ends with 0.
+    A command that has read a damaged session never ends with 0.
     """
-    from pytest_sopbench._sessions.folder.paths import LAST, with_time
-    from pytest_sopbench._sessions.folder.pointer import not_ended
-    from pytest_sopbench._sessions.reading.reader import parse_run, read_session
-
+    load_extensions()
     path = path_of(session)
     why = not_ended(path)
-    saved = read_session(path, parse or parse_run)
+    saved = read_session(path)
     if why:
         is_before = path.stem == LAST and saved.path.stem not in why
         left = f"what follows is of {with_time(saved.path.stem)}" if is_before else _LEFT
@@ -143,6 +132,19 @@ def saved_session(session: str, parse: Parse | None = None) -> SavedSession:
     if saved.doubts:
         _doubt()
     return saved
+
+
+def load_extensions() -> None:
+    """Read the metrics of other packages, once for a command; only sessions and gates need them.
+
+    Raises:
+        ExtensionError: one of them cannot be used.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None or _EXTENDED not in context.meta:
+        load_metrics(known_mask())
+    if context is not None:
+        context.meta[_EXTENDED] = True
 
 
 def is_ended(saved: SavedSession) -> bool:
@@ -158,21 +160,16 @@ def _doubt() -> None:
 
 
 def counted_session(session: str) -> SavedSession:
-    """Read what numbers are made of, and nothing else of the runs.
-
-    A command that has made numbers of a session without an end never ends with 0 either.
-    """
-    from pytest_sopbench._sessions.lines import Skimmer
-
-    saved = saved_session(session, Skimmer())
+    """Read a session to make numbers of it; of one without an end a command never ends with 0."""
+    saved = saved_session(session)
     if not is_ended(saved):
         _doubt()
     return saved
 
 
-def full_session(session: str, parse: Parse | None = None) -> SavedSession:
+def full_session(session: str) -> SavedSession:
     """Read a session whose runs can be shown, which those of a slim baseline cannot."""
-    saved = saved_session(session, parse)
+    saved = saved_session(session)
     if saved.slim:
         refuse(
             f"{saved.path}: a slim baseline holds outcomes and names of calls, and nothing to show",
@@ -183,8 +180,6 @@ def full_session(session: str, parse: Parse | None = None) -> SavedSession:
 
 def say(line: str, *, err: bool = False) -> None:
     """Write a line, which nobody's text can make a command to a terminal or a CI server."""
-    from pytest_sopbench._core.hiding import harmless
-
     # No stream takes half of a character that JSON escapes.
     whole = harmless(line).encode("utf-8", "backslashreplace").decode()
     click.echo(whole, err=err)
@@ -200,10 +195,15 @@ def refuse(message: str, hint: str = "") -> NoReturn:
     raise SopbenchError(message, hint=hint)
 
 
+def refuse_beside(option: str, given: Mapping[str, object]) -> None:
+    """Refuse the options that say nothing beside another one, as far as they were given."""
+    for name, value in given.items():
+        if value:
+            refuse(f"{name}: it does not go with {option}")
+
+
 def echo_json(value: object) -> None:
     """Write a value for a program; rates that are unknown are `null`."""
-    from pytest_sopbench._reports.text import json_text
-
     click.echo(json_text(value))
 
 
@@ -217,9 +217,6 @@ def project_redaction(agent_args: Sequence[str] = ()) -> Redaction:
     sessions are masked already, and often they are read where the key is not. `agent_args` are
     those of a session, as `KEY=VALUE`.
     """
-    from pytest_sopbench._core.values.patterns import PatternError
-    from pytest_sopbench._settings.readers import ENV
-
     words = project().words("sop_redact")
     named = [one.removeprefix(ENV) for one in words if one.startswith(ENV)]
     if missing := [name for name in named if name not in os.environ]:

@@ -7,19 +7,15 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import click
 
+from pytest_sopbench._cli.app import project
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench._loading.finding import FoundDomain, SearchPaths, domains_called, find_domains
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._sessions.header import DomainHeader
 from pytest_sopbench.errors import DomainNotFoundError, LoadingError
-
-from .app import project
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.domain import Domain
-    from pytest_sopbench._loading.finding.resolve import FoundDomain
-    from pytest_sopbench._loading.finding.search_paths import SearchPaths
-    from pytest_sopbench._sessions.header import DomainHeader
 
 _NOTHING_RUN: Mapping[str, DomainHeader] = MappingProxyType({})
 
@@ -31,8 +27,6 @@ domain_option = click.option(
 
 def search_paths() -> SearchPaths:
     """Return where domains are looked for."""
-    from pytest_sopbench._loading.finding.resolve import SearchPaths
-
     known = project()
     paths = tuple(known.folder / path for path in known.folders("sop_paths"))
     return SearchPaths(rootdir=known.folder, invocation_dir=Path.cwd(), sop_paths=paths)
@@ -68,8 +62,6 @@ def readable_domains(
 def _found(
     names: Iterable[str], places: Sequence[str], ran: Mapping[str, DomainHeader]
 ) -> Iterator[tuple[str, Callable[[], Domain]]]:
-    from pytest_sopbench._loading.finding.resolve import domains_called, find_domains
-
     where = search_paths()
     given = {one.name: one for one in find_domains(places, where)}
     for name in sorted(names):
@@ -87,8 +79,6 @@ def _loaded(found: Sequence[FoundDomain], ran: DomainHeader | None) -> Domain:
     Raises:
         LoadingError: it cannot be used, or none of several is more like it than another.
     """
-    from pytest_sopbench._loading.load import load_domain
-
     domains = [load_domain(one.folder, name=one.name) for one in found]
     alike = [
         sum(getattr(ran, part, "") == one for part, one in domain.hashes.items() if one)

@@ -18,7 +18,7 @@ from pytest_sopbench._core.model.task import (
     ToolSpec,
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
-from pytest_sopbench._core.steps.split import Procedure
+from pytest_sopbench._core.steps.split import Procedure, split_sop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,4 @@ class Domain:
     @property
     def procedure(self) -> Procedure:
         """The SOP as steps: those of `steps.json`, else those that its text shows."""
-        from pytest_sopbench._core.steps.split import split_sop  # noqa: PLC0415 - only where the steps of an SOP are asked for
-
         return self.own_steps or split_sop(self.sop)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.model.trace import Answer, Mismatch
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.contract.demands import RuleState
-    from pytest_sopbench._core.contract.rules import RuleResult
 
 
 class Outcome(StrEnum):

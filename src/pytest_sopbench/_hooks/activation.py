@@ -10,26 +10,35 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_sopbench._hooks.books.budget import (
+    BudgetStop,
+    BudgetTracker,
+    WorkerBudget,
+    check_budget,
+)
 from pytest_sopbench._hooks.books.costs import JudgeBooks, PriceBooks
 from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.books.resume import Resumption
 from pytest_sopbench._hooks.books.saving import kept_path
+from pytest_sopbench._hooks.books.variant_books import VariantBooks
 from pytest_sopbench._hooks.deciding.ending import NAME as EARNED
 from pytest_sopbench._hooks.deciding.ending import Earned, Ending
-from pytest_sopbench._hooks.deciding.gate import Gate
+from pytest_sopbench._hooks.deciding.gate import Gate, check_gates
 from pytest_sopbench._hooks.items.collection import Collection
 from pytest_sopbench._hooks.items.transport import ReportHooks, ReportSanitizer
+from pytest_sopbench._hooks.items.variants import VariantItems
 from pytest_sopbench._hooks.printing.grouping import GroupedFailures
 from pytest_sopbench._hooks.printing.junit import JunitFile
 from pytest_sopbench._hooks.printing.progress import ProgressHooks
+from pytest_sopbench._hooks.printing.report_files import check_reports
 from pytest_sopbench._hooks.printing.summary import SummaryHooks
-from pytest_sopbench._hooks.process.breakage import BREAKAGE, breakage_of
+from pytest_sopbench._hooks.process.breakage import BREAKAGE, Breakage
 from pytest_sopbench._hooks.process.left_threads import LeftThreads
 from pytest_sopbench._hooks.process.outgoing import Outgoing
-from pytest_sopbench._hooks.runs.run_cache import RUNS, RunCache
+from pytest_sopbench._hooks.runs.run_cache import RUNS, Runs
 from pytest_sopbench._hooks.session.consistency import check_distribution, has_workers
 from pytest_sopbench._hooks.session.domains import ActiveDomain
-from pytest_sopbench._hooks.session.session import SESSION, SopSession, is_due
+from pytest_sopbench._hooks.session.session import SESSION, SopSession, check_writable, is_due
 from pytest_sopbench._hooks.session.variants import variants_in
 from pytest_sopbench._hooks.settings.marks import read_task_id
 from pytest_sopbench._hooks.settings.options import read_options
@@ -37,7 +46,7 @@ from pytest_sopbench._hooks.settings.rootdir import check_rootdir
 from pytest_sopbench._hooks.snapshots import PLUGIN as SYRUPY
 from pytest_sopbench._hooks.xdist.workers import ControllerHooks, check_shares, raise_restart_limit
 from pytest_sopbench._sessions.file.event_logs import traces_folder
-from pytest_sopbench.errors import SessionFileError
+from pytest_sopbench.errors import ExtensionError, SessionFileError
 
 if TYPE_CHECKING:
     from pytest_sopbench._hooks.replaying.totals import ReplayTotals
@@ -59,29 +68,31 @@ def activate(config: pytest.Config) -> SopSession:
         return known
     # Before any option is read: without its configuration, even a complaint may show a secret.
     check_rootdir(config)
-    sop = config.stash[SESSION] = SopSession(config, read_options(config))
-    runs = config.stash[RUNS] = RunCache(sop)
+    try:
+        options = read_options(config)
+    except ExtensionError as fault:
+        raise pytest.UsageError(str(fault)) from None
+    sop = config.stash[SESSION] = SopSession(config, options)
+    runs = config.stash[RUNS] = Runs(sop)
     register = config.pluginmanager.register
     _register_items(sop, runs)
-    register(breakage_of(config, sop.broken, sop.options.redaction.text), "sop-breakage")
+    breakage = Breakage(config, sop.broken, sop.options.redaction.text)
+    config.stash[BREAKAGE] = breakage
+    register(breakage, "sop-breakage")
     is_worker = hasattr(config, "workerinput")
     # xdist makes its controller after us; the options tell it apart before.
     is_controller = has_workers(config) and not is_worker
     if not is_controller:
-        register(runs.flights, "sop-flights")
+        register(runs, "sop-flights")
     if is_worker:
         register(ReportSanitizer(), "sop-scrubber")
         if sop.options.budget:
-            from pytest_sopbench._hooks.books.budget import BudgetStop, WorkerBudget
-
-            register(BudgetStop(runs.flights, WorkerBudget(sop).is_spent), "sop-brake")
+            register(BudgetStop(runs, WorkerBudget(sop).is_spent), "sop-brake")
     else:
         # The end of a worker is seen by its controller.
         gate = _register_books(sop, runs, _begin(sop), is_controller=is_controller)
         gate.prepare()
         if sop.options.reports:
-            from pytest_sopbench._hooks.printing.report_files import check_reports
-
             check_reports(sop)
     if config.pluginmanager.hasplugin(SYRUPY):
         from pytest_sopbench._hooks.snapshots.report import SnapshotCollector
@@ -93,21 +104,18 @@ def activate(config: pytest.Config) -> SopSession:
     return sop
 
 
-def _register_items(sop: SopSession, runs: RunCache) -> None:
+def _register_items(sop: SopSession, runs: Runs) -> None:
     register = sop.config.pluginmanager.register
     register(Collection(sop, runs), "sop-collection")
     register(ReportHooks(sop, runs), "sop-transport")
     if sop.options.variants:
-        from pytest_sopbench._hooks.items.variants import VariantItems
-
         register(VariantItems(), "sop-variant-items")
 
 
 def _register_last(sop: SopSession) -> None:
     """Register what sees that which every other wrapper of ours has made of a report."""
     register = sop.config.pluginmanager.register
-    mend = sop.config.stash[BREAKAGE].look_quickly
-    outgoing = Outgoing(sop.config, sop.options.redaction, mend)
+    outgoing = Outgoing(sop.config, sop.options.redaction)
     register(outgoing, "sop-outgoing")
     register(LeftThreads(sop.options.redaction.text), "sop-left-threads")
     # Where only a test asks for SOP fixtures, the session has begun.
@@ -130,12 +138,10 @@ def _end_set_up(config: pytest.Config) -> None:
         ending.end_set_up(resumption.session if resumption is not None else None)
 
 
-def _register_books(
-    sop: SopSession, runs: RunCache, ending: Ending, *, is_controller: bool
-) -> Gate:
+def _register_books(sop: SopSession, runs: Runs, ending: Ending, *, is_controller: bool) -> Gate:
     """Register what the process needs that counts, gates and prints."""
     config, register = sop.config, sop.config.pluginmanager.register
-    ledger = SessionRecorder(sop, runs.flights)
+    ledger = SessionRecorder(sop, runs)
     gate = Gate(sop, ledger)
     register(ledger, LEDGER)
     register(ledger.resumption, RESUMPTION)
@@ -151,7 +157,7 @@ def _register_books(
             summary.unwritten or gate.baseline.is_unwritten or (totals is not None and totals.lacks)
         ),
     )
-    register(ProgressHooks(sop, runs.flights), "sop-progress")
+    register(ProgressHooks(sop, runs), "sop-progress")
     if config.pluginmanager.hasplugin(SYRUPY):
         from pytest_sopbench._hooks.snapshots.report import SnapshotSummary
 
@@ -160,13 +166,11 @@ def _register_books(
     register(PriceBooks(sop), "sop-prices")
     register(JudgeBooks(sop), "sop-judge-books")
     if sop.options.variants:
-        from pytest_sopbench._hooks.books.variant_books import VariantBooks
-
         register(VariantBooks(sop), "sop-variant-books")
     if sop.options.budget:
         _register_budget(sop, runs, ledger, is_controller=is_controller)
     if is_controller:
-        register(ControllerHooks(sop, ledger.learn, ledger.open_file), "sop-workers")
+        register(ControllerHooks(sop, ledger), "sop-workers")
         register(ledger.crashes, "sop-crashes")
     # Behind the gate, so that what this says of the status is the last word.
     register(ending, ENDING)
@@ -185,28 +189,22 @@ def _register_replay(sop: SopSession) -> ReplayTotals | None:
 
 
 def _register_budget(
-    sop: SopSession, runs: RunCache, ledger: SessionRecorder, *, is_controller: bool
+    sop: SopSession, runs: Runs, ledger: SessionRecorder, *, is_controller: bool
 ) -> None:
-    from pytest_sopbench._hooks.books.budget import BudgetTracker
-
     register = sop.config.pluginmanager.register
     books = BudgetTracker(sop, ledger, has_workers=is_controller)
     register(books, "sop-budget")
     if not is_controller:
-        from pytest_sopbench._hooks.books.budget import BudgetStop
-
-        books.follow(runs.flights)
-        register(BudgetStop(runs.flights, lambda: books.is_spent), "sop-brake")
+        books.follow(runs)
+        register(BudgetStop(runs, lambda: books.is_spent), "sop-brake")
 
 
-def _check_set_up(sop: SopSession, runs: RunCache) -> None:
+def _check_set_up(sop: SopSession, runs: Runs) -> None:
     """Load what the command line asks for; what only the configuration names waits for a test."""
     check_distribution(sop.config)
     _check_kept(sop)
     check_shares(sop)
     if sop.options.budget:
-        from pytest_sopbench._hooks.books.budget import check_budget
-
         check_budget(sop)
     variants_in(sop).check()
     # Read here, so that a price that is none is said before anything is paid for.
@@ -218,8 +216,6 @@ def _check_set_up(sop: SopSession, runs: RunCache) -> None:
         # Before workers are started, each of which would say the same again.
         runs.prepare(sop.domains, sop.options.agents)
     if sop.options.gates:
-        from pytest_sopbench._hooks.deciding.gate import check_gates
-
         check_gates(sop)
     _check_tags(sop)
     totals: ReplayTotals | None = sop.config.pluginmanager.get_plugin(REPLAY)
@@ -257,8 +253,6 @@ def _check_kept(sop: SopSession) -> None:
                 "choose another name; to renew a baseline, move that away or remove it first"
             )
             raise pytest.UsageError(msg)
-    from pytest_sopbench._hooks.session.session import check_writable
-
     check_writable(sop, "--sop-save", path)
 
 

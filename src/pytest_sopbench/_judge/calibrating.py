@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -245,9 +247,6 @@ def write_cases(path: Path, cases: Sequence[LabelledCase]) -> None:
         JudgeError: the file is there already, with what people may have written; or the disk does
             not take it.
     """
-    import csv  # noqa: PLC0415 - few sessions write a table
-    import io  # noqa: PLC0415
-
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(COLUMNS)

@@ -22,6 +22,7 @@ from pytest_sopbench._core.contract.conditions import (
     Operator,
     Source,
     ValueCondition,
+    misread,
 )
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
@@ -54,9 +55,10 @@ from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._loading.domain.layout import Layout
 from pytest_sopbench._loading.domain.rows import TaskRows
+from pytest_sopbench._loading.domain.tools import read_expected_calls
 from pytest_sopbench._loading.files.cells import listed, nearest_few, shown
 from pytest_sopbench._loading.files.document import is_a_file
-from pytest_sopbench._loading.metadata.read import Described
+from pytest_sopbench._loading.metadata import Described
 from pytest_sopbench.errors import LoadingError, RowError
 
 # The rule that is being read: the names it may use, and the errors that name it.
@@ -306,15 +308,11 @@ def domain_expected_calls(
     path = described.path.parent / EXPECTED_CALLS
     if not is_a_file(path):
         return {}
-    from pytest_sopbench._loading.domain.tools import read_expected_calls  # noqa: PLC0415 - only where calls are compared
-
     return read_expected_calls(path, tasks=ids, tools=[spec.name for spec in specs])
 
 
 def _check_rows(contract: Contract, tasks: TaskRows) -> None:
     """Refuse the first row that a condition cannot read; no other task is built."""
-    from pytest_sopbench._core.contract.conditions import misread  # noqa: PLC0415 - only where there is a contract
-
     doubtful = [
         position
         for comparison in choosy_comparisons(contract)

@@ -29,8 +29,7 @@ from pytest_sopbench._loading.files.document import (
     unordered_digest,
     unreadable,
 )
-from pytest_sopbench._loading.metadata.read import Described
-from pytest_sopbench._loading.metadata.schema import DocumentMetadata
+from pytest_sopbench._loading.metadata import Described, DocumentMetadata
 from pytest_sopbench.errors import LoadingError, RowError
 
 # The rows of a tool-less domain: `id`, `inputs`, `expected` and `tags`.

@@ -1,4 +1,4 @@
-"""Load a domain: a folder becomes a `Domain`, or one error says what stands in the way."""
+"""One domain, loaded from its folder."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
+from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
+from pytest_sopbench._loading.documents import load_document_domain
 from pytest_sopbench._loading.domain.layout import ContentHashes, Layout, lay_out, task_ids
 from pytest_sopbench._loading.domain.lookup_tools import lookup_tools, unserved
 from pytest_sopbench._loading.domain.outputs import (
@@ -18,7 +20,13 @@ from pytest_sopbench._loading.domain.outputs import (
     label_warnings,
     output_fields,
 )
-from pytest_sopbench._loading.domain.rows import Records, RowTypes, TaskRows
+from pytest_sopbench._loading.domain.rows import (
+    Records,
+    RecordTable,
+    RowTypes,
+    TaskRows,
+    record_tables,
+)
 from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
@@ -35,21 +43,16 @@ from pytest_sopbench._loading.files.cells import (
 from pytest_sopbench._loading.files.document import (
     digest,
     is_a_file,
+    read_json,
     read_text,
     refuse_links_out,
     text_digest,
     unordered_digest,
 )
 from pytest_sopbench._loading.files.table import Table, read_table, rename
-from pytest_sopbench._loading.metadata.read import DATA_FILE as PUBLISHED_DATA
-from pytest_sopbench._loading.metadata.read import FILE_NAMES, Described, read_metadata
-from pytest_sopbench._loading.metadata.schema import DocumentMetadata
+from pytest_sopbench._loading.metadata import DATA_FILE as PUBLISHED_DATA
+from pytest_sopbench._loading.metadata import FILE_NAMES, Described, DocumentMetadata, read_metadata
 from pytest_sopbench.errors import LoadingError
-
-from .contract import domain_contract, domain_expected_calls
-
-if TYPE_CHECKING:
-    from pytest_sopbench._loading.domain.rows import RecordTable
 
 SOP_FILES = ("sop.txt", "sop.md", "SKILL.md")
 DATA_FILES = (PUBLISHED_DATA, "data.csv", "tasks.jsonl")
@@ -84,8 +87,6 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         raise LoadingError(folder, f"{domain!r} cannot be the name of a domain", hint=NAME_RULE)
     sop = _sop(folder)
     if isinstance(metadata, DocumentMetadata):
-        from .documents import load_document_domain  # noqa: PLC0415 - only where an answer is a document
-
         policy = _optional(folder / POLICY_FILE)
         return load_document_domain(described, metadata, name=domain, sop=sop, policy=policy)
     steps = own_steps(folder, sop)
@@ -214,8 +215,6 @@ def _check_distractors(described: Described, specs: Sequence[ToolSpec]) -> None:
 def _tables(described: Described, table: Table, layout: Layout) -> tuple[RecordTable, ...]:
     if not described.metadata.tables:
         return ()
-    from pytest_sopbench._loading.domain.rows import record_tables  # noqa: PLC0415 - only where a domain asks for it
-
     return record_tables(described, table, layout)
 
 
@@ -295,3 +294,42 @@ def _data_hash(table: Table, tables: Sequence[RecordTable]) -> str:
             for one in tables
         }
     return digest(content)
+
+
+# The file of `--sop-approver=scripted:PATH`: who reads it decides like its author.
+
+
+def read_script(path: Path) -> Scripted:
+    """Read a script of decisions.
+
+    Its keys are steps, `*` stands for all others, and decisions for one task stand below its name:
+    `{"4": true, "7": "no signature", "*": false, "dangerous_goods/P_13041": {"7": true}}`.
+
+    Raises:
+        LoadingError: the file cannot be read, or holds something else.
+    """
+    data = read_json(path)
+    if not isinstance(data, Mapping):
+        hint = 'write {"STEP": true, "STEP": "why it is denied", "*": false}'
+        raise LoadingError(path, "must be an object with a decision for each step", hint=hint)
+    tasks = {key: value for key, value in data.items() if isinstance(value, Mapping)}
+    steps = {key: value for key, value in data.items() if key not in tasks}
+    for name in tasks:
+        if "/" not in name:
+            hint = "decisions for one task stand under DOMAIN/TASK"
+            raise LoadingError(path, "no task is called so", column=name, hint=hint)
+    return Scripted(
+        decisions=_decisions(path, steps, ""),
+        tasks={name: _decisions(path, one, f"{name}: ") for name, one in tasks.items()},
+    )
+
+
+def _decisions(path: Path, given: Mapping[str, JsonValue], place: str) -> Decisions:
+    read: dict[str, bool | str] = {}
+    for step, value in given.items():
+        if not isinstance(value, bool | str) or value == "":
+            hint = "write true, false, or a text that says why it is denied"
+            problem = f"{shown(value)} is no decision"
+            raise LoadingError(path, problem, column=f"{place}{step}", hint=hint)
+        read[step] = value
+    return read

@@ -26,10 +26,9 @@ from pytest_sopbench._loading.files.document import (
     read_text,
     refuse_links_out,
 )
-from pytest_sopbench._loading.finding.search_paths import bundled_candidates
+from pytest_sopbench._loading.finding import bundled_candidates
+from pytest_sopbench._loading.load import SOP_FILES
 from pytest_sopbench.errors import LoadingError, RowError
-
-from .load import SOP_FILES
 
 # The variants of a domain that a user names: automatic ones, and files of its folder.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import pickle
+import resource
 import select
 import signal
 import stat
@@ -154,8 +155,6 @@ def _end_as_child(read: Callable[[], object], writing: int) -> NoReturn:
 
 def _limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):
-        import resource  # noqa: PLC0415 - not on Windows
-
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
         limit = pages * resource.getpagesize() + MEMORY
         _, hard = resource.getrlimit(resource.RLIMIT_AS)

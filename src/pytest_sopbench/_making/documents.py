@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_sopbench._making.sheet.read import decoded, read_bytes
+from pytest_sopbench._making.sheet import decoded, read_bytes
 from pytest_sopbench.errors import LoadingError
 
 from .bounded import bounded
@@ -98,6 +98,11 @@ def _written(blocks: Sequence[tuple[float, str]], levels: dict[float, int]) -> I
 
 _PLAIN: Final = {".md": "sop.md", ".markdown": "sop.md", ".txt": "sop.txt", ".text": "sop.txt"}
 _PAGES: Final = (".html", ".htm")
+_WORD: Final = ".docx"
+_PDF: Final = ".pdf"
+DOCUMENTS: Final = (*_PLAIN, *_PAGES, _WORD, _PDF)
+"""The endings of documents."""
+
 _OTHERS: Final = {
     ".doc": "save it as .docx",
     ".odt": "save it as .docx",
@@ -127,9 +132,9 @@ def read_procedure(path: Path) -> tuple[str, str, tuple[str, ...]]:
     elif suffix in _PAGES:
         page, notes = decoded(read_bytes(path), path)
         text = _markdown(page, path)
-    elif suffix == ".docx":
+    elif suffix == _WORD:
         text = _markdown(_docx(path), path)
-    elif suffix == ".pdf":
+    elif suffix == _PDF:
         text, notes = pdf_text(path), (f"{path.name}: read headings and tables through once more",)
     else:
         hint = _OTHERS.get(suffix, _HINT)

@@ -94,7 +94,8 @@ def read_records(path: Path) -> tuple[MazeRecord, ...]:
     """
     content = read_json(path)
     if not isinstance(content, list) or not content:
-        raise LoadingError(path, "not a JSON list of records", hint="SOP-Maze publishes such files")
+        hint = "SOP-Maze publishes such files; a table of cases is exported as .csv"
+        raise LoadingError(path, "not a JSON list of records", hint=hint)
     return tuple(_record(path, position, one) for position, one in enumerate(content, 1))
 
 

@@ -73,7 +73,9 @@ def suggested_name(text: str) -> str:
     return _NEITHER.sub("_", plain).strip("_-").lower()[:_LONGEST]
 
 
-def choose_place(name: str, *, folder: Path, known: Collection[str], has_name: bool) -> Place:
+def choose_place(
+    name: str, *, folder: Path, known: Collection[str], has_name: bool, has_agent: bool = True
+) -> Place:
     """Return the place of a new domain in a folder; nothing is written.
 
     Args:
@@ -81,17 +83,21 @@ def choose_place(name: str, *, folder: Path, known: Collection[str], has_name: b
         folder: in which the folder of the domain is made, from the current folder.
         known: the names of the domains that are found here.
         has_name: whether domains in this folder are found by their name.
+        has_agent: whether an agent is written beside the domain, to be imported from there.
 
     Raises:
         SopbenchError: the name or the folder cannot be used, or something is there already.
     """
     check_name(name)
     target = folder / name
-    _check_folder(folder, target)
+    if has_agent:
+        _check_import(folder, target)
+    _check_free(target)
     if has_name and name in known:
         msg = f"{name!r} is the name of a domain that comes with the package or is found here"
         raise SopbenchError(msg, hint="take another; `sopbench list` shows those that are taken")
-    domain = name if has_name else f"./{target.as_posix()}"
+    path = target.as_posix()
+    domain = name if has_name else path if target.is_absolute() else f"./{path}"
     return Place(name=name, folder=target, domain=domain)
 
 
@@ -109,13 +115,16 @@ def _problem(name: str) -> str:
     return ""
 
 
-def _check_folder(folder: Path, target: Path) -> None:
+def _check_import(folder: Path, target: Path) -> None:
     if target.is_absolute() or ".." in target.parts:
         msg = f"{folder}: does not lie under the current folder, from which the agent is imported"
         raise SopbenchError(msg, hint="go to the project's folder first, or give --to FOLDER")
     if any("." in part for part in folder.parts):
         msg = f"{folder}: the agent is imported from there, and no module has a dot in its name"
         raise SopbenchError(msg, hint="give --to a folder without a dot")
+
+
+def _check_free(target: Path) -> None:
     for place in (target, *target.parents):
         if place.exists() and not place.is_dir():
             raise LoadingError(place, "is a file, and would have to be a folder")
@@ -227,6 +236,16 @@ def table_commands(place: Place) -> tuple[str, ...]:
         f"sopbench list {domain} -v",
         f"pytest --sop-domain={domain} --agent={place.agent} --sop-sample=20",
         f"pytest --sop-domain={domain} --agent={place.agent} --sop-fail-under=0.9",
+    )
+
+
+def imported_commands(place: Place, *, agent: str = "", sample: int = 0) -> tuple[str, ...]:
+    """Return the commands for a domain without an agent beside it, but perhaps with responses."""
+    domain = shlex.quote(place.domain)
+    run = f"pytest --sop-domain={domain} --agent={shlex.quote(agent or 'PACKAGE.MODULE:AGENT')}"
+    return (
+        f"sopbench list {domain} -v",
+        f"{run} --sop-sample={sample}" if sample else run,
     )
 
 

@@ -165,7 +165,7 @@ def listed_runs(
         yield f"one in full: sopbench show {shell_word(session)} TASK"
 
 
-# The steps of an SOP, as `sopbench steps` prints them.
+# The steps of an SOP, as `sopbench list --steps` prints them.
 
 SHOWN_LINES = 2
 """First lines of each step's text."""

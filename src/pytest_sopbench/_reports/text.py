@@ -14,9 +14,9 @@ from typing import cast
 from unicodedata import east_asian_width
 
 from pytest_sopbench._core.gates.calibration import shown_kappa
-from pytest_sopbench._core.gates.conditions import percent
 from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport
 from pytest_sopbench._core.hiding import ready_to_cut
+from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, percent
 from pytest_sopbench._core.metrics.summary import Summary, is_joint
 from pytest_sopbench._core.model.trace import Trace, Usage
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
@@ -52,6 +52,27 @@ def as_percent(rate: float | None) -> str:
     if rate is None:
         return NOT_AVAILABLE
     return f"{_points(rate)}%"
+
+
+def value_text(metric: str, value: float | None) -> str:
+    """Write the value of a metric by its name: `94.2%`, or `3.2 calls` where it has a unit."""
+    found = METRICS.get(metric) if metric != CHANCE else None
+    if found is None or not found.unit or value is None:
+        return as_percent(value)
+    return found.text(value)
+
+
+def measured_text(metric: Metric, summary: Summary) -> str:
+    """Say what a metric that is counted run by run came to, of how many runs, or why it did not."""
+    measured = metric.measured(summary)
+    value = value_text(metric.name, metric.rate(summary))
+    if measured.fault:
+        return f"{one_line(metric.label)} {value}: {one_line(measured.fault)}"
+    counts = (
+        f"{metric.counted(measured.total, measured.known)}" if measured.known else metric.nothing
+    )
+    lacks = f", {measured.lacks}" if measured.lacks else ""
+    return f"{one_line(metric.label)} {one_line(value)} ({one_line(counts)}{lacks})"
 
 
 def rate_of_runs(rate: float | None, summary: Summary) -> str:

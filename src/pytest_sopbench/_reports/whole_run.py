@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from typing import Final
 
-from pytest_sopbench._core.answers.forms import FORMS
+from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.metrics.counts import wrong_of
 from pytest_sopbench._core.model.trace import Trace
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
@@ -285,7 +285,7 @@ def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
     else:
         yield from path_lines(record.document, record, page)
     if record.answer_form in FORMS and record.answer is not None:
-        yield from page.text("found", FORMS[record.answer_form].heading)
+        yield from page.text("found", FORMS[record.answer_form])
 
 
 def _rule_lines(run: WholeRun, page: Page) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import inspect
 import json
@@ -34,7 +35,6 @@ from pytest_sopbench._core.model.task import (
 )
 from pytest_sopbench._core.model.trace import Compared, Trace
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
-from pytest_sopbench._core.values.json import to_json_value as as_json
 from pytest_sopbench._core.values.text import fold
 from pytest_sopbench._running.observing.capture import Capture, Output, captured
 from pytest_sopbench._running.observing.problem import message_of, name_of
@@ -55,14 +55,11 @@ STEP: Final = 0.5
 LATE: Final = 1.0
 """Seconds by which a step is late at least where the process stood still."""
 
-# Taken at import: an agent may put another clock into its place.
-_clock = time.perf_counter
-
 
 class Allowance:
     """Counts down the seconds that are left."""
 
-    def __init__(self, seconds: float, clock: Callable[[], float] = _clock) -> None:
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self._left = seconds
         self._clock = clock
         self._step = 0.0
@@ -90,8 +87,6 @@ PATIENCE: Final = 60.0
 """Seconds that one comparison may take, where nothing else is said."""
 
 T = TypeVar("T")
-
-# Taken at import: an agent may put another function into its place.
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +157,8 @@ def _asked(
 ) -> Compared:
     field, place = question.field, question.place
     before = _written(copied)
-    said = run_blocking(_bounded(comparer.ask(copied), seconds))
+    value = comparer.ask(copied)
+    said = run_blocking(_awaited(value, seconds) if inspect.isawaitable(value) else value)
     if type(said) is _Left:
         raise said.by
     # Here as well: what it returned, or put into its copies, runs code of its own when read.
@@ -184,20 +180,12 @@ class _Left:
     by: BaseException
 
 
-def _bounded(value: object, seconds: float | None) -> object:
-    if not inspect.isawaitable(value):
-        return value
-    return _awaited(cast("Awaitable[object]", value), seconds)
-
-
 async def _awaited(value: Awaitable[object], seconds: float | None) -> object:
     async def wait() -> object:
         try:
             return await value
         except (SystemExit, KeyboardInterrupt) as error:
             return _Left(error)
-
-    import asyncio  # noqa: PLC0415 - only where something is awaited
 
     work = asyncio.ensure_future(wait())
     allowed = None if seconds is None else Allowance(seconds)
@@ -248,7 +236,7 @@ def _written(question: Question) -> str:
         (answer.values, answer.beside),
     )
     try:
-        return _dumps(given)
+        return json.dumps(given)
     except (TypeError, ValueError, RecursionError):
         return ""
 
@@ -262,8 +250,6 @@ VERSION: Final = "__version__"
 """The attribute by which a comparer says its version itself."""
 
 _TOLD: Final = "it is called as comparer(expected, actual, *, field, task, answer)"
-# Taken at import: an agent may put another function into its place.
-_dumps = json.dumps
 _NAMED: Final = ("field", "task", "answer")
 _SHOWN: Final = 12
 
@@ -300,17 +286,17 @@ def called(output: OutputField, place: Place) -> Comparer:
     spec = output.comparer
     function = _imported(spec, where, place) if ":" in spec else _registered(spec, where, place)
     _check(output, function, where)
-    return Comparer(f"{spec} {_version(function, where)}", partial(_call, function))
 
+    def ask(question: Question) -> object:
+        return function(
+            question.expected,
+            question.actual,
+            field=question.field,
+            task=question.task,
+            answer=question.answer,
+        )
 
-def _call(function: Callable[..., object], question: Question) -> object:
-    return function(
-        question.expected,
-        question.actual,
-        field=question.field,
-        task=question.task,
-        answer=question.answer,
-    )
+    return Comparer(f"{spec} {_version(function, where)}", ask)
 
 
 def _registered(name: str, where: str, place: Place) -> Callable[..., object]:
@@ -393,7 +379,7 @@ def _version(function: Callable[..., object], where: str) -> str:
     given: list[JsonValue] = []
     while isinstance(plain, partial):
         # What it was given beforehand may stand in another file.
-        given.append(as_json([plain.args, plain.keywords]))
+        given.append(to_json_value([plain.args, plain.keywords]))
         plain = inspect.unwrap(plain.func)
     for one in (function, *_owners(plain)):
         said = getattr(one, VERSION, None)
@@ -406,7 +392,7 @@ def _version(function: Callable[..., object], where: str) -> str:
         except (TypeError, OSError, ValueError):
             continue
         if source:
-            source += _dumps(given, sort_keys=True) if given else ""
+            source += json.dumps(given, sort_keys=True) if given else ""
             return f"source {sha256(source.encode()).hexdigest()[:_SHOWN]}"
     msg = f"{where}: its source cannot be read, so nobody can tell when it changes"
     raise ComparerError(msg, hint=f"give it an attribute {VERSION}, which you raise with it")
@@ -439,38 +425,29 @@ def similar(output: OutputField, place: Place) -> Comparer:
             msg, hint="pip install rapidfuzz; the extra 'similar' brings it"
         ) from None
 
+    needed = 1.0 if output.at_least is None else output.at_least
+
+    def match(score: float, about: str = "") -> Match:
+        held = score >= needed
+        return Match(
+            held, "" if held else f"{about}{score:.3g} similar, {needed:g} is asked", score
+        )
+
     def ask(question: Question) -> Match:
-        wanted, given = (fold(_text(one)) for one in (question.expected, question.actual))
-        if max(len(wanted), len(given)) > LONGEST:
-            most = _best(len(wanted), len(given))
-            return _match(most, question.field, "at best ") if most < _needed(output) else _long()
-        return _match(fuzz.ratio(wanted, given) / 100, question.field)
+        wanted, given = (
+            fold("" if one is None else written(one))
+            for one in (question.expected, question.actual)
+        )
+        if max(len(wanted), len(given)) <= LONGEST:
+            return match(fuzz.ratio(wanted, given) / 100)
+        # Two texts of these lengths cannot be more similar.
+        most = 2 * min(len(wanted), len(given)) / (len(wanted) + len(given))
+        if most < needed:
+            return match(most, "at best ")
+        msg = f"a text of more than {LONGEST:,} characters is not compared"
+        raise ValueError(msg)
 
     return Comparer(IDENTITY, ask)
-
-
-def _match(score: float, field: OutputField, about: str = "") -> Match:
-    needed = _needed(field)
-    held = score >= needed
-    return Match(held, "" if held else f"{about}{score:.3g} similar, {needed:g} is asked", score)
-
-
-def _long() -> Match:
-    msg = f"a text of more than {LONGEST:,} characters is not compared"
-    raise ValueError(msg)
-
-
-def _best(one: int, other: int) -> float:
-    """Return how similar two texts of these lengths can be at most."""
-    return 2 * min(one, other) / (one + other)
-
-
-def _needed(field: OutputField) -> float:
-    return 1.0 if field.at_least is None else field.at_least
-
-
-def _text(value: JsonValue) -> str:
-    return "" if value is None else written(value)
 
 
 # Ask all that has to be asked of a run before it can be judged.

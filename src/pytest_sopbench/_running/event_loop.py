@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from asyncio import AbstractEventLoop
+from asyncio import AbstractEventLoop, CancelledError
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -14,14 +14,11 @@ from os import getpid
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from pytest_sopbench._running.observing.capture import end_child_of
 
 from .threads import OneShotEvent, start
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Task
 
 # Wait for async work from sync code, and for sync work from async code.
 #
@@ -39,8 +36,6 @@ def run_blocking(value: object) -> object:
     """
     if not inspect.isawaitable(value):
         return value
-    import asyncio  # noqa: PLC0415 - only where something is awaited
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -68,8 +63,6 @@ def in_thread(work: Callable[[], T]) -> Future[T]:
 
 async def offloaded(work: Callable[[], T]) -> T:
     """Do `work` in a thread while the event loop goes on."""
-    import asyncio  # noqa: PLC0415 - only where something is awaited
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -80,8 +73,6 @@ async def offloaded(work: Callable[[], T]) -> T:
 
 async def others_first() -> None:
     """Let the event loop start what was made together with this, where there is one of asyncio."""
-    import asyncio  # noqa: PLC0415 - only where something is awaited
-
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -90,8 +81,6 @@ async def others_first() -> None:
 
 
 def _run(value: Awaitable[object]) -> object:
-    import asyncio  # noqa: PLC0415 - only where something is awaited
-
     async def wait() -> object:
         return await value
 
@@ -186,7 +175,7 @@ class CancellableAwait:
         self._end: _End | None = None
         self._home: LoopThread | None = None
         self._begin: Callable[[LoopThread, AbstractEventLoop], None] | None = None
-        self._task: Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._cancelled = False
         self._heard = False
         self.is_lost = False
@@ -205,8 +194,6 @@ class CancellableAwait:
         """Return `value`, or what it comes to where it is awaitable."""
         if not inspect.isawaitable(value):
             return value
-        from asyncio import CancelledError  # noqa: PLC0415 - only where an agent is async
-
         context = copy_context()
         context.run(OWNER.set, self)
         end: _End = SimpleQueue()
@@ -216,9 +203,15 @@ class CancellableAwait:
                 if self._home is not home or self._task is not None:
                     # It was moved to another loop while this one was blocked.
                     return
-                if not self._cancelled:
-                    self._task = self._task_of(loop, value, end, context)
-                if self._task is None:
+                if self._cancelled:
+                    close_coroutine(value)
+                    return
+                try:
+                    self._task = loop.create_task(_tell(value, end), context=context)
+                    # A task that is ended before its first step cannot tell of it itself.
+                    self._task.add_done_callback(lambda _: end.put((None, CancelledError())))
+                except BaseException as error:  # noqa: BLE001 - else its run would never end
+                    end.put((None, error))
                     close_coroutine(value)
 
         with self._lock:
@@ -229,7 +222,14 @@ class CancellableAwait:
             close_coroutine(value)
             raise CancelledError
         self._home.call(partial(begin, self._home))
-        return _result(end)
+        result, error = end.get()
+        if error is None:
+            return result
+        try:
+            raise error
+        finally:
+            # Else the error holds this frame, and the frame the error.
+            del error
 
     def move(self) -> bool:
         """Begin on the loop that is given now, where the old one has not come to it.
@@ -250,8 +250,6 @@ class CancellableAwait:
             self._cancelled = True
         if self._home is None or self._end is None:
             return False
-        from asyncio import CancelledError  # noqa: PLC0415 - what is awaited here has loaded it
-
         self._end.put((None, CancelledError()))
         with suppress(RuntimeError):
             self._home.call(self._cancel)
@@ -274,47 +272,19 @@ class CancellableAwait:
         if self._task is not None:
             self._task.cancel()
 
-    def _task_of(
-        self, loop: AbstractEventLoop, value: Awaitable[object], end: _End, context: Context
-    ) -> Task[None] | None:
-        try:
-            task = loop.create_task(self._wait(value, end), context=context)
-            task.add_done_callback(partial(_at_last, end))
-        except BaseException as error:  # noqa: BLE001 - else its run would never end
-            end.put((None, error))
-            return None
-        return task
 
-    async def _wait(self, value: Awaitable[object], end: _End) -> None:
-        # Whatever it is, it belongs to the run: a task would pass an exit on to the loop.
-        process = getpid()
-        try:
-            result = await value
-        except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
-            end_child_of(process)
-            end.put((None, error))
-        else:
-            end_child_of(process)
-            end.put((result, None))
-
-
-def _result(end: _End) -> object:
-    """Wait for the first end that is told, and return or raise what it brings."""
-    value, error = end.get()
-    if error is None:
-        return value
+async def _tell(value: Awaitable[object], end: _End) -> None:
+    """Await what an agent returned, and tell what came of it."""
+    # Whatever it is, it belongs to the run: a task would pass an exit on to the loop.
+    process = getpid()
     try:
-        raise error
-    finally:
-        # Else the error holds this frame, and the frame the error.
-        del error
-
-
-def _at_last(end: _End, _task: Task[None]) -> None:
-    """Tell of a task that was ended before its first step, and so could not tell it itself."""
-    from asyncio import CancelledError  # noqa: PLC0415 - what is awaited here has loaded it
-
-    end.put((None, CancelledError()))
+        result = await value
+    except BaseException as error:  # noqa: BLE001 - an agent's SystemExit ends no session
+        end_child_of(process)
+        end.put((None, error))
+    else:
+        end_child_of(process)
+        end.put((result, None))
 
 
 # An event loop in a thread of its own, which tells whether it goes on, and who holds it.
@@ -326,6 +296,9 @@ OWNER: Final[ContextVar[object]] = ContextVar("sopbench_owner", default=None)
 class LoopThread:
     """An event loop that is served by a daemon thread until it is stopped.
 
+    `silent_since` is from when on it has not answered, and `left_at` when no run was to begin on it
+    any more; whoever looks at it writes them down.
+
     Raises:
         RuntimeError, MemoryError: the system gives no more threads.
     """
@@ -336,6 +309,8 @@ class LoopThread:
         self._loop.set_task_factory(_owned)
         self._stopping = False
         self._answered = True
+        self.silent_since: float | None = None
+        self.left_at: float | None = None
         self._ended = OneShotEvent()
         self._thread = Thread(target=self._serve, daemon=True, name="sopbench-loop")
         try:

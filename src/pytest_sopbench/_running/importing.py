@@ -1,7 +1,8 @@
 """Import somebody else's code within a time limit, and say so where it takes long.
 
 It is imported in the main thread, as code may ask for that when it is imported. Where its time is
-over, a signal ends it, as the user's Ctrl-C would.
+over, a signal ends it, as the user's Ctrl-C would. The promise is that every session ends; without
+this `tests/hooks/test_import_limit.py` hangs.
 """
 
 from __future__ import annotations

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import random
 import time
-from collections import deque
 from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
-from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.tools.toolbox import Toolbox
 
 from .event_loop import CancellableAwait
-from .threads import OneShotEvent, RunThread, Timer
+from .threads import OneShotEvent, RunThread
 
 # How long to wait before a run is made again: exponential back-off with full jitter.
 #
@@ -53,11 +51,6 @@ K = TypeVar("K", bound=Hashable)
 K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
-def never(_: BaseException) -> bool:
-    """Say no of every exception."""
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job(Generic[K]):
     """One run that is to be made; `key` is what the engine knows it by.
@@ -74,8 +67,8 @@ class Job(Generic[K]):
     domain: Domain
     task: Task
     open_toolbox: Callable[[], Toolbox]
-    unavailable: Callable[[BaseException], bool] = never
-    timed_out: Callable[[BaseException], bool] = never
+    unavailable: Callable[[BaseException], bool] = lambda _: False
+    timed_out: Callable[[BaseException], bool] = lambda _: False
     alone: bool = False
     wrap: Callable[[int], AbstractContextManager[None]] | None = None
     compare: Callable[[Trace], Trace] | None = None
@@ -99,14 +92,6 @@ class Listener(Protocol[K_contra]):
     def ended(self, key: K_contra, trace: Trace, /) -> None:
         """Take note of how a run ended, before anyone who waits for it goes on."""
         ...
-
-
-class NullListener:
-    """A listener that takes no note."""
-
-    def started(self, key: object, /) -> None: ...
-
-    def ended(self, key: object, trace: Trace, /) -> None: ...
 
 
 # One run that an engine was asked for: where it stands, and what came of it.
@@ -143,7 +128,6 @@ class PendingRun(Generic[K]):
     blockers: list[str] = field(default_factory=list[str])
     toolbox: Toolbox | None = None
     settling: CancellableAwait | None = None
-    alarm: Timer | None = None
     worker: RunThread[PendingRun[K]] | None = None
     missed: int = 0
     spent: Usage = UNKNOWN_USAGE
@@ -152,9 +136,9 @@ class PendingRun(Generic[K]):
     done: OneShotEvent = field(default_factory=OneShotEvent)
 
     @property
-    def is_lost(self) -> bool:
-        """Whether the loop on which it is was blocked for good by another run."""
-        return self.settling is not None and self.settling.is_lost
+    def is_at_work(self) -> bool:
+        """Whether it has begun, and has not ended."""
+        return self.state is State.RUNNING and self.attempts > 0
 
     @property
     def is_orphaned(self) -> bool:
@@ -164,35 +148,6 @@ class PendingRun(Generic[K]):
         """
         is_owed = self.state in {State.RUNNING, State.ENDED} and not self.done.is_set()
         return is_owed and self.worker is not None and not self.worker.is_at(self)
-
-    def take(self, toolbox: Toolbox) -> bool:
-        """Give a run its toolbox; tell whether it had not ended while that was opened."""
-        if self.state is not State.RUNNING:
-            return False
-        self.toolbox = toolbox
-        return True
-
-    def enter(self, trace: Trace, usage: Usage) -> None:
-        """Keep the trace of an attempt that has ended, and what this attempt alone consumed."""
-        self.trace = trace
-        self.spent = add_usage(self.spent, usage)
-
-    def blame_blocker(self) -> None:
-        """Forget an attempt that another run has blocked for good, and keep whose run that was."""
-        # What came of it was the end of its waiting, and nothing that its agent did.
-        self.trace = None
-        self.blockers.append(self.held_up_by)
-
-    def let_go(self) -> None:
-        """Forget what only a run needs that is still on its way."""
-        if self.alarm is not None:
-            self.alarm.cancel()
-        self.alarm = self.toolbox = self.settling = None
-
-    def compare(self) -> None:
-        """Ask others what the judge does not compare; the run has ended, and its time with it."""
-        if self.job.compare is not None and self.trace is not None and self.fault is None:
-            self.trace = self.job.compare(self.trace)
 
     def cancel(self) -> bool:
         """Refuse what the agent still asks for; tell whether it was told to end as well."""
@@ -218,12 +173,6 @@ class Limits:
     backoff: Backoff = field(default_factory=Backoff)
 
 
-# Which runs an engine has queued, has in flight, has between attempts, and has given up.
-
-LOOKS: Final = 50
-"""Looks in a row at which no thread is at a run before it is given up; a run begins in none."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus(Generic[K]):
     """What an engine is about, at one moment; times in seconds.
@@ -240,112 +189,3 @@ class EngineStatus(Generic[K]):
     retried: int
     running: tuple[tuple[K, float], ...]
     abandoned: tuple[K, ...]
-
-
-class RunQueues(Generic[K]):
-    """The lists and counts of an engine; not safe by itself, the engine's lock guards it."""
-
-    def __init__(self) -> None:
-        self.queue: deque[PendingRun[K]] = deque()
-        self.running: dict[K, PendingRun[K]] = {}
-        self.between: dict[K, PendingRun[K]] = {}
-        self.abandoned: list[K] = []
-        self.started = self.ended = self.retried = self._peak = 0
-
-    def admits(self, flight: PendingRun[K]) -> bool:
-        """Tell whether a run may be in flight beside those that are."""
-        if not self.running:
-            return True
-        # One that is to be alone has let no other in beside it.
-        return not (flight.job.alone or next(iter(self.running.values())).job.alone)
-
-    def admit(self, flight: PendingRun[K], now: float) -> None:
-        """Count a run as in flight."""
-        flight.state = State.RUNNING
-        flight.began = now
-        self.running[flight.job.key] = flight
-        self._peak = max(self._peak, len(self.running))
-
-    def turn_back(self, flight: PendingRun[K]) -> None:
-        """Queue an admitted run again, before all others."""
-        self.leave(flight)
-        flight.state = State.QUEUED
-        self.queue.appendleft(flight)
-
-    def pause(self, flight: PendingRun[K]) -> None:
-        """Take a run out of flight, until it is made again."""
-        self.leave(flight)
-        flight.state = State.BETWEEN
-        self.between[flight.job.key] = flight
-        self.retried += 1
-
-    def resume(self, flight: PendingRun[K]) -> None:
-        """Queue a paused run before all others, unless it was ended meanwhile."""
-        if self.between.pop(flight.job.key, None) is None or flight.state is State.ENDED:
-            return
-        flight.state = State.QUEUED
-        # Somebody has waited for it the longest.
-        self.queue.appendleft(flight)
-
-    def end_waiting(self) -> list[PendingRun[K]]:
-        """End what is not in flight, and return it; it is still to be told of."""
-        waiting = [*self.queue, *self.between.values()]
-        for one in waiting:
-            one.state = State.ENDED
-        self.queue.clear()
-        return waiting
-
-    def end_running(self) -> list[PendingRun[K]]:
-        """End what is in flight, and return it; what somebody else is ending is left to them."""
-        running = [one for one in self.running.values() if one.state is State.RUNNING]
-        for one in running:
-            one.state = State.ENDED
-            del self.running[one.job.key]
-        return running
-
-    def leave(self, flight: PendingRun[K]) -> None:
-        """Count a run as in flight no more."""
-        self.running.pop(flight.job.key, None)
-        self.between.pop(flight.job.key, None)
-        flight.let_go()
-
-    def abandon(self, key: K, settling: CancellableAwait | None) -> None:
-        """Count a run that was ended as abandoned, unless its agent has ended as well."""
-        if settling is None or not settling.has_ended():
-            # One step, so that no lock is needed.
-            self.abandoned.append(key)
-
-    def orphaned(self, waited_for: PendingRun[K]) -> list[PendingRun[K]]:
-        """Count a look; end the runs that no thread was at for many of them, and return these."""
-        found: list[PendingRun[K]] = []
-        for one in dict.fromkeys([*self.running.values(), waited_for]):
-            one.missed = one.missed + 1 if one.is_orphaned else 0
-            if one.missed >= LOOKS:
-                one.state = State.ENDED
-                found.append(one)
-        return found
-
-    def end_late(self, is_late: Callable[[PendingRun[K]], bool]) -> list[PendingRun[K]]:
-        """End what has used up its time, and return it."""
-        late = [one for one in self.at_work() if is_late(one)]
-        for one in late:
-            one.state = State.ENDED
-        return late
-
-    def at_work(self) -> list[PendingRun[K]]:
-        """Return the runs that have begun, and have not ended."""
-        running = self.running.values()
-        return [one for one in running if one.state is State.RUNNING and one.attempts]
-
-    def standing(self, now: float, limit: int) -> EngineStatus[K]:
-        running = [(key, now - one.began) for key, one in self.running.items()]
-        return EngineStatus(
-            started=self.started,
-            ended=self.ended,
-            queued=len(self.queue),
-            peak=self._peak,
-            limit=limit,
-            retried=self.retried,
-            running=tuple(sorted(running, key=lambda one: -one[1])),
-            abandoned=tuple(self.abandoned),
-        )

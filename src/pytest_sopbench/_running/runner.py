@@ -25,10 +25,6 @@ from .event_loop import close_coroutine, run_blocking
 from .threads import Clock
 
 
-def _never(_: BaseException) -> bool:
-    return False
-
-
 def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows it
     caller: AgentCaller,
     domain: Domain,
@@ -37,7 +33,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     *,
     clock: Clock,
     unavailable: Callable[[BaseException], bool],
-    timed_out: Callable[[BaseException], bool] = _never,
+    timed_out: Callable[[BaseException], bool] = lambda _: False,
     capture: Capture = "tee",
     settle: Callable[[object], object] = run_blocking,
     wrap: Callable[[], AbstractContextManager[None]] | None = None,
@@ -64,7 +60,7 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
     started, process = clock(), getpid()
 
     def call() -> object:
-        toolbox.enter()
+        toolbox.log.enter()
         return settle(caller.call(domain, task, toolbox.tools))
 
     def attempt() -> object:
@@ -91,7 +87,8 @@ def run_task(  # noqa: PLR0913 - the parts of a run, each given by whoever knows
             toolbox.close()
         if raised:
             # Taken out: its traceback has this frame, which would hold it until a collection.
-            problem, interrupt = _described(raised[0], notes)
+            interrupt = raised[0] if is_of(raised[0], KeyboardInterrupt) else interrupt
+            problem = problem_of(raised[0], notes)
             ending = _ending(raised.pop(), unavailable, timed_out)
     if interrupts.seen:
         # As it was raised, so that pytest can say where the agent was.
@@ -157,12 +154,6 @@ def _trace(
         duration=duration,
         notes=tuple(dict.fromkeys((*toolbox.notes, *told.notes, *notes))),
     )
-
-
-def _described(error: BaseException, notes: list[str]) -> tuple[Problem, KeyboardInterrupt]:
-    """Return what is told of an exception, and what interrupts the session if it was one."""
-    interrupt = error if is_of(error, KeyboardInterrupt) else KeyboardInterrupt()
-    return problem_of(error, notes), interrupt
 
 
 def _ending(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from heapq import heappop, heappush
-from queue import SimpleQueue
-from threading import Condition, Event, Lock, Thread
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from math import inf
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Final, Generic, TypeAlias, TypeVar
 
 # The clock that measures runs.
 
@@ -56,18 +56,9 @@ class OneShotEvent:
 
 
 # Start a thread, or say that it cannot be started; wait for no thread that never begins.
-#
-# An agent shares our process. What it puts in the place of `Thread.start` is for its own threads.
 
 PATIENCE: Final = 5.0
 """Seconds after which a thread counts as one that will never begin."""
-
-_START: Final[Callable[[Thread], None]] = Thread.start
-_HOOKS: Final = ("_trace_hook", "_profile_hook")
-"""What `threading.settrace` and `threading.setprofile` set, for all threads that begin after it."""
-
-_working: Final[dict[str, object]] = {"_trace_hook": None, "_profile_hook": None}
-"""Those under which a thread is known to come to its work."""
 
 
 class _Begun(Event):
@@ -83,121 +74,48 @@ def start(thread: Thread) -> None:
     Raises:
         RuntimeError, MemoryError: the system gives no more threads, or no memory for one.
     """
-    _put_back_hooks()
-    if not _begin(thread):
-        msg = "the new thread did not begin"
-        raise RuntimeError(msg)
-
-
-def _begin(thread: Thread) -> bool:
     # A thread that the system has given may die for want of memory before it says that it has
     # begun. Python would wait for it for ever, and the one who starts it holds locks.
     begun = vars(thread)["_started"] = _Begun()
-    _START(thread)
-    return begun.is_set()
-
-
-def _put_back_hooks() -> None:
-    """Put back hooks of threads under which none would come to its work; others are left alone.
-
-    A debugger, or what measures coverage, has hooks that work.
-    """
-    there = {name: getattr(threading, name, None) for name in _HOOKS}
-    if all(there[name] is _working[name] for name in _HOOKS):
-        return
-    if _reaches_its_work():
-        _working.update(there)
-        return
-    for name in _HOOKS:
-        setattr(threading, name, _working[name])
-
-
-def _reaches_its_work() -> bool:
-    reached = Event()
-    thread: Any = Thread(target=reached.set, daemon=True, name="sopbench-probe")
-    # What the hook raises there is nobody's business.
-    thread._invoke_excepthook = _say_nothing  # noqa: SLF001 - Python has no other way
-    if _begin(thread):
-        thread.join(PATIENCE)
-    return reached.is_set()
-
-
-def _say_nothing(_: object) -> None:
-    return None
+    thread.start()
+    if not begun.is_set():
+        msg = "the new thread did not begin"
+        raise RuntimeError(msg)
 
 
 # Measure for how long the whole process could not run.
 #
 # Native code that holds the interpreter's lock, a long collection of garbage or a stopped process
-# keeps every run from its work. A thread that wants to wake at fixed times sees it by its
-# lateness.
-
-_LOG = logging.getLogger(__name__)
+# keeps every run from its work. Whoever wants to wake at fixed times sees it by being late.
 
 BEAT: Final = 0.5
-"""Seconds between two looks."""
+"""Seconds between two looks at all runs."""
 
 LATE: Final = 1.0
 """Seconds by which a look must be late at least: a busy machine is late now and then."""
 
 
 class Pulse:
-    """Counts the seconds in which the process stood still, and has something done at each beat.
+    """Counts the seconds in which the process stood still; not safe by itself.
 
     Args:
         clock: seconds of real time.
-        every: seconds between two beats.
     """
 
-    def __init__(self, clock: Clock = time.perf_counter, every: float = BEAT) -> None:
+    def __init__(self, clock: Clock = time.perf_counter) -> None:
         self._clock = clock
-        self._every = every
-        self._lock = Lock()
         self._last: float | None = None
         self._lost = 0.0
-        self._ended = OneShotEvent()
-        self._thread: Thread | None = None
 
     def lost(self) -> float:
         """Return the seconds in which the process stood still, so far."""
-        with self._lock:
-            return self._lost + self._late()
+        late = 0.0 if self._last is None else self._clock() - self._last - BEAT
+        return self._lost + (late if late >= LATE else 0.0)
 
     def beat(self) -> None:
-        """Take note that the process can run."""
-        with self._lock:
-            self._lost += self._late()
-            self._last = self._clock()
-
-    def start(self, action: Callable[[], None]) -> None:
-        """Beat from now on, in a thread of its own; a second time changes nothing."""
-        if self._thread is not None or self._ended.is_set():
-            return
-        # Where the system gives no thread, limits count the time on the wall.
-        with suppress(Exception):
-            thread = Thread(target=self._go_on, args=(action,), daemon=True, name="sopbench-pulse")
-            start(thread)
-            self._thread = thread
-            self.beat()
-
-    def stop(self) -> None:
-        """Beat no more; the thread ends by itself."""
-        self._ended.set()
-
-    def _late(self) -> float:
-        if self._last is None:
-            return 0.0
-        late = self._clock() - self._last - self._every
-        return late if late >= LATE else 0.0
-
-    def _go_on(self, action: Callable[[], None]) -> None:
-        while not self._ended.wait(self._every):
-            self.beat()
-            try:
-                action()
-            except Exception:  # noqa: BLE001 - whatever it is, the next beat must come
-                # Without a beat it would seem that the process stands still.
-                _LOG.exception("a time limit could not be enforced")
+        """Take note that the process can run; the next beat is expected after `BEAT` seconds."""
+        self._lost = self.lost()
+        self._last = self._clock()
 
 
 # Threads that make runs; one that has ended its run is used again.
@@ -287,107 +205,95 @@ class ThreadPool(Generic[F]):
         self._idle.clear()
 
 
-# Do something at a given time, from a watchdog thread that waits for the next thing to do.
+# Do something twice a second, and other things once at their time, in one thread.
 
-# A wait is cut here, as no platform waits for as long as a float can say.
-_LONGEST_WAIT = 3600.0
-
-
-class Timer:
-    """Something that is to be done; once cancelled, it holds nothing any more."""
-
-    __slots__ = ("_action",)
-
-    def __init__(self, action: Callable[[], None]) -> None:
-        self._action: Callable[[], None] | None = action
-
-    def cancel(self) -> None:
-        self._action = None
-
-    def ring(self) -> None:
-        action, self._action = self._action, None
-        if action is None:
-            return
-        try:
-            action()
-        except Exception:  # noqa: BLE001 - whatever it is, the next alarm must ring
-            # Without its watchdog a session would wait for ever for an agent that hangs.
-            _LOG.exception("a time limit could not be enforced")
+_LOG = logging.getLogger(__name__)
 
 
 class Timers:
-    """Rings alarms at their time, each once; the thread starts with the first alarm.
+    """Calls `beat` every `BEAT` seconds, and each action at its time, once.
 
     Args:
-        clock: seconds; whoever makes it jump calls `poke`.
+        clock: seconds.
+        beat: is called again and again from the first `start` on.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, beat: Callable[[], None]) -> None:
         self._clock = clock
+        self._beat = beat
         self._lock = Lock()
-        self._changed = Condition(self._lock)
-        self._heap: list[tuple[float, int, Timer]] = []
+        self._beats_at = inf
+        self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._thread: Thread | None = None
+        # One step for whoever wakes and for whoever is woken: a `Condition` is written in Python,
+        # and may be left locked for good where the memory is used up.
+        self._wakes: SimpleQueue[None] = SimpleQueue()
         self._stopped = False
 
-    def at(self, when: float, action: Callable[[], None]) -> Timer:
-        """Do `action` when the clock says `when`, or at once where that is past."""
-        alarm = Timer(action)
-        entry = (when, next(self._order), alarm)
+    def start(self) -> None:
+        """Beat from now on; a second time changes nothing."""
         with self._lock:
-            heappush(self._heap, entry)
-            if self._thread is None and not self._stopped:
-                # Where the system gives no thread, the next alarm tries again, and until then
-                # `catch_up` rings; whoever sets an alarm must not fail for that.
-                with suppress(Exception):
-                    thread = Thread(target=self._watch, daemon=True, name="sopbench-watchdog")
-                    start(thread)
-                    self._thread = thread
-            if self._heap[0] is entry:
-                # For a later one the watchdog need not wake: it would only go on waiting.
-                self._changed.notify()
-        return alarm
+            self._beats_at = min(self._beats_at, self._clock() + BEAT)
+            self._serve_in_thread()
 
-    def catch_up(self) -> None:
-        """Ring what is due, in the thread of the caller, where no thread of ours does."""
-        while self._thread is None:
-            with self._lock:
-                if self._stopped or not self._heap or self._heap[0][0] > self._clock():
-                    return
-                alarm = heappop(self._heap)[2]
-            alarm.ring()
-
-    def beside(self, action: Callable[[], None]) -> Callable[[], None]:
-        """Return an action that catches up as well, for whoever does it again and again."""
-
-        def both() -> None:
-            action()
-            self.catch_up()
-
-        return both
-
-    def poke(self) -> None:
-        """Look at the clock again."""
+    def at(self, when: float, action: Callable[[], None]) -> None:
+        """Do `action` when the clock says `when`, or soon where that is past."""
         with self._lock:
-            self._changed.notify()
+            heappush(self._heap, (when, next(self._order), action))
+            self._serve_in_thread()
+        self._wakes.put(None)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether a thread does what is due; else whoever waits for a run calls `ring`."""
+        return self._thread is not None
+
+    def ring(self) -> None:
+        """Do what is due, in the thread of the caller."""
+        while (action := self._due()) is not None:
+            try:
+                action()
+            except Exception:  # noqa: BLE001 - whatever it is, the next one must come
+                # Without the beat a session would wait for ever for an agent that hangs.
+                _LOG.exception("a time limit could not be enforced")
 
     def stop(self) -> None:
-        """Ring no more; the thread ends by itself."""
+        """Do nothing more; the thread ends by itself."""
         with self._lock:
             self._stopped = True
             self._heap.clear()
-            self._changed.notify()
+        self._wakes.put(None)
 
-    def _watch(self) -> None:
-        while (alarm := self._next()) is not None:
-            alarm.ring()
+    def _serve_in_thread(self) -> None:
+        if self._thread is None and not self._stopped:
+            # Where the system gives no thread, the next call tries again; whoever starts a run
+            # must not fail for that.
+            with suppress(Exception):
+                thread = Thread(target=self._serve, daemon=True, name="sopbench-watchdog")
+                start(thread)
+                self._thread = thread
 
-    def _next(self) -> Timer | None:
+    def _due(self) -> Callable[[], None] | None:
         with self._lock:
-            while not self._stopped:
-                wait = self._heap[0][0] - self._clock() if self._heap else _LONGEST_WAIT
-                if wait <= 0:
-                    return heappop(self._heap)[2]
-                self._changed.wait(min(wait, _LONGEST_WAIT))
-        return None
+            now = self._clock()
+            if self._stopped:
+                return None
+            if self._heap and self._heap[0][0] <= now:
+                return heappop(self._heap)[2]
+            if self._beats_at <= now:
+                self._beats_at = now + BEAT
+                return self._beat
+            return None
+
+    def _serve(self) -> None:
+        while not self._stopped:
+            # Where the memory is used up anything may raise, and the next beat must come.
+            with suppress(BaseException):
+                self.ring()
+                with self._lock:
+                    due = min(self._beats_at, self._heap[0][0] if self._heap else inf)
+                    wait = due - self._clock()
+                with suppress(Empty):
+                    # Cut, as no platform waits for as long as a float can say.
+                    self._wakes.get(timeout=min(max(wait, 0.0), BEAT))

@@ -5,21 +5,36 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from sys import intern
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, cast
 
+from pydantic_core import SchemaValidator
+from pydantic_core import core_schema as cs
+
+from pytest_sopbench._core.comparing.comparison import Setup
 from pytest_sopbench._core.model.task import Share, TaskName
-from pytest_sopbench._core.records.lines import members
+from pytest_sopbench._core.records.lines import (
+    AMOUNT,
+    ANY,
+    COUNT,
+    FLAG,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    TRIAL,
+    Keys,
+    many,
+    maybe,
+    members,
+    part,
+    value_of,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._settings.readers import Shard
 
 from .lines import identity_from
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.comparing.comparison import Setup
 
 # The commit that a session ran on, as far as git tells it.
 
@@ -72,97 +87,10 @@ def _has_repository(folder: Path) -> bool:
     return any(os.path.exists(above / ".git") for above in (start, *start.parents))  # noqa: PTH110
 
 
-# The options in the header of a saved session: each named once, with its type and its form.
-#
-# On disk they are an object of names. What an older or newer version wrote there, or something
-# else put into it, is kept as it stands when a session is written again: only what has changed is.
+# The options in the header of a saved session. On disk they are an object of names.
 
 SHARD: Final = "--sop-shard="
 """How the option of a shard begins, among what selected the tasks of a session."""
-
-
-_Form: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], JsonValue]]
-"""How an option is read from JSON, and written; `None` and a wrong type are read as empty."""
-
-
-def _values(given: JsonValue) -> tuple[JsonValue, ...]:
-    return tuple(given) if isinstance(given, list) else ()
-
-
-def _texts(given: JsonValue) -> tuple[str, ...]:
-    return tuple(map(str, _values(given)))
-
-
-def _names(given: JsonValue) -> tuple[TaskName, ...]:
-    names = (text.partition("/") for text in _texts(given))
-    return tuple(TaskName(domain, task) for domain, _, task in names)
-
-
-def _number(given: JsonValue) -> float | None:
-    return given if isinstance(given, int | float) and not isinstance(given, bool) else None
-
-
-def _count(given: JsonValue) -> int | None:
-    # A number that something else has put there says nothing.
-    return given if type(given) is int and given >= 0 else None
-
-
-def _object(given: JsonValue) -> Mapping[str, JsonValue]:
-    return given if isinstance(given, Mapping) else {}
-
-
-def _doubts(given: JsonValue) -> Mapping[str, Mapping[str, str]]:
-    return {
-        domain: {name: str(why) for name, why in told.items()}
-        for domain, told in _object(given).items()
-        if isinstance(told, Mapping)
-    }
-
-
-def _as_it_is(value: JsonValue) -> JsonValue:
-    return value
-
-
-_TEXT: Final[_Form] = (lambda given: str(given or ""), str)
-_TEXTS: Final[_Form] = (_texts, list)
-_VALUES: Final[_Form] = (_values, list)
-_NAMES: Final[_Form] = (_names, lambda names: [str(one) for one in names])
-_COUNT: Final[_Form] = (_count, _as_it_is)
-_NUMBER: Final[_Form] = (_number, _as_it_is)
-_SHARE: Final[_Form] = (
-    lambda given: given if isinstance(given, str) else _count(given),
-    _as_it_is,
-)
-_FLAG: Final[_Form] = (lambda given: given is True, bool)
-_OBJECT: Final[_Form] = (_object, dict)
-_RULES: Final[_Form] = (
-    lambda given: {_names([name])[0]: _texts(ids) for name, ids in _object(given).items()},
-    lambda rules: {str(name): [*ids] for name, ids in rules.items()},
-)
-_MAYBE: Final[_Form] = (lambda given: _object(given) or None, dict)
-_SPECS: Final[_Form] = (
-    lambda given: {name: str(spec) for name, spec in _object(given).items()},
-    dict,
-)
-_DOUBTS: Final[_Form] = (
-    _doubts,
-    lambda doubts: {domain: {**why} for domain, why in doubts.items()},
-)
-
-
-def _kept(form: _Form, *, always: bool = False, where: str = "") -> Any:
-    """Make the field of an option.
-
-    Args:
-        form: how it stands in JSON.
-        always: whether a new session writes it where it is empty too.
-        where: the field that says whether it is written, whatever it is.
-    """
-    told = {"form": form, "always": always, "where": where}
-    empty = form[0](None)
-    if isinstance(empty, Mapping):
-        return field(default_factory=dict[str, Any], metadata=told)
-    return field(default=empty, metadata=told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +104,7 @@ class SessionOptions:
         agents: the specs of its agents by name, where it had several or the user named one.
         concurrency: runs in flight: a number, `auto`, or `None` for one in each process.
         replay: how recorded model traffic was used, empty where it was not.
-        failures: the tests that failed and that no gate forgives; `None` where the session did not
-            come to its end, and where `records_failures` does not hold.
+        failures: the tests that failed and that no gate forgives; `None` where nobody knows.
         not_evaluated: what took selected tasks away.
         compare: its baseline.
         broken: what tests or agents broke in their process, which counts among the failures.
@@ -193,48 +120,48 @@ class SessionOptions:
         resumed_anyway: the differences that were accepted then.
         prices: the prices by which costs were reckoned.
         replay_misses: in what requests differed that no recording had, by runs.
+        metrics: the packages of its metrics that are not the plugin's, by gate and by name.
         variants: what variants of tasks came to: outcomes by domain, agent, variant and task.
         slim: whether it is a slim baseline.
         reason: why that was accepted.
         rescored: whose rules it was judged by before.
-        records_failures: whether it counts failures; older sessions did not.
-        stands: the object on disk that these were read from; `None` for a new session.
     """
 
-    selection: tuple[str, ...] = _kept(_TEXTS, always=True)
-    trials: int | None = _kept(_COUNT, always=True)
-    agents: Mapping[str, str] = _kept(_SPECS)
-    gates: tuple[str, ...] = _kept(_TEXTS, always=True)
-    max_calls: int | None = _kept(_COUNT, always=True)
-    concurrency: int | str | None = _kept(_SHARE, always=True)
-    timeout: float | None = _kept(_NUMBER, always=True)
-    retries: int | None = _kept(_COUNT, always=True)
-    scoring: str = _kept(_TEXT, always=True)
-    contract: str = _kept(_TEXT, always=True)
-    approver: str = _kept(_TEXT, always=True)
-    replay: str = _kept(_TEXT)
-    failures: int | None = _kept(_COUNT, where="records_failures")
-    not_evaluated: str = _kept(_TEXT)
-    compare: str = _kept(_TEXT)
-    broken: tuple[str, ...] = _kept(_TEXTS)
-    judge: Mapping[str, JsonValue] | None = _kept(_MAYBE)
-    doubtful: Mapping[str, Mapping[str, str]] = _kept(_DOUBTS)
-    quarantined: tuple[TaskName, ...] = _kept(_NAMES)
-    may_break: Mapping[TaskName, tuple[str, ...]] = _kept(_RULES)
-    must_pass: tuple[TaskName, ...] = _kept(_NAMES)
-    expired: tuple[TaskName, ...] = _kept(_NAMES)
-    prompts: Mapping[str, JsonValue] = _kept(_OBJECT)
-    setups: Mapping[str, JsonValue] = _kept(_OBJECT)
-    resumed: tuple[JsonValue, ...] = _kept(_VALUES)
-    resumed_anyway: tuple[str, ...] = _kept(_TEXTS)
-    prices: str = _kept(_TEXT)
-    replay_misses: Mapping[str, JsonValue] = _kept(_OBJECT)
-    variants: Mapping[str, JsonValue] = _kept(_OBJECT)
-    slim: bool = _kept(_FLAG)
-    reason: str = _kept(_TEXT)
-    rescored: str = _kept(_TEXT)
-    records_failures: bool = False
-    stands: Mapping[str, JsonValue] | None = field(default=None, compare=False, repr=False)
+    selection: tuple[str, ...] = ()
+    trials: int | None = None
+    agents: Mapping[str, str] = field(default_factory=dict[str, str])
+    gates: tuple[str, ...] = ()
+    max_calls: int | None = None
+    concurrency: int | str | None = None
+    timeout: float | None = None
+    retries: int | None = None
+    scoring: str = ""
+    contract: str = ""
+    approver: str = ""
+    replay: str = ""
+    failures: int | None = 0
+    not_evaluated: str = ""
+    compare: str = ""
+    broken: tuple[str, ...] = ()
+    judge: Mapping[str, JsonValue] | None = None
+    doubtful: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    quarantined: tuple[TaskName, ...] = ()
+    may_break: Mapping[TaskName, tuple[str, ...]] = field(
+        default_factory=dict[TaskName, tuple[str, ...]]
+    )
+    must_pass: tuple[TaskName, ...] = ()
+    expired: tuple[TaskName, ...] = ()
+    prompts: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    setups: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    resumed: tuple[JsonValue, ...] = ()
+    resumed_anyway: tuple[str, ...] = ()
+    prices: str = ""
+    replay_misses: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    variants: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    metrics: Mapping[str, str] = field(default_factory=dict[str, str])
+    slim: bool = False
+    reason: str = ""
+    rescored: str = ""
 
     @property
     def shard(self) -> Shard | None:
@@ -247,60 +174,61 @@ class SessionOptions:
         return Shard.read(shards[0]) if shards else None
 
 
-_TABLE: Final = tuple(
-    (one.name, *one.metadata["form"], one.metadata["always"], one.metadata["where"])
-    for one in fields(SessionOptions)
-    if one.metadata
+_ALWAYS: Final = frozenset(
+    (
+        *("selection", "trials", "gates", "max_calls", "concurrency", "timeout", "retries"),
+        *("scoring", "contract", "approver", "failures"),
+    )
 )
+"""What every session tells; what else is empty is left out of its header."""
 
-
-def read_session_options(stands: Mapping[str, JsonValue]) -> SessionOptions:
-    """Read the options of a header; what is missing or of a wrong type is empty."""
-    known: dict[str, Any] = {}
-    for name, read, *_, where in _TABLE:
-        if name in stands:
-            known[name] = read(stands[name])
-        if where:
-            known[where] = name in stands
-    return SessionOptions(**known, stands=dict(stands))
+_NOTHING: Final = SessionOptions()
 
 
 def options_to_json(options: SessionOptions) -> dict[str, JsonValue]:
-    """Return what `read_session_options` reads: as it stood, but for what has changed since."""
-    found = dict(options.stands or {})
-    for name, read, write, always, where in _TABLE:
-        value = getattr(options, name)
-        is_there = name in found
-        is_kept = is_there and read(found[name]) == value
-        is_told = value != read(None) or (always and (is_there or options.stands is None))
-        if not (getattr(options, where) if where else is_told or is_kept):
-            found.pop(name, None)
-        elif not is_kept:
-            found[name] = write(value)
-    return found
+    """Return what `read_session_options` reads."""
+    told = members(options)
+    return {
+        name: _plain(value)
+        for name, value in told.items()
+        if name in _ALWAYS or value != getattr(_NOTHING, name)
+    }
+
+
+def _plain(value: object) -> Any:
+    """Return a value of an option in words that JSON has."""
+    if isinstance(value, TaskName):
+        return str(value)
+    if isinstance(value, tuple):
+        return [*map(_plain, cast("tuple[object, ...]", value))]
+    if isinstance(value, Mapping):
+        given = cast("Mapping[object, object]", value)
+        return {str(name): _plain(one) for name, one in given.items()}
+    return value
+
+
+def read_session_options(data: Mapping[str, JsonValue]) -> SessionOptions:
+    """Read the options of a header; what is not there is empty.
+
+    Raises:
+        ValueError: a key is unknown, or holds something else than it should.
+    """
+    options: SessionOptions = value_of(_READ_OPTIONS, data, "the options of a header")
+    return options
 
 
 # The first line of a saved session: what was asked of whom, and judged how.
 
-_OTHERS = "others"
-
 
 def _parts(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, SessionOptions):
-        return options_to_json(value)
-    parts = members(value)
-    others = parts.pop(_OTHERS, {})
-    return {**parts, **others}
+    return options_to_json(value) if isinstance(value, SessionOptions) else members(value)
 
 
 # Taken at import: an agent may put others into their place, also into those that JSON calls.
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_parts).encode
 
-SCHEMA = 2
-"""Counts up when a reader of before could misread what is written."""
-
-UNCHECKED = 1
-"""The last schema whose lines carry no checksum."""
+SCHEMA = 1
+"""The version of the format; a file of any other is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,11 +264,10 @@ class DomainHeader(PlannedTasks):
     """One domain of a session: hashes of its content, and the planned tasks of all its agents.
 
     `judging` is the `rules_fingerprint` of this domain alone, which tells whether sessions of
-    different domains agree on the one they share; empty where it was not recorded. `agents` are the
-    planned tasks of each agent by its name; empty where all are of the session's one agent, or
-    where it was not recorded. `share` is what a shard has of the domain, `None` where the
-    session is none. `comparers` say by field what compared it, down to its version, where the judge
-    did not. `others` is what another version tells beside.
+    different domains agree on the one they share. `agents` are the planned tasks of each agent by
+    its name; empty where all are of the session's one agent. `share` is what a shard has of the
+    domain, `None` where the session is none. `comparers` say by field what compared it, down to its
+    version, where the judge did not.
     """
 
     sop: str = ""
@@ -351,9 +278,6 @@ class DomainHeader(PlannedTasks):
     agents: Mapping[str, PlannedTasks] = field(default_factory=dict[str, PlannedTasks])
     share: Share | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
-    others: Mapping[str, JsonValue] = field(
-        default_factory=dict[str, JsonValue], compare=False, repr=False
-    )
 
 
 def planned_trials(tasks: Mapping[str, Iterable[int]]) -> tuple[int, dict[str, tuple[int, ...]]]:
@@ -379,7 +303,6 @@ class SessionHeader:
     and how; what is secret, or only of this machine, has no place among them. `judging` is the
     `rules_fingerprint` of the rules. `git` is `None` outside a repository. `identity` is of this
     one session: it tells which journals are its own, and the checksums of its lines begin with it.
-    `others` is what another version tells beside, which stays when the header is written again.
     """
 
     plugin: str
@@ -392,9 +315,6 @@ class SessionHeader:
     domains: Mapping[str, DomainHeader] = field(default_factory=dict[str, DomainHeader])
     identity: str = ""
     schema: int = SCHEMA
-    others: Mapping[str, JsonValue] = field(
-        default_factory=dict[str, JsonValue], compare=False, repr=False
-    )
 
     @property
     def agents(self) -> Mapping[str, str]:
@@ -424,78 +344,74 @@ def header_to_line(header: SessionHeader) -> str:
 
 
 def header_from_json(data: Mapping[str, Any]) -> SessionHeader:
-    """Read what `header_to_line` wrote; keys that are not known are kept as they stand.
+    """Read what `header_to_line` wrote, with or without its checksum.
 
     Raises:
-        ValueError: a key is missing, or holds something else than it should.
+        ValueError: a key is missing or unknown, or holds something else than it should.
     """
-    try:
-        git = data["git"]
-        return SessionHeader(
-            schema=data["schema"],
-            plugin=str(data["plugin"]),
-            agent=str(data["agent"]),
-            started=str(data["started"]),
-            judging=str(data["judging"]),
-            agent_args=dict(data["agent_args"]),
-            options=_options(data["options"]),
-            git=GitState(commit=git["commit"], dirty=git["dirty"]) if git else None,
-            domains={name: _domain(one) for name, one in data["domains"].items()},
-            identity=str(data.get("identity", "")),
-            others=_others(data, SessionHeader),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError) as fault:
-        msg = f"a header with missing or unusable keys: {fault}"
-        raise ValueError(msg) from fault
-
-
-def _options(data: Mapping[str, JsonValue]) -> SessionOptions:
-    options = read_session_options(data)
+    told = {name: one for name, one in data.items() if name not in {"type", "crc"}}
+    header: SessionHeader = value_of(_READ_HEADER, told, "a header")
     # A shard that means nothing is refused here: a part might pass for the whole.
-    _ = options.shard
-    return options
+    _ = header.options.shard
+    return header
 
 
-def _domain(data: Mapping[str, Any]) -> DomainHeader:
-    agents: Mapping[str, Any] = data.get("agents", {})
-    return DomainHeader(
-        sop=data["sop"],
-        specs=data["specs"],
-        tools=data["tools"],
-        data=data["data"],
-        judging=str(data.get("judging", "")),
-        agents={name: PlannedTasks(**_planned(one)) for name, one in agents.items()},
-        share=_share(data.get("share")),
-        comparers={str(name): str(one) for name, one in data.get("comparers", {}).items()},
-        others=_others(data, DomainHeader),
-        **_planned(data),
-    )
+def _task_name(text: str) -> TaskName:
+    domain, _, task = text.partition("/")
+    return TaskName(domain, task)
 
 
-def _others(
-    data: Mapping[str, Any], known: type[SessionHeader | DomainHeader]
-) -> Mapping[str, JsonValue]:
-    read = {"type", "crc", *(one.name for one in fields(known))} - {_OTHERS}
-    return {name: one for name, one in data.items() if name not in read}
+def _by_name(schema: cs.CoreSchema) -> cs.CoreSchema:
+    return cs.dict_schema(TEXT, schema, strict=True)
 
 
-def _share(data: Mapping[str, Any] | None) -> Share | None:
-    if data is None:
-        return None
-    return Share(tasks=int(data["tasks"]), digest=str(data["digest"]), part=int(data["part"]))
-
-
-def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        # The runs of a session, and of others beside it, name the same tasks.
-        "planned": tuple(map(intern, data["planned"])),
-        # Sessions that were saved before there were trials have one of each task.
-        "trials": int(data.get("trials", 1)),
-        "some_trials": {
-            task: tuple(int(one) for one in numbers)
-            for task, numbers in data.get("some_trials", {}).items()
+_NAME: Final = cs.no_info_after_validator_function(_task_name, TEXT)
+_OPTIONS: Final = part(
+    SessionOptions,
+    {
+        **dict.fromkeys(("selection", "gates", "broken", "resumed_anyway"), TEXTS),
+        **dict.fromkeys(("trials", "max_calls", "retries", "failures"), maybe(COUNT)),
+        "concurrency": maybe(cs.union_schema([COUNT, TEXT])),
+        "timeout": maybe(AMOUNT),
+        **dict.fromkeys(("scoring", "contract", "approver", "replay", "not_evaluated"), TEXT),
+        **dict.fromkeys(("compare", "prices", "reason", "rescored"), TEXT),
+        **dict.fromkeys(("agents", "metrics"), _by_name(TEXT)),
+        "judge": maybe(OBJECT),
+        "doubtful": _by_name(_by_name(TEXT)),
+        **dict.fromkeys(("quarantined", "must_pass", "expired"), many(_NAME)),
+        "may_break": cs.dict_schema(_NAME, TEXTS, strict=True),
+        **dict.fromkeys(("prompts", "setups", "replay_misses", "variants"), OBJECT),
+        "resumed": many(ANY),
+        "slim": FLAG,
+    },
+    optional=members(_NOTHING),
+)
+_READ_OPTIONS: Final = SchemaValidator(_OPTIONS)
+_PLANNED: Final[Keys] = {
+    "planned": TEXTS,
+    "trials": TRIAL,
+    "some_trials": _by_name(many(TRIAL)),
+}
+_DOMAIN: Final[Keys] = {
+    **_PLANNED,
+    **dict.fromkeys(("sop", "specs", "tools", "data", "judging"), TEXT),
+    "agents": _by_name(part(PlannedTasks, _PLANNED)),
+    "share": maybe(part(Share, {"tasks": COUNT, "digest": TEXT, "part": COUNT})),
+    "comparers": _by_name(TEXT),
+}
+_READ_HEADER: Final = SchemaValidator(
+    part(
+        SessionHeader,
+        {
+            **dict.fromkeys(("plugin", "agent", "started", "judging", "identity"), TEXT),
+            "agent_args": _by_name(TEXT),
+            "options": _OPTIONS,
+            "git": maybe(part(GitState, {"commit": TEXT, "dirty": FLAG})),
+            "domains": _by_name(part(DomainHeader, _DOMAIN)),
+            "schema": COUNT,
         },
-    }
+    )
+)
 
 
 # What the header of a saved session says of the agents themselves.
@@ -503,8 +419,6 @@ def _planned(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
     """Return what each agent says of itself; of one that says nothing, what it was given."""
-    from pytest_sopbench._core.comparing.comparison import Setup  # noqa: PLC0415 - only where sessions are compared
-
     told, hashes = header.options.setups, header.options.prompts
     found = {name: _setup(told, hashes, name) for name in dict.fromkeys((*told, *hashes))}
     # What the session was given says nothing more of an agent that lists its own settings.
@@ -512,8 +426,6 @@ def setups_of(header: SessionHeader) -> Mapping[str, Setup]:
 
 
 def _setup(told: Mapping[str, JsonValue], hashes: Mapping[str, JsonValue], name: str) -> Setup:
-    from pytest_sopbench._core.comparing.comparison import Setup  # noqa: PLC0415 - only where sessions are compared
-
     said = _setup_object(told, name)
     settings = said.get("settings")
     return Setup(

@@ -14,15 +14,26 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.lines import record_from_json, trace_from_json, trace_to_json
+from pytest_sopbench._core.records.event_log import events_of, trace_of_events
+from pytest_sopbench._core.records.lines import record_from_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.file.line_places import start_from_json, start_to_line
 from pytest_sopbench._sessions.file.writer import require_plain_file, write_whole
 from pytest_sopbench.errors import SessionFileError
 
-from .header import UNCHECKED, SessionHeader
-from .lines import bare, is_intact, is_sealed, read_json, sealed
+from .header import SessionHeader
+from .lines import (
+    CHANGED,
+    SHOWN,
+    UNSEALED,
+    bare,
+    check_shape,
+    is_intact,
+    is_sealed,
+    read_json,
+    sealed,
+)
 
 # What one process has begun and ended, on disk at once: what is left when it dies.
 #
@@ -122,7 +133,7 @@ class Journal:
         # Before the run's line: a run counts as finished when all of it is there.
         parts: list[bytes] = []
         if trace is not None:
-            parts.append(_part("trace", key, trace_to_json(trace)))
+            parts.append(_part("trace", key, [*events_of(trace)]))
         if events:
             parts.append(_part("events", key, events))
         self._write(b"\n".join((*parts, sealed(line))))
@@ -145,8 +156,7 @@ class Journal:
 class _Reading:
     """A journal as far as it was read."""
 
-    def __init__(self, *, may_be_unsealed: bool) -> None:
-        self._may_be_unsealed = may_be_unsealed
+    def __init__(self) -> None:
         self.begun: dict[RunKey, None] = {}
         self.finished: dict[RunKey, FinishedRun] = {}
         self._parts: dict[RunKey, dict[str, Any]] = {}
@@ -158,18 +168,11 @@ class _Reading:
             ValueError: it is damaged.
         """
         # Else a line that was edited by hand would count, as long as its checksum was removed.
-        from .lines import check_shape  # noqa: PLC0415 - only where a session is read
-
-        if not is_sealed(line) and not self._may_be_unsealed:
-            from .lines import UNSEALED  # noqa: PLC0415 - only where a session is read
-
+        if not is_sealed(line):
             raise ValueError(UNSEALED)
-        if is_sealed(line):
-            if not is_intact(line):
-                from .lines import CHANGED  # noqa: PLC0415 - only where a session is read
-
-                raise ValueError(CHANGED)
-            line = bare(line)
+        if not is_intact(line):
+            raise ValueError(CHANGED)
+        line = bare(line)
         data = cast("dict[str, Any]", read_json(line))
         kind: str = data.pop("type")
         check_shape(kind, data)
@@ -177,7 +180,7 @@ class _Reading:
             self.begun[start_from_json(data)] = None
         elif kind in {"trace", "events"}:
             key = RunKey.read(data)
-            part = trace_from_json(data[kind]) if kind == "trace" else data[kind]
+            part = trace_of_events(data[kind]) if kind == "trace" else data[kind]
             self._parts.setdefault(key, {})[kind] = part
         elif kind == "run":
             record = record_from_json(data)
@@ -189,17 +192,13 @@ class _Reading:
             raise ValueError(msg)
 
 
-def read_journal(path: Path, *, may_be_unsealed: bool = False) -> ReadJournal:
+def read_journal(path: Path) -> ReadJournal:
     """Read what a process left; a line that was cut short is passed over, a damaged one counted.
-
-    Args:
-        path: the file.
-        may_be_unsealed: whether a version wrote it whose lines had no checksums.
 
     Raises:
         SessionFileError: the file cannot be read.
     """
-    reading = _Reading(may_be_unsealed=may_be_unsealed)
+    reading = _Reading()
     damaged: list[int] = []
     for number, line in _lines(path):
         try:
@@ -214,7 +213,7 @@ def read_journal(path: Path, *, may_be_unsealed: bool = False) -> ReadJournal:
     )
 
 
-def read_journals(folder: Path, *, may_be_unsealed: bool = False) -> ReadJournal:
+def read_journals(folder: Path) -> ReadJournal:
     """Read all journals of a session as one; without the folder there is nothing.
 
     Raises:
@@ -225,7 +224,7 @@ def read_journals(folder: Path, *, may_be_unsealed: bool = False) -> ReadJournal
     except OSError as fault:
         # Where a process may open no more files, for one.
         raise _refused(folder, fault) from fault
-    found = [read_journal(path, may_be_unsealed=may_be_unsealed) for path in paths]
+    found = [read_journal(path) for path in paths]
     finished = {key: run for one in found for key, run in one.finished.items()}
     begun = dict.fromkeys(key for one in found for key in one.unfinished)
     return ReadJournal(
@@ -241,8 +240,6 @@ def _part(kind: str, key: RunKey, value: object) -> bytes:
 
 
 def _skipped(path: Path, damaged: Sequence[int]) -> str:
-    from .lines import SHOWN  # noqa: PLC0415 - only where a session is read
-
     more = ", ..." if len(damaged) > SHOWN else ""
     lines = f"{'lines' if len(damaged) > 1 else 'line'} {', '.join(map(str, damaged[:SHOWN]))}"
     return f"{path}: {len(damaged)} damaged ({lines}{more}), passed over; the others count"
@@ -365,4 +362,4 @@ def unmerged_journal(session: Path, header: SessionHeader) -> ReadJournal:
         return ReadJournal()
     if not header.identity or owner != header.identity:
         return ReadJournal()
-    return read_journals(folder, may_be_unsealed=header.schema <= UNCHECKED)
+    return read_journals(folder)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pytest_sopbench._sessions.folder.paths import session_path
 from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._settings.extensions import load_metrics
 from pytest_sopbench._settings.project_file import read_project
 
 
@@ -18,12 +19,15 @@ def load_session(session: str | os.PathLike[str]) -> SavedSession:
             with a separator, or one that ends in `.jsonl`, is a path.
 
     Returns:
-        The session with all of its runs.
+        The session with all of its runs. Its summaries and its table have the metrics of the
+        packages that are installed.
 
     Raises:
-        SessionFileError: it cannot be read, is no saved session, was written by a newer version,
+        ExtensionError: a metric of a package cannot be used.
+        SessionFileError: it cannot be read, is no saved session, was written by another version,
             or is damaged elsewhere than at its end.
     """
+    load_metrics()
     if not isinstance(session, str):
         return read_session(Path(session))
     return read_session(session_path(session, read_project(Path.cwd()).sessions_dir))

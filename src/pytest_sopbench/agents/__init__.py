@@ -10,7 +10,7 @@ an agent is made, and not before.
 
 from __future__ import annotations
 
-from .conversation import (
+from pytest_sopbench.agents.conversation import (
     Message,
     ModelClient,
     ModelRequest,
@@ -20,9 +20,9 @@ from .conversation import (
     ToolRequest,
     ToolResult,
 )
-from .function_calling import FunctionCalling
-from .react import ReAct
-from .stepwise import Stepwise
+from pytest_sopbench.agents.function_calling import FunctionCalling
+from pytest_sopbench.agents.react import ReAct
+from pytest_sopbench.agents.stepwise import Stepwise
 
 __all__ = [
     "FunctionCalling",

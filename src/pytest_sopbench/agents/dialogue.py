@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias
 
-from .conversation import (
+from pytest_sopbench.agents.conversation import (
     ApprovalAnswer,
     ApprovalQuestion,
     Message,
@@ -20,7 +20,7 @@ from .conversation import (
     ToolRequest,
     ToolResult,
 )
-from .found_answer import has_answer
+from pytest_sopbench.agents.found_answer import has_answer
 
 SAME_CALLS: Final = 3
 """From how many equal calls in a row on a model is told that it goes round in a circle."""

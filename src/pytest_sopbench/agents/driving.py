@@ -9,10 +9,8 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, Literal, Protocol
 
-from pytest_sopbench.errors import ClosedToolboxError, ToolError, TurnLimitError
-
-from .clients.in_thread import in_thread
-from .conversation import (
+from pytest_sopbench.agents.clients.shared import in_thread
+from pytest_sopbench.agents.conversation import (
     ApprovalAnswer,
     ApprovalQuestion,
     Message,
@@ -23,7 +21,8 @@ from .conversation import (
     ToolResult,
     as_object,
 )
-from .dialogue import Came, Finding, Step, Transcript
+from pytest_sopbench.agents.dialogue import Came, Finding, Step, Transcript
+from pytest_sopbench.errors import ClosedToolboxError, ToolError, TurnLimitError
 
 
 class RunTools(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .conversation import Message, Reply, ToolResult
-from .dialogue import Protocolled, Turn
-from .model_agent import DialogueAgent
+from pytest_sopbench.agents.conversation import Message, Reply, ToolResult
+from pytest_sopbench.agents.dialogue import Protocolled, Turn
+from pytest_sopbench.agents.model_agent import DialogueAgent
 
 
 @dataclass(frozen=True, kw_only=True)

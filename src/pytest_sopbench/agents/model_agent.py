@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from pytest_sopbench.agents.clients import make_client
+from pytest_sopbench.agents.clients.named import Named, server_of, shown_address
+from pytest_sopbench.agents.conversation import Message, ModelClient, Reply, StopReason
+from pytest_sopbench.agents.dialogue import Dialogue, Finding, Protocolled, Step
+from pytest_sopbench.agents.driving import RunTools, adrive, drive, schema_of
+from pytest_sopbench.agents.prompt import BLOCKS, Prompt, load_prompt
+from pytest_sopbench.agents.settings import Connection, connection_of, parameters_of, whole
 from pytest_sopbench.errors import AgentSpecError
-
-from .clients import make_client
-from .clients.named import Named, server_of, shown_address
-from .conversation import Message, ModelClient, Reply, StopReason
-from .dialogue import Dialogue, Finding, Protocolled, Step
-from .driving import RunTools, adrive, drive, schema_of
-from .prompt import BLOCKS, Prompt, load_prompt
-from .settings import Connection, connection_of, parameters_of, whole
 
 NOT_SETTINGS: Final = frozenset({"model", "client"})
 """Fields that the spec of an agent gives, and `--sop-agent-arg` does not."""

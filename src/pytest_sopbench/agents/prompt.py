@@ -10,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_sopbench.agents.clients.shared import load_sdk
 from pytest_sopbench.errors import AgentSpecError
-
-from .sdk import load_sdk
 
 BLOCKS: Final = ("system", "user", "again")
 """What a prompt must have: what is said first, of a task, and where no answer was found."""

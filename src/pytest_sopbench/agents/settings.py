@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pytest_sopbench.agents.conversation import as_object
 from pytest_sopbench.errors import AgentSpecError
-
-from .conversation import as_object
 
 
 def whole(name: str, value: Any, *, least: int | None = None) -> int:

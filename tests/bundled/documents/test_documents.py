@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from pytest_sopbench._audit.measures.policy_source import frozen
+from pytest_sopbench._audit.policy_source import frozen
 
 NEEDED = 0.05
 

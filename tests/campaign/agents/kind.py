@@ -21,6 +21,8 @@ class Harm(Enum):
     """It breaks what pytest and Python need themselves: a red session is owed that says why."""
     ANYWHERE = "anywhere"
     """It raises in whatever line of whatever thread: its traceback is that of who was there."""
+    SABOTAGES = "sabotages"
+    """It takes from pytest and Python what they need, as no mistake does: any red end will do."""
     KILLS = "kills"
     """Its process ends, and with it what runs there."""
 

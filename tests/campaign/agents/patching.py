@@ -9,56 +9,36 @@ def _set(module: str, name: str, value: str = "broken") -> str:
     return f"import {module}\n{module}.{name} = {value}\nreturn WRONG"
 
 
-PATCHES: dict[str, tuple[str, ...]] = {
-    "builtins": ("print", "open", "repr", "__import__"),
-    "time": ("time", "monotonic", "perf_counter", "sleep"),
-    "json": ("dumps", "loads", "JSONEncoder"),
-    "threading": ("Lock", "Thread", "Event", "current_thread"),
-    "threading.Thread": ("start",),
-    "queue": ("SimpleQueue",),
-    "os": ("write", "replace", "getcwd", "getpid"),
-    "pathlib.Path": ("write_text", "exists"),
-    "logging": ("Logger.handle", "LogRecord"),
-    "traceback": ("TracebackException",),
-    "inspect": ("signature", "isawaitable"),
-    "asyncio": ("run", "get_running_loop"),
-    "hashlib": ("sha256",),
-    "contextvars": ("copy_context",),
-    "datetime": ("datetime",),
-}
-"""Functions of the standard library that an agent replaces by one that raises."""
-
-BREAKING: dict[str, str] = {
-    "patches the class of its tools": "type(tools).call = lambda *a, **k: 5\nreturn WRONG",
-    "freezes the clock": _set("time", "time", "lambda: 0.0"),
-    "turns the clock back": _set("time", "monotonic", "lambda: -1e9"),
-    "makes json lie": _set("json", "dumps", "lambda *a, **k: '{}'"),
-    "takes standard output away": "import sys\nsys.stdout = None\nreturn WRONG",
-    "closes standard output": "import sys\nsys.stdout.close()\nreturn WRONG",
-    "takes standard error away": "import sys\nsys.stderr = None\nreturn WRONG",
-    "closes standard error": "import sys\nsys.stderr.close()\nreturn WRONG",
-    "closes descriptor 1": "import os\nos.close(1)\nreturn WRONG",
-    "closes descriptor 2": "import os\nos.close(2)\nreturn WRONG",
+SABOTAGE: dict[str, str] = {
+    "replaces builtins.__import__": _set("builtins", "__import__"),
+    "replaces json.dumps": _set("json", "dumps"),
+    "replaces os.getpid": _set("os", "getpid"),
+    "replaces threading.Lock": _set("threading", "Lock"),
+    "replaces time.perf_counter": _set("time", "perf_counter"),
+    "replaces the environment": "import os\nos.environ = None\nreturn WRONG",
     "lowers the limit of recursion": "import sys\nsys.setrecursionlimit(80)\nreturn WRONG",
     "sets a trace that raises": (
         "import threading, sys\nf = lambda *a: 1 / 0\n"
         "threading.settrace(f)\nsys.settrace(f)\nreturn WRONG"
     ),
-    "sets a hook that raises": (
-        "import threading, sys\nsys.excepthook = threading.excepthook = lambda *a: 1 / 0\n"
-        "sys.unraisablehook = None\nreturn WRONG"
-    ),
-    "replaces the environment": "import os\nos.environ = None\nreturn WRONG",
     "empties the path": "import sys\nsys.path.clear()\nsys.meta_path.clear()\nreturn WRONG",
     "forgets our modules": (
         "import sys\n"
         "[sys.modules.pop(n) for n in list(sys.modules) if n.startswith('pytest_sopbench')]\n"
         "return WRONG"
     ),
-    "replaces our judge": (
-        "import pytest_sopbench._core.judging.judge as j\n"
-        "j.judge = lambda *a, **k: 1 / 0\nreturn WRONG"
-    ),
+}
+"""What no mistake does, and nothing is promised of but that it makes no session pass."""
+
+BREAKING: dict[str, str] = {
+    "patches the class of its tools": "type(tools).call = lambda *a, **k: 5\nreturn WRONG",
+    "freezes the clock": _set("time", "time", "lambda: 0.0"),
+    "takes standard output away": "import sys\nsys.stdout = None\nreturn WRONG",
+    "closes standard output": "import sys\nsys.stdout.close()\nreturn WRONG",
+    "takes standard error away": "import sys\nsys.stderr = None\nreturn WRONG",
+    "closes standard error": "import sys\nsys.stderr.close()\nreturn WRONG",
+    "closes descriptor 1": "import os\nos.close(1)\nreturn WRONG",
+    "closes descriptor 2": "import os\nos.close(2)\nreturn WRONG",
     "takes all rights off new files": "import os\nos.umask(0o777)\nreturn WRONG",
     "forbids to open files": (
         "import resource as r\nr.setrlimit(r.RLIMIT_NOFILE, (3, r.getrlimit(r.RLIMIT_NOFILE)[1]))\n"
@@ -94,10 +74,6 @@ BREAKING: dict[str, str] = {
     "closes the shared loop": (
         "import asyncio\nasync def f():\n    loop = asyncio.get_running_loop()\n"
         "    loop.stop()\n    loop.call_soon(loop.close)\n    return WRONG\nreturn f()"
-    ),
-    "sets the policy of loops": (
-        "import asyncio\nasyncio.set_event_loop_policy(None)\n"
-        "asyncio.new_event_loop = None\nreturn WRONG"
     ),
     "hides that tests failed": (
         "import sys\nframe = sys._getframe()\nwhile frame:\n"
@@ -213,16 +189,7 @@ LASTING: dict[str, str] = {
 }
 
 KINDS: list[Kind] = [
-    *(
-        Kind(
-            f"replaces {module}.{name}",
-            _set(module.partition(".")[0], f"{rest}{name}"),
-            Harm.BREAKS,
-        )
-        for module, names in PATCHES.items()
-        for rest in [f"{module.partition('.')[2]}." if "." in module else ""]
-        for name in names
-    ),
+    *kinds(SABOTAGE, Harm.SABOTAGES),
     *kinds(BREAKING, Harm.BREAKS),
     *kinds(ANYWHERE, Harm.ANYWHERE),
     *kinds(LASTING, Harm.LASTS),

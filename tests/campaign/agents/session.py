@@ -49,8 +49,8 @@ def agent(inputs, tools):
 GATE = "--sop-gate=tsr=1"
 
 REASON = re.compile(
-    r"^gate   |^sop: |^not saved: |^ERROR: | was replaced by .* which does not work"
-    r"| was closed at |^Fatal Python error: |^MemoryError|^worker 'gw\d' crashed|^E  ",
+    r"^gate   |^sop: |^not saved: |^ERROR: | was closed at |^Fatal Python error: "
+    r"|^MemoryError|^worker 'gw\d' crashed|^E  ",
     re.MULTILINE,
 )
 """How a line begins that says why a session failed, of us or of who met the fault first."""
@@ -90,11 +90,15 @@ def _write(kinds: Sequence[Kind], seed: int, folder: Path) -> Mapping[str, Kind]
 def _failures(
     ended: Ended, culprits: Mapping[str, Kind], folder: Path, *, strict: bool
 ) -> Iterator[str]:
-    if ended.status is None:
-        yield "a hang"
+    harms = {kind.harm for kind in culprits.values()}
     if ended.status == 0:
         yield "the session ends with 0"
-    harms = {kind.harm for kind in culprits.values()}
+    if Harm.SABOTAGES in harms:
+        if gate_holds(folder):
+            yield "`sopbench gate last` holds"
+        return
+    if ended.status is None:
+        yield "a hang"
     yield from _of_text(ended.text, harms)
     saved = sessions(folder)
     entries = lines(saved[-1]) if saved and saved[-1].is_file() else []

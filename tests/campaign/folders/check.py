@@ -11,7 +11,7 @@ from zlib import crc32
 from campaign.folders.breakage import Breakage
 from campaign.forked import fork_pytest, fork_sopbench
 from campaign.kit import Ended, excerpt, traceback_of_ours, write_lab
-from pytest_sopbench._loading.finding.search_paths import BUNDLED, domains_in
+from pytest_sopbench._loading.finding import BUNDLED, domains_in
 
 LONGEST_ERROR = 3_000
 """Characters of an error that a person still reads."""

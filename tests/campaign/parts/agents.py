@@ -35,6 +35,7 @@ TOGETHER = {
     Harm.LASTS: 4,
     Harm.BREAKS: 1,
     Harm.ANYWHERE: 1,
+    Harm.SABOTAGES: 1,
     Harm.KILLS: 1,
 }
 """Culprits of one session; of those that do other harm, one."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_sopbench import Task, Trace, Verdict
 from pytest_sopbench._core.answers.find import read_returned
 from pytest_sopbench._core.documents.published import (
     published_mismatches,
@@ -16,9 +17,8 @@ from pytest_sopbench._core.documents.published import (
 from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Scoring, Task
-from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._core.model.trace import Ending
 from pytest_sopbench.errors import SopbenchError
 
 SCHEMA = {

@@ -79,7 +79,6 @@ def leaves():
 
 def changes():
     os.environ["OURS"] = "1"
-    sys.setrecursionlimit(50)
     print("::error::not ours")
     sys.stdout = None
     return False

@@ -159,7 +159,7 @@ def test_shards_of_two_agents_are_merged_in_whichever_order_these_were_given(
 
 @pytest.mark.usefixtures("both")
 def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pytester) -> None:
-    result = pytester.run(*SOPBENCH, "flaky", "both")
+    result = pytester.run(*SOPBENCH, "compare", "--flaky", "both")
 
     assert 2 == result.ret
     result.stderr.fnmatch_lines(["*of several agents: habits:loses_second, habits:right"])
@@ -169,7 +169,7 @@ def test_what_disagrees_between_agents_is_not_called_flaky(pytester: pytest.Pyte
 def test_a_task_is_explained_by_one_agent_with_the_others_beside(
     pytester: pytest.Pytester,
 ) -> None:
-    result = pytester.run(*SOPBENCH, "explain", "T_02", "--session", "both")
+    result = pytester.run(*SOPBENCH, "show", "both", "T_02", "--explain")
 
     result.stdout.fnmatch_lines(
         [

@@ -78,7 +78,8 @@ def test_a_gate_is_asked_of_each_agent(pytester: pytest.Pytester) -> None:
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.stdout.fnmatch_lines(
         [
-            "no_answer: *: T_01[[]bad], T_02[[]bad]*",
+            "no_answer: no answer was found in the text; mark it: <grade>...</grade>:",
+            "  T_01[[]bad], T_02[[]bad]*",
             "gate   lab (habits:right): TSR >= 50% holds (got 100%)",
             "gate   lab (bad): TSR >= 50% does not hold (got 0%)*",
         ]

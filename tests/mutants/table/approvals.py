@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_DOCUMENTS = ("core/documents/test_edge_cases.py",)
+_DOCUMENTS = ("core/documents/test_comparing.py",)
 _SNAPSHOTS = "hooks/test_snapshots.py::test_"
-_LAWS = (*_DOCUMENTS, "core/documents/test_laws.py")
-_COMPARING = "_core/documents/comparing.py"
-_STRICT = "_core/values/json.py"
-_READING = "_core/documents/reading.py"
+_LAWS = (*_DOCUMENTS, "core/documents/test_reading.py")
 
 MUTANTS = (
     Mutant(
         "snapshots/wrong-run-is-approved",
-        "_core/records/reconstruct.py",
+        "refusal",
         "    if outcome is not Outcome.CORRECT:",
         "    if outcome is Outcome.CRASH:",
-        ("core/test_approval.py",),
+        ("core/test_traces.py",),
         "The way of a wrong answer is what every later run is held against.",
     ),
     Mutant(
         "snapshots/breach-is-approved",
-        "_core/records/reconstruct.py",
+        "refusal",
         "    broken = [rule.id for rule in rules if rule.broken]",
         "    broken: list[str] = []",
-        ("core/test_approval.py",),
+        ("core/test_traces.py",),
         "A run that breaks its contract is approved.",
     ),
     Mutant(
         "snapshots/cut-arguments-are-approved",
-        "_core/records/reconstruct.py",
+        "record_refusal",
         "    if not why and any(map(_is_cut, kept)):",
         "    if why and any(map(_is_cut, kept)):",
-        ("core/test_approval.py",),
+        ("core/test_traces.py",),
         "The hash of a long argument is approved instead of the argument.",
     ),
     Mutant(
         "snapshots/changed-row-is-approved",
-        "_sessions/snapshots.py",
+        "Approver._gone",
         "        if domain.tasks[place].hash != record.task_hash:",
         "        if not record.task_hash:",
         ("test_cli_approve.py",),
@@ -46,7 +43,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/last-agent-wins",
-        "_sessions/snapshots.py",
+        "Approver.approve",
         "            if not why and key in seen and not self._keep and seen[key] != made:",
         "            if not why and key in seen and self._keep and seen[key] != made:",
         ("test_cli_approve.py",),
@@ -54,7 +51,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/any-order-of-calls",
-        "_core/trajectory/snapshot.py",
+        "SnapshotMatch.held",
         "        return self.match.held and not self.lost",
         "        return self.match.held",
         ("core/test_snapshot.py",),
@@ -62,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/trials-write",
-        "_sessions/snapshots.py",
+        "Approver.approve",
         "            if record.trial != 1:\n",
         "            if record.trial == 1 and False:\n",
         ("test_cli_approve.py",),
@@ -70,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/update-approves-wrong-runs",
-        "_hooks/snapshots/fixture.py",
+        "SopSnapshot.__eq__",
         "        if self._run.refusal:\n            self._assertion.update_snapshots = False\n",
         "        if False:\n            self._assertion.update_snapshots = False\n",
         (f"{_SNAPSHOTS}a_wrong_run_is_never_approved[plain-where it is compared]",),
@@ -78,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "snapshots/one-of-several",
-        "_core/trajectory/snapshot.py",
+        "compare",
         "    return min(found, key=_distance)",
         "    return max(found, key=_distance)",
         ("core/test_snapshot.py",),
@@ -86,7 +83,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/duplicate-key",
-        _STRICT,
+        "_object",
         "    if len(found) < len(pairs):",
         "    if len(found) > len(pairs):",
         _DOCUMENTS,
@@ -94,7 +91,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/nan",
-        _STRICT,
+        "STRICT",
         "object_pairs_hook=_object, parse_constant=_constant, parse_float=_float",
         "object_pairs_hook=_object, parse_float=_float",
         _DOCUMENTS,
@@ -102,7 +99,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/any-fence",
-        _READING,
+        "_without_fence",
         "    if end - len(mark) < opened.end() or not text.endswith(mark, start, end):",
         "    if end - len(mark) < opened.end():",
         _DOCUMENTS,
@@ -110,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/schema-is-not-held",
-        "_core/documents/judging.py",
+        "_checked",
         "    if broken:\n        return FoundDocument(reason=_in_words(rules, broken))\n",
         "",
         _DOCUMENTS,
@@ -118,23 +115,23 @@ MUTANTS = (
     ),
     Mutant(
         "documents/lost-key",
-        _COMPARING,
+        "_Walk.objects",
         "                self._differ(place, wanted, None, why)\n",
         "                self.notes.append(why)\n",
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "A key that is not there is no mismatch.",
     ),
     Mutant(
         "documents/declared-extra-key",
-        _COMPARING,
+        "_Walk._extra",
         "        elif declared:\n",
         "        elif declared and not place:\n",
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "A value where none is expected is no mismatch.",
     ),
     Mutant(
         "documents/ignored-everywhere",
-        _COMPARING,
+        "_Walk.objects",
         "            if ignored.match(place):\n                continue\n",
         "            if ignored.texts:\n                continue\n",
         _DOCUMENTS,
@@ -142,24 +139,24 @@ MUTANTS = (
     ),
     Mutant(
         "documents/order-of-steps",
-        _COMPARING,
+        "_Walk._lists",
         "        if self._rules.ordered_patterns.match(path):\n            if len(expected)",
         "        if self._rules.ordered_patterns.match(path) and not path:\n"
         "            if len(expected)",
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "Steps in a wrong order are right.",
     ),
     Mutant(
         "documents/lists-in-part",
-        _COMPARING,
+        "_Walk._lists",
         "            if not missing and not unexpected:\n                return\n",
         "            if not missing:\n                return\n",
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "Items too many in a list are right.",
     ),
     Mutant(
         "documents/boolean-is-a-number",
-        _COMPARING,
+        "_same_scalar",
         "    if isinstance(one, bool) or isinstance(other, bool):\n        return one is other\n",
         "",
         _DOCUMENTS,
@@ -167,7 +164,7 @@ MUTANTS = (
     ),
     Mutant(
         "documents/sign-of-an-id",
-        "_core/documents/schema.py",
+        "_key",
         '    return " ".join(text.casefold().split())',
         '    return " ".join(text.casefold().replace("-", " ").split())',
         _DOCUMENTS,
@@ -175,23 +172,23 @@ MUTANTS = (
     ),
     Mutant(
         "documents/path-of-a-part",
-        "_core/documents/schema.py",
+        "PathPatterns._match",
         '        ends = {".".join(keys[start:]) for start in range(len(keys))}',
         '        ends = {".".join(keys[:start + 1]) for start in range(len(keys))}',
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "An ignored key at the root hides all that stands below it.",
     ),
     Mutant(
         "documents/tier-is-correct",
-        "_core/judging/judge.py",
+        "_compared_documents",
         "        outcome=Outcome.WRONG if mismatches else Outcome.CORRECT,",
         "        outcome=Outcome.WRONG if len(mismatches) > 1 else Outcome.CORRECT,",
-        ("core/documents/test_edge_cases.py",),
+        ("core/documents/test_comparing.py",),
         "A document with one mismatch is right.",
     ),
     Mutant(
         "documents/published-unsaid",
-        "_core/judging/judge.py",
+        "_published",
         "        only_published=not mismatches and not exact.correct,",
         "        only_published=False,",
         ("core/documents/test_published.py",),

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_LABELS = "_audit/rules/labels.py"
-_ROWS = "_audit/rules/rows.py"
-_CONTRACT = "_audit/rules/contract.py"
-
 MUTANTS = (
     Mutant(
         "audits/labels-agree",
-        _LABELS,
+        "mismatches",
         "    return () if any(not one for one in found) else found[0]",
         "    return ()",
         ("audit/test_labels.py",),
@@ -19,7 +15,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/acceptable-is-forgotten",
-        _LABELS,
+        "mismatches",
         "    every += [{**task.expected_as_written, **other} for other in task.acceptable]\n",
         "",
         ("audit/test_labels.py",),
@@ -27,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/contradicting-rows",
-        _LABELS,
+        "_contradicting",
         "        if len(set(labels)) > 1:\n",
         "        if len(set(labels)) > 2:\n",
         ("audit/test_labels.py",),
@@ -35,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/one-row-leaks",
-        "_audit/rules/leakage.py",
+        "_is_equal",
         "    return all(subject.label(name, cell) == label for cell, label in pairs)",
         "    return False",
         ("audit/test_tools.py", "audit/test_judging.py", "audit/test_specs.py"),
@@ -43,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/second-answer",
-        "_audit/rules/leakage.py",
+        "_leaks",
         "            elif is_called_as_an_answer(column) and follows(texts, labels):",
         "            elif False:",
         ("audit/test_judging.py",),
@@ -51,7 +47,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/numbers-of-another-office",
-        "_audit/measures/sop_text.py",
+        "SopText.__init__",
         "        self.text = with_points(text)",
         "        self.text = text",
         ("audit/test_sop.py",),
@@ -59,7 +55,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/guessed-thousands",
-        "_making/sheet/table.py",
+        "_decimal",
         "    if not doubts:",
         "    if not doubts or sign:",
         ("making/test_forms.py",),
@@ -67,7 +63,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/persons-reach-agents",
-        "_cli/domains/new.py",
+        "_roles",
         "    private = (*private, *persons)",
         "    private = (*private, *persons[1:])",
         ("making/test_tables_of_teams.py",),
@@ -75,7 +71,7 @@ MUTANTS = (
     ),
     Mutant(
         "making/second-answer-is-a-tool",
-        "_making/imported/fields.py",
+        "about_the_answer",
         '    return "it is called as an answer" if is_called_as_an_answer(column.name) else ""',
         '    return ""',
         ("making/test_tables_of_teams.py",),
@@ -83,7 +79,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/equal-labels",
-        "_audit/rules/judging.py",
+        "_equal_labels",
         "        for one, other in colliding_labels(field, _cells(subject, field)):",
         "        for one, other in colliding_labels(field, _cells(subject, field))[9:]:",
         ("audit/test_judging.py",),
@@ -91,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/duplicate-ids",
-        _ROWS,
+        "_duplicate_ids",
         "        if len(found) > 1 or not name:",
         "        if len(found) > 2 or not name:",
         ("audit/test_files.py",),
@@ -99,7 +95,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/broken-contract",
-        _CONTRACT,
+        "_broken",
         "            if one.broken:\n                found.setdefault(one.id",
         "            if one.broken and one.unfinished:\n                found.setdefault(one.id",
         ("audit/test_contract.py",),
@@ -107,7 +103,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/silent-rule",
-        _CONTRACT,
+        "_not_exercised",
         "        if found and all(_is_silent(one) for one in found):",
         "        if found and not found:",
         ("audit/test_contract.py",),
@@ -115,7 +111,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/random-tool",
-        "_audit/rules/tools.py",
+        "_random",
         "if len(set(one.again)) > 1]",
         "if len(set(one.again)) > 9]",
         ("audit/test_tools.py",),
@@ -123,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/blind-tool",
-        "_audit/observing/probing.py",
+        "_Probe._exchange",
         "            blind += text == here.text\n",
         "",
         ("audit/test_tools.py",),
@@ -131,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/policy-is-not-asked",
-        "_audit/observing/child.py",
+        "_run_policy",
         "        book.say(policy=position, answer=answer, error=error, calls=calls)\n",
         "",
         ("audit/test_labels.py",),
@@ -139,7 +135,7 @@ MUTANTS = (
     ),
     Mutant(
         "audits/error-is-0",
-        "_cli/audit.py",
+        "_status",
         "    return FAILS if found else HOLDS",
         "    return HOLDS",
         ("audit/test_command.py",),
@@ -147,39 +143,39 @@ MUTANTS = (
     ),
     Mutant(
         "loading/duplicate-ids",
-        "_loading/domain/layout.py",
+        "task_ids",
         "        if text in first:\n",
         "        if text in first and not text:\n",
-        ("loading/test_identity.py",),
+        ("loading/test_domain.py",),
         "Two rows are one task, and the second is never run.",
     ),
     Mutant(
         "loading/equal-rows-without-ids",
-        "_loading/domain/layout.py",
+        "_hashes",
         "        if name in first:\n",
         "        if name in first and not name:\n",
-        ("loading/test_identity.py",),
+        ("loading/test_domain.py",),
         "Of two rows with equal inputs one is never run.",
     ),
     Mutant(
         "loading/missing-labels",
-        "_loading/domain/outputs.py",
+        "refuse_empty",
         "    if published:\n        return\n    asked",
         "    if published or not published:\n        return\n    asked",
-        ("loading/test_empty_answers.py",),
+        ("loading/test_outputs.py",),
         "A row without an expected answer makes a stub right.",
     ),
     Mutant(
         "loading/empty-column",
-        "_loading/domain/outputs.py",
+        "refuse_empty",
         "        if len(empty[field.name]) == len(table.rows):",
         "        if len(empty[field.name]) > len(table.rows):",
-        ("loading/test_empty_answers.py",),
+        ("loading/test_outputs.py",),
         "A column without a single expected answer makes a stub right.",
     ),
     Mutant(
         "loading/label-of-another-type",
-        "_loading/domain/outputs.py",
+        "check_expected",
         "        if not fits and key != EMPTY:",
         "        if not fits and key == EMPTY:",
         ("loading/test_outputs.py",),
@@ -187,7 +183,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/alias-of-nothing",
-        "_loading/domain/outputs.py",
+        "_check_aliases",
         "        if keys and value_key(plain, label) not in keys:",
         "        if keys and not label:",
         ("loading/test_outputs.py",),
@@ -195,15 +191,15 @@ MUTANTS = (
     ),
     Mutant(
         "loading/empty-alias",
-        "_loading/domain/outputs.py",
+        "_check_aliases",
         "    if any(map(_is_blank, shape.aliases)):",
         "    if all(map(_is_blank, shape.aliases)) and not shape:",
-        ("loading/test_empty_answers.py",),
+        ("loading/test_outputs.py",),
         "An empty answer stands for a label.",
     ),
     Mutant(
         "loading/rule-of-no-tool",
-        "_loading/contract.py",
+        "RulePlace.tool",
         '        return self.known(key, "tool", name, self.tools)',
         "        return name",
         ("loading/test_contract_schema.py",),
@@ -211,7 +207,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/two-rules-of-one-id",
-        "_loading/contract.py",
+        "read_contract",
         "        if rule.id in seen:\n",
         "        if rule.id in seen and not rule.id:\n",
         ("loading/test_contract_schema.py",),
@@ -219,7 +215,7 @@ MUTANTS = (
     ),
     Mutant(
         "loading/expected-calls-of-no-tool",
-        "_loading/domain/tools.py",
+        "_Line.calls",
         "            if call.name not in tools:\n",
         "            if not call.name:\n",
         ("loading/test_procedure.py",),
@@ -227,34 +223,34 @@ MUTANTS = (
     ),
     Mutant(
         "loading/known-disagreement",
-        "_loading/domain/rows.py",
+        "disagreement_reason",
         "    if text.lower() in NO_DISAGREEMENT:\n",
         "    if text.lower() not in _UNEXPLAINED:\n",
-        ("loading/test_labels.py",),
+        ("loading/test_rows.py",),
         "A label that is known to be wrong counts as any other.",
     ),
     Mutant(
         "loading/acceptable-of-a-stranger",
-        "_loading/domain/rows.py",
+        "_answer",
         "    if strangers:\n",
         "    if len(strangers) > 1:\n",
-        ("loading/test_labels.py",),
+        ("loading/test_rows.py",),
         "A misspelled field of an acceptable answer accepts the expected one alone.",
     ),
     Mutant(
         "loading/entry-of-no-task",
-        "_loading/quarantine_file.py",
+        "check_tasks",
         "        if name.task not in domain.task_ids:",
         "        if not name.task:",
-        ("loading/test_tasks_file.py",),
+        ("loading/test_project_files.py",),
         "A misspelled task in the tasks file must not pass, and nobody says so.",
     ),
     Mutant(
         "loading/quarantine-without-an-end",
-        "_loading/quarantine_file.py",
+        "_TasksFile._check",
         "        if entry.until is None:\n",
         "        if entry.until is None and not entry.may_fail:\n",
-        ("loading/test_tasks_file.py",),
+        ("loading/test_project_files.py",),
         "A task may fail for ever.",
     ),
 )

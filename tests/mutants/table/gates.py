@@ -4,44 +4,39 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_SUMMARY = "_core/gates/conditions.py"
-_COMPARISON = "_core/gates/conditions.py"
-_DECIDE = "_core/gates/decide.py"
-_QUARANTINE = "_core/gates/quarantine.py"
-_CALIBRATION = "_core/gates/calibration.py"
 _GATE_TESTS = ("core/test_gates.py",)
 _COMPARE_TESTS = ("core/test_compare_gates.py",)
 _DECIDE_TESTS = ("core/test_decide.py",)
-_ENTRY_TESTS = ("core/test_task_entries.py",)
+_ENTRY_TESTS = ("core/test_decide.py",)
 
 MUTANTS = (
     Mutant(
         "gates/threshold-is-open",
-        _SUMMARY,
-        "    elif share + 1e-9 >= least * whole:",
-        "    elif share - 1e-9 > least * whole:",
+        "Metric.holds",
+        "        return part + 1e-9 >= bound * whole",
+        "        return part - 1e-9 > bound * whole",
         _GATE_TESTS,
         "A gate of 90 % does not hold at 90 %.",
     ),
     Mutant(
         "gates/threshold-in-part",
-        _SUMMARY,
-        "    elif share + 1e-9 >= least * whole:",
-        "    elif share + 1 >= least * whole:",
+        "Metric.holds",
+        "        return part + 1e-9 >= bound * whole",
+        "        return part + 1 >= bound * whole",
         _GATE_TESTS,
         "A gate holds with one run too few.",
     ),
     Mutant(
         "gates/nothing-holds",
-        _SUMMARY,
-        '    why = why or ("" if whole else _nothing(spec))\n',
+        "_verdict",
+        '    why = why or ("" if whole else nothing)\n',
         "",
         _GATE_TESTS,
         "A gate on tools holds where no tool was called.",
     ),
     Mutant(
         "gates/never-started-is-no-matter",
-        _SUMMARY,
+        "GateBlockers.of",
         '        if self.never:\n            return f"{self.never}',
         '        if self.never > self.planned:\n            return f"{self.never}',
         _GATE_TESTS,
@@ -49,7 +44,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/never-started-of-the-asked",
-        _SUMMARY,
+        "blockers_of",
         "    every = (summaries if whole is None else whole).values()",
         "    every = summaries.values()",
         ("core/test_gates.py",),
@@ -57,7 +52,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/outage-is-tolerated",
-        "_core/metrics/summary.py",
+        "Summary.unmeasured",
         "return self.unavailable > self.tolerated * self.runs + 1e-9",
         "return self.unavailable > self.tolerated * self.runs + 1",
         _GATE_TESTS,
@@ -65,7 +60,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/most-tolerant-bound",
-        _SUMMARY,
+        "bounded",
         "tolerated=min(found[name], default=UNAVAILABLE_SHARE)",
         "tolerated=max(found[name], default=UNAVAILABLE_SHARE)",
         _GATE_TESTS,
@@ -73,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/others-make-up-for-an-outage",
-        "_core/metrics/summary.py",
+        "_tolerated",
         "    return 0.0 if a.unmeasured or b.unmeasured else max(a.tolerated, b.tolerated)",
         "    return max(a.tolerated, b.tolerated)",
         ("core/test_tally.py",),
@@ -81,15 +76,15 @@ MUTANTS = (
     ),
     Mutant(
         "gates/one-try-passes-always",
-        _SUMMARY,
-        "    if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):",
-        "    if spec.name in {ANY_RIGHT} and not (why or summary.trials_by):",
+        "_open",
+        "    if metric.of_trials and not summary.trials_by:",
+        "    if metric.of_trials and not summary.trials:",
         _GATE_TESTS,
         "A gate on all trials holds where each task had one.",
     ),
     Mutant(
         "gates/unavailable-is-a-gate",
-        _SUMMARY,
+        "has_gate",
         "    return any(spec.name != UNAVAILABLE for spec in specs)",
         "    return any(True for spec in specs)",
         ("hooks/test_gate.py::test_a_tolerance_without_a_gate_forgives_nothing",),
@@ -97,7 +92,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/pooled-only",
-        "_core/gates/conditions.py",
+        "places_of",
         "        *((one, (one,)) for one in mine),\n        *(",
         "        *(",
         ("core/test_gates.py",),
@@ -105,15 +100,15 @@ MUTANTS = (
     ),
     Mutant(
         "gates/agents-together",
-        "_core/gates/conditions.py",
+        "places_of",
         "[one for one in mine if of[one] == agent] for agent in map(of.get, mine)}",
         "mine for agent in map(of.get, mine)}",
-        ("core/test_gates_of_agents.py",),
+        ("core/test_gates.py",),
         "A bad agent hides behind a good one.",
     ),
     Mutant(
         "gates/group-that-is-not-there",
-        "_core/gates/conditions.py",
+        "places_of",
         '        return [(f"{spec.domain or POOLED}{by}", ())]',
         "        return []",
         ("core/test_gates.py",),
@@ -121,7 +116,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/field-that-is-not-there",
-        "_core/gates/conditions.py",
+        "gates_in",
         "    return () if field not in here and elsewhere and not by_domain else [name]",
         "    return () if field not in here else [name]",
         ("core/test_field_counts.py",),
@@ -129,15 +124,15 @@ MUTANTS = (
     ),
     Mutant(
         "gates/percent-of-percent",
-        "_core/gates/conditions.py",
+        "_rate",
         '_", " ")) / (100 if number != bound else 1)',
         '_", " ")) / (100 if number != bound or float(number) > 1 else 1)',
-        ("core/test_gate_text.py",),
+        ("core/test_gates.py",),
         "A gate of 1.5 is one of 1.5 %.",
     ),
     Mutant(
         "gates/inconclusive-holds",
-        _DECIDE,
+        "Decision.state",
         "        if GateState.INCONCLUSIVE in states or self.not_evaluated or not states:",
         "        if self.not_evaluated or not states:",
         _DECIDE_TESTS,
@@ -145,7 +140,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/no-gate-holds",
-        _DECIDE,
+        "Decision.state",
         "        if GateState.INCONCLUSIVE in states or self.not_evaluated or not states:",
         "        if GateState.INCONCLUSIVE in states:",
         _DECIDE_TESTS,
@@ -153,7 +148,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/damage-is-no-doubt",
-        _DECIDE,
+        "_doubted",
         "        why = facts.doubt or uncalibrated(",
         "        why = uncalibrated(",
         ("core/test_decide.py",),
@@ -161,7 +156,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/unended-holds",
-        _DECIDE,
+        "_doubted",
         "    if not why and not facts.is_ended and verdict.state is GateState.HOLDS:",
         "    if not why and not facts.is_ended and verdict.state is GateState.FAILS:",
         _DECIDE_TESTS,
@@ -169,7 +164,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/contract-of-nobody",
-        _DECIDE,
+        "_asked_verdicts",
         "    return (*of_summary, *broken, *of_comparison)",
         "    return (*of_summary, *of_comparison)",
         _DECIDE_TESTS,
@@ -177,7 +172,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/baseline-of-a-failure",
-        _DECIDE,
+        "refused_as_baseline",
         "    if any(verdict.state is not GateState.HOLDS for verdict in asked):",
         "    if any(verdict.state is GateState.FAILS for verdict in asked):",
         _DECIDE_TESTS,
@@ -185,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/baseline-in-spite-of-entries",
-        _DECIDE,
+        "refused_as_baseline",
         '    return "the tasks file fails the session" if facts.entries.fails else ""',
         '    return ""',
         _DECIDE_TESTS,
@@ -193,7 +188,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/failures-are-forgiven",
-        "_core/gates/decide.py",
+        "failure_verdicts",
         "    if not failures:\n        return ()\n",
         "    if failures is not None:\n        return ()\n",
         _DECIDE_TESTS,
@@ -201,7 +196,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/cut-short-has-no-failures",
-        "_core/gates/decide.py",
+        "failure_verdicts",
         "    if failures is None:\n",
         "    if failures == -1:\n",
         _DECIDE_TESTS,
@@ -209,15 +204,15 @@ MUTANTS = (
     ),
     Mutant(
         "entries/must-pass-is-unknown",
-        _QUARANTINE,
+        "PolicyReport.fails",
         "        return bool(self.expired or self.broken or self.unsure)",
         "        return bool(self.expired or self.broken)",
-        ("core/test_task_entries.py",),
+        ("core/test_decide.py",),
         "A task that must pass and was never started has passed.",
     ),
     Mutant(
         "entries/expired-for-ever",
-        _QUARANTINE,
+        "TaskPolicy.holds",
         "        return self.until is not None and today <= self.until",
         "        return self.until is not None",
         _ENTRY_TESTS,
@@ -225,7 +220,7 @@ MUTANTS = (
     ),
     Mutant(
         "entries/last-day-is-over",
-        _QUARANTINE,
+        "TaskPolicy.is_expired",
         "        return self.until is not None and today > self.until",
         "        return self.until is not None and today >= self.until",
         _ENTRY_TESTS,
@@ -233,7 +228,7 @@ MUTANTS = (
     ),
     Mutant(
         "entries/one-good-run-is-enough",
-        _QUARANTINE,
+        "_has_failed",
         "    return any(one.outcome not in {*NO_EVIDENCE, Outcome.CORRECT} for one in runs)",
         "    return all(one.outcome not in {*NO_EVIDENCE, Outcome.CORRECT} for one in runs)",
         _ENTRY_TESTS,
@@ -241,7 +236,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/quarantined-rule-is-broken",
-        _QUARANTINE,
+        "Forgiven.unforgiven",
         "        return tuple(one for one in broken if one.id not in may_break)",
         "        return broken",
         _DECIDE_TESTS,
@@ -249,7 +244,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/quarantined-answer-breaks-rules",
-        _QUARANTINE,
+        "Forgiven.unforgiven",
         "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n",
         "        broken = breaches(run.rules, run.outcome, enforce=enforce)\n"
         "        broken = () if _task_of(run) in self.answers else broken\n",
@@ -258,7 +253,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/typed-agent-is-forgotten",
-        "_hooks/session/session.py",
+        "unused_agents",
         "    return [str(one) for one in sop.options.agents if not {one.name, one.spec} & asked]",
         "    return []",
         ("hooks/test_law_of_gates.py",),
@@ -266,7 +261,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/contract-without-what-may-fail",
-        "_core/metrics/metric.py",
+        "_IN_ORDER",
         "        about=About.RULES,\n",
         "",
         ("hooks/test_law_of_gates.py",),
@@ -274,7 +269,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/any-failure-of-a-quarantined-test",
-        "_hooks/runs/shown.py",
+        "Run.failed_by",
         '        about = "run" if by_run else ""\n',
         '        about = "run"\n',
         (
@@ -284,7 +279,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/tests-of-the-user-are-misses",
-        "_hooks/deciding/gate.py",
+        "FailedTests._kind",
         "        if not is_builtin(report):\n            return Failed.OTHER\n",
         "",
         ("hooks/test_law_of_gates.py",),
@@ -292,7 +287,7 @@ MUTANTS = (
     ),
     Mutant(
         "gates/quarantine-of-what-was-stopped",
-        _QUARANTINE,
+        "Forgiven.excuses",
         "        return task in self.answers and outcome in ANSWERED",
         "        return task in self.answers",
         (
@@ -302,7 +297,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/lost-one-more",
-        _COMPARISON,
+        "_lost",
         '    return lost, f"{lost}", lost <= bound,',
         '    return lost, f"{lost}", lost <= bound + 1,',
         _COMPARE_TESTS,
@@ -310,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/drop-of-a-rise",
-        _COMPARISON,
+        "_drop",
         "    drop = change.before - change.after\n",
         "    drop = change.after - change.before\n",
         _COMPARE_TESTS,
@@ -318,7 +313,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/p-holds-on-few",
-        _COMPARISON,
+        "_too_few",
         "    if not comparison.worse or changed >= needed:",
         "    if comparison.paired:",
         _COMPARE_TESTS,
@@ -326,7 +321,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/p-of-a-gain",
-        _COMPARISON,
+        "_p",
         "not (comparison.fell and p < bound), why",
         "not (comparison.fell and p < bound / 2), why",
         ("core/test_compare_gates.py",),
@@ -334,7 +329,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/few-pairs-say-all",
-        _COMPARISON,
+        "_doubt",
         "    if not paired or paired + 1e-9 < PAIRED_SHARE * tasks:",
         "    if not paired:",
         _COMPARE_TESTS,
@@ -342,7 +337,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/other-rules-hold",
-        _COMPARISON,
+        "_doubt",
         "    if comparison.tier is ComparisonResult.NOT_COMPARABLE:",
         "    if comparison.tier is ComparisonResult.NOT_COMPARABLE and not comparison.paired:",
         _COMPARE_TESTS,
@@ -350,15 +345,15 @@ MUTANTS = (
     ),
     Mutant(
         "comparison-gates/doubtful-baseline-holds",
-        _COMPARISON,
+        "_doubt",
         "    if comparison.doubt:\n        return comparison.doubt\n",
         "",
-        ("sessions/test_damage.py",),
+        ("sessions/test_reader.py",),
         "A gate holds against a baseline with damaged lines.",
     ),
     Mutant(
         "comparison-gates/no-baseline-holds",
-        _COMPARISON,
+        "_comparison_verdict",
         'asked=asked, got="n/a", state=GateState.INCONCLUSIVE, where=where, why=why',
         'asked=asked, got="n/a", state=GateState.HOLDS, where=where, why=why',
         ("core/test_compare_gates.py",),
@@ -366,50 +361,50 @@ MUTANTS = (
     ),
     Mutant(
         "calibration/other-judge-counts",
-        _CALIBRATION,
+        "doubt_of",
         "    if calibration.fingerprint != fingerprint:",
         "    if not calibration.fingerprint:",
-        ("core/test_calibration_of_gates.py",),
+        ("core/test_compare_gates.py",),
         "A judge with another prompt rests on labels of the one before.",
     ),
     Mutant(
         "calibration/few-labels-are-enough",
-        _CALIBRATION,
+        "doubt_of",
         "    if agreement.cases < LEAST_LABELS:",
         "    if agreement.cases < LEAST_LABELS - 1:",
-        ("core/test_calibration_of_gates.py",),
+        ("core/test_compare_gates.py",),
         "A judge decides gates with fewer labels than are asked for.",
     ),
     Mutant(
         "calibration/any-kappa",
-        _CALIBRATION,
+        "doubt_of",
         "    if agreement.kappa < LEAST_KAPPA - 1e-9:",
         "    if agreement.kappa < 0:",
-        ("core/test_calibration_of_gates.py",),
+        ("core/test_compare_gates.py",),
         "A judge that disagrees with people decides gates.",
     ),
     Mutant(
         "calibration/kappa-unknown-is-fine",
-        _CALIBRATION,
+        "doubt_of",
         '        return "kappa unknown, since all labels and verdicts are alike"',
         '        return ""',
-        ("core/test_calibration_of_gates.py",),
+        ("core/test_compare_gates.py",),
         "A judge that always says yes, held against labels that all say yes, decides gates.",
     ),
     Mutant(
         "calibration/tsr-is-free",
-        _CALIBRATION,
-        '_FREE: Final = frozenset({"ecr",',
-        '_FREE: Final = frozenset({"tsr", "ecr",',
-        ("core/test_calibration_of_gates.py",),
+        "_IN_ORDER",
+        '        gate="tsr",\n',
+        '        gate="tsr",\n        judged=False,\n',
+        ("core/test_compare_gates.py",),
         "TSR is gated by a judge that nobody has checked.",
     ),
     Mutant(
         "calibration/doubt-of-another-domain",
-        _CALIBRATION,
+        "_speaks_of",
         "    return not where or is_of(where, POOLED) or is_of(where, domain)",
         "    return not where or is_of(where, domain)",
-        ("core/test_calibration_of_gates.py",),
+        ("core/test_compare_gates.py",),
         "The gate on all domains holds by a judge that nobody has checked.",
     ),
 )

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_MATCH = "_core/fields/comparison.py"
-_REPLY = "_judge/asking.py"
-_FUNCTIONS = "_running/comparing.py"
-
 MUTANTS = (
     Mutant(
         "comparers/score-below",
-        _MATCH,
+        "_scored",
         "    held = score >= field.at_least",
         "    held = score > field.at_least / 2",
         ("running/comparing/test_asking.py",),
@@ -19,7 +15,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparers/truthy-is-true",
-        _MATCH,
+        "_odd_part",
         "    if held is not True and held is not False:",
         "    if held is None:",
         ("running/comparing/test_asking.py",),
@@ -27,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparers/any-score",
-        _MATCH,
+        "_share",
         "    return number if isfinite(number) and 0 <= number <= 1 else None",
         "    return number",
         ("running/comparing/test_asking.py",),
@@ -35,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparers/private-reason",
-        _MATCH,
+        "_told",
         "    return DIFFERENT if field.private else _line(why)",
         "    return _line(why)",
         ("running/comparing/test_asking.py",),
@@ -43,23 +39,23 @@ MUTANTS = (
     ),
     Mutant(
         "comparers/no-version",
-        _FUNCTIONS,
+        "_version",
         '            return f"source {sha256(source.encode()).hexdigest()[:_SHOWN]}"',
         '            return "source"',
-        ("running/comparing/test_functions.py",),
+        ("running/comparing/test_asking.py",),
         "Sessions that another version of a comparer judged are compared.",
     ),
     Mutant(
         "comparers/untrusted-code",
-        _FUNCTIONS,
+        "_imported",
         "    if not place.trusted:",
         "    if not place.domain:",
-        ("running/comparing/test_functions.py",),
+        ("running/comparing/test_asking.py",),
         "A domain that was downloaded names code that is then run.",
     ),
     Mutant(
         "comparers/unasked-is-answered",
-        "_core/judging/judge.py",
+        "_why_not",
         "        if one is None or one.held is None:",
         "        if one is not None and one.held is None:",
         ("core/test_judgement.py",),
@@ -67,47 +63,47 @@ MUTANTS = (
     ),
     Mutant(
         "judges/quote-of-nothing",
-        _REPLY,
+        "read_reply",
         "    if not stands_in(judgement.quote, answer):",
         "    if not judgement.quote:",
-        ("judge/test_reply.py",),
+        ("judge/test_asking.py",),
         "A judge passes an answer by words that do not stand in it.",
     ),
     Mutant(
         "judges/quote-without-words",
-        "_core/fields/comparison.py",
+        "stands_in",
         "    return wanted in held and (has_words or",
         "    return wanted in held and (True or",
-        ("judge/test_reply.py",),
+        ("judge/test_asking.py",),
         "A judge passes an answer by quoting a comma of it.",
     ),
     Mutant(
         "judges/text-true",
-        _REPLY,
+        "_read",
         "    if held is not True and held is not False:",
         "    if held is None:",
-        ("judge/test_reply.py",),
+        ("judge/test_asking.py",),
         "A judge that says the text false has said yes.",
     ),
     Mutant(
         "judges/refusal-is-a-judgement",
-        _REPLY,
+        "read_reply",
         "    if reply.refusal or reply.stop in _STOPPED:",
         "    if reply.stop is StopReason.LENGTH:",
-        ("judge/test_reply.py",),
+        ("judge/test_asking.py",),
         "A reply that a filter has cut counts as a judgement.",
     ),
     Mutant(
         "judges/held-twice",
-        _REPLY,
+        "_each_once",
         "    if len(found) < len(pairs):",
         "    if len(found) > len(pairs):",
-        ("judge/test_reply.py",),
+        ("judge/test_asking.py",),
         "A reply that says no and then yes says yes.",
     ),
     Mutant(
         "judges/empty-is-right",
-        "_judge/judge.py",
+        "ModelJudge.judge",
         "            return Judgement(held=is_empty(question.expected)",
         "            return Judgement(held=True",
         ("judge/test_judge.py",),
@@ -115,7 +111,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/answer-of-another-question",
-        "_judge/keeping.py",
+        "Judgements.find",
         'data.get("schema") == SCHEMA and data.get("key") == key',
         'data.get("schema") == SCHEMA',
         ("judge/test_judge.py",),
@@ -123,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/changed-judgement-is-believed",
-        "_judge/keeping.py",
+        "Judgements.find",
         "        if seal != _checksum(data):",
         "        if not seal:",
         ("judge/test_judge.py",),
@@ -131,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/kept-quote-is-believed",
-        "_judge/keeping.py",
+        "Judgements.find",
         "        if not (stands_in(quote, answer) or stands_in(quote, self._written(answer))):",
         "        if not isinstance(quote, str):",
         ("judge/test_judge.py",),
@@ -139,15 +135,15 @@ MUTANTS = (
     ),
     Mutant(
         "judges/recorded-quote-is-believed",
-        "_core/records/lines.py",
+        "_with_its_quotes",
         "            if not is_cut(actual) and not may_stand_in(one.quote, as_text(actual)):",
         "            if is_cut(one.quote):",
-        ("core/test_compared_kept.py",),
+        ("core/test_records.py",),
         "A gate rests on a judgement whose quote stands in no answer.",
     ),
     Mutant(
         "judges/fingerprint-without-rubric",
-        "_judge/judge.py",
+        "fingerprint_of",
         '    return digest({"settings": dict(setting.settings), "rubric": rubric})[:_HASH]',
         '    return digest({"settings": dict(setting.settings)})[:_HASH]',
         ("judge/test_judge.py",),
@@ -155,7 +151,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/fence-is-open",
-        "_judge/asking.py",
+        "_is_escaped",
         "        return sign in _BRACKETS",
         "        return False",
         ("agents/test_judge_attacks.py",),
@@ -163,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "judges/unjudged-agrees",
-        "_judge/calibrating.py",
+        "FieldCheck.calibration",
         "            for one in self.cases\n            if one.judgement is not None\n        )\n"
         "        return Calibration(",
         "            for one in self.cases\n            if one.judgement\n            and not one"
@@ -173,10 +169,10 @@ MUTANTS = (
     ),
     Mutant(
         "judges/label-no-is-yes",
-        "_judge/calibrating.py",
+        "_label",
         "        return word in YES\n",
         "        return word in YES or word in NO\n",
-        ("judge/test_labels.py",),
+        ("judge/test_calibrating.py",),
         "What people call wrong is counted as right.",
     ),
 )

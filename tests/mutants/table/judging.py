@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_JUDGE = "_core/judging/judge.py"
 _TESTS = ("core/test_judgement.py",)
 _ERRING = "agents/test_erring_provider.py"
 
 MUTANTS = (
     Mutant(
         "judging/unavailable-is-an-error",
-        _JUDGE,
+        "_ENDED",
         "Ending.UNAVAILABLE: Outcome.UNAVAILABLE",
         "Ending.UNAVAILABLE: Outcome.ERROR",
         _TESTS,
@@ -19,7 +18,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/raised-is-unavailable",
-        _JUDGE,
+        "_ENDED",
         "Ending.RAISED: Outcome.ERROR",
         "Ending.RAISED: Outcome.UNAVAILABLE",
         _TESTS,
@@ -27,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/timeout-is-not-run",
-        _JUDGE,
+        "_ENDED",
         "Ending.TIMED_OUT: Outcome.TIMEOUT",
         "Ending.TIMED_OUT: Outcome.NOT_RUN",
         _TESTS,
@@ -35,7 +34,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/declared-failure-is-answered",
-        _JUDGE,
+        "_answered",
         "    if declared_failure(rules, returned):\n        reason",
         "    if False:\n        reason",
         _TESTS,
@@ -43,7 +42,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/half-an-answer-is-judged",
-        _JUDGE,
+        "_judged",
         "    if not answer.complete:\n",
         "    if not answer.values:\n",
         _TESTS,
@@ -51,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/one-acceptable-is-forgotten",
-        _JUDGE,
+        "_closest",
         "enumerate(task.acceptable, start=1) if closest",
         "enumerate(task.acceptable[1:], start=1) if closest",
         _TESTS,
@@ -59,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/acceptable-without-the-other-fields",
-        _JUDGE,
+        "_closest",
         "        if not _mismatches(rules, {**expected, **other}, answer, scoring, of_others):",
         "        if any(values.get(name) == one for name, one in other.items()):",
         _TESTS,
@@ -67,7 +66,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/any-value-is-none",
-        _JUDGE,
+        "_mismatches",
         "        if field.compare is Compare.IGNORE:",
         "        if field.compare is Compare.PRESENT:",
         _TESTS,
@@ -75,7 +74,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/a-comparer-decides-nothing",
-        _JUDGE,
+        "_of_others",
         "    if one.held:\n        return None\n",
         "    if one.held is not None:\n        return None\n",
         ("hooks/comparers/test_functions.py",),
@@ -83,7 +82,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/not-judged-is-compared",
-        _JUDGE,
+        "_judged",
         "        return Verdict(outcome=Outcome.UNAVAILABLE, reason=reason, answer=answer)",
         "        return Verdict(outcome=Outcome.CORRECT, reason=reason, answer=answer)",
         ("hooks/comparers/test_functions.py::test_a_comparer_that_fails_makes_no_pass",),
@@ -91,7 +90,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/published-is-correct-unsaid",
-        _JUDGE,
+        "_judged_as_published",
         "    only_published = not mismatches and not exact.correct\n",
         "    only_published = False\n",
         _TESTS,
@@ -99,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/published-forgives-a-missing-field",
-        _JUDGE,
+        "_judged_as_published",
         "    if not one and answer.missing:\n",
         "    if one and answer.missing:\n",
         _TESTS,
@@ -107,7 +106,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/contract-not-checked",
-        "_core/judging/judge.py",
+        "judge",
         "    return with_procedure(_answered(rules, task, trace), rules, task, trace)",
         "    return _answered(rules, task, trace)",
         ("core/test_procedure.py",),
@@ -115,7 +114,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/lost-run-breaks-rules",
-        "_core/judging/judge.py",
+        "with_procedure",
         "        if lost:\n            results",
         "        if not lost:\n            results",
         ("core/test_procedure.py",),
@@ -123,7 +122,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/cut-off-forgives-every-rule",
-        "_core/judging/judge.py",
+        "breaches",
         "and not (cut_off and _is_lacking(one))",
         "and not cut_off",
         ("core/test_procedure.py",),
@@ -131,7 +130,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/identifiers-as-floats-are-near",
-        "_core/values/text.py",
+        "without_float_noise",
         "        if value.is_integer():\n            return value\n        at = ",
         "        at = ",
         ("core/test_returned_floats.py",),
@@ -139,7 +138,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/cents-of-many-dollars-are-noise",
-        "_core/values/text.py",
+        "_is_noise",
         "    return near and off < _MILLIONTH and (",
         "    return near and (",
         ("core/test_returned_floats.py",),
@@ -147,7 +146,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/floats-in-texts-are-near",
-        "_core/judging/judge.py",
+        "_mismatches",
         "    has_floats = answer.form == AnswerForm.MAPPING and scoring is Scoring.EXACT",
         "    has_floats = scoring is Scoring.EXACT",
         ("core/test_returned_floats.py",),
@@ -155,7 +154,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/an-outage-forgives-what-was-done",
-        "_core/judging/judge.py",
+        "_unless_done",
         "    if result.broken and not _is_lacking(result):",
         "    if False:",
         ("core/test_procedure.py",),
@@ -163,7 +162,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/listed-order-asks-for-nothing",
-        "_core/contract/demands.py",
+        "InOrder.check",
         "early = next((place for place in ended if calls[place].name == tool), None)",
         "early = None",
         ("core/test_contracts.py",),
@@ -171,15 +170,15 @@ MUTANTS = (
     ),
     Mutant(
         "judging/threads-decide-an-order",
-        "_running/tools/calls.py",
+        "CallLog._calls",
         "                reach[one.number] = max(reach[one.number], places[-1])\n",
         "",
-        ("running/test_overlapping_calls.py",),
+        ("running/test_toolbox.py",),
         "Calls of one reply hold a contract's order in one replay and break it in the next.",
     ),
     Mutant(
         "judging/should-is-must",
-        "_core/judging/judge.py",
+        "breaches",
         "(enforce or one.severity is Severity.MUST)",
         "(enforce or one.severity is Severity.SHOULD)",
         ("core/test_procedure.py",),
@@ -187,63 +186,63 @@ MUTANTS = (
     ),
     Mutant(
         "judging/group-hides-a-bug",
-        "_core/judging/availability.py",
+        "_means_it",
         "        return all(is_unavailable(member, names, depth + 1) for member in members)",
         "        return any(is_unavailable(member, names, depth + 1) for member in members)",
-        ("core/test_availability.py",),
+        ("core/test_judgement.py",),
         "A bug among failed requests passes for an outage.",
     ),
     Mutant(
         "judging/context-is-a-cause",
-        "_core/judging/availability.py",
+        "chain",
         '"__cause__")',
         '"__context__")',
-        ("core/test_availability.py",),
+        ("core/test_judgement.py",),
         "A bug in the handler of an outage passes for the outage.",
     ),
     Mutant(
         "judging/bad-request-is-away",
-        "_core/judging/availability.py",
+        "_SERVER_ERRORS",
         "_SERVER_ERRORS: Final = range(500, 600)",
         "_SERVER_ERRORS: Final = range(400, 600)",
-        ("core/test_availability.py",),
+        ("core/test_judgement.py",),
         "A request that the agent built wrongly passes for an outage.",
     ),
     Mutant(
         "judging/fingerprint-without-tolerance",
-        "_core/judging/fingerprint.py",
+        "_field",
         '        "tolerance": field.tolerance,\n',
         "",
-        ("core/test_judging_hash.py",),
+        ("core/test_judgement.py",),
         "A baseline that was judged more strictly is compared all the same.",
     ),
     Mutant(
         "judging/fingerprint-without-rules",
-        "_core/judging/fingerprint.py",
+        "_rule",
         '        "demand": _spelled(rule.demand),\n',
         "",
-        ("core/test_judging_hash.py",),
+        ("core/test_judgement.py",),
         "Sessions under other contracts are compared as if they were alike.",
     ),
     Mutant(
         "judging/fingerprint-without-comparer",
-        "_core/judging/fingerprint.py",
+        "_compared",
         'rules.comparers.get(field.name, "")',
         '""',
-        ("core/test_judging_hash.py",),
+        ("core/test_judgement.py",),
         "A comparer that was changed since makes no session incomparable.",
     ),
     Mutant(
         "judging/any-bad-json-is-an-outage",
-        "_core/judging/availability.py",
+        "_means_it",
         "return _is_of_a_reply(error)",
         "return True",
-        ("core/test_availability.py",),
+        ("core/test_judgement.py",),
         "A model that writes bad JSON passes for an outage, and may be tolerated.",
     ),
     Mutant(
         "judging/broken-reply-is-a-reply",
-        "agents/clients/openai_sdk.py",
+        "OpenAISdk._make",
         "            if told:\n",
         "            if False:\n",
         (f"{_ERRING}::test_what_came_in_place_of_a_reply_is_told",),
@@ -251,7 +250,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/error-in-a-reply-is-of-the-request",
-        "agents/clients/broken.py",
+        "_fault_of",
         'return "" if is_of_the_request(error) else "an error"',
         'return ""',
         (f"{_ERRING}::test_what_came_in_place_of_a_reply_is_told",),
@@ -259,7 +258,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/filtered-reply-is-an-answer",
-        "agents/clients/openai_chat.py",
+        "_FINISH_REASONS",
         "    FILTERED: StopReason.CONTENT_FILTER,\n",
         "",
         (f"{_ERRING}::test_a_reply_that_a_filter_cut_off_is_no_answer_though_one_stands_in_it",),
@@ -267,7 +266,7 @@ MUTANTS = (
     ),
     Mutant(
         "judging/broken-bedrock-reply-is-empty",
-        "agents/clients/bedrock.py",
+        "Bedrock.complete",
         'if error or "stopReason" not in response:',
         "if False:",
         (f"{_ERRING}::test_a_fault_that_stays_is_a_provider_that_is_away_once_it_was_asked_again",),

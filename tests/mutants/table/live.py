@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_GATE = "_hooks/deciding/gate.py"
-_BASELINE = "_hooks/deciding/baseline.py"
-_BUDGET = "_core/gates/budget.py"
-_RUNNER = "_running/runner.py"
 _STATUS = "hooks/test_exit_status.py::test_each_situation_has_its_status[plain-"
 _BASELINES = "hooks/test_baseline.py::TestWithoutABaseline::test_"
 _MISSING = "hooks/test_missing_runs.py::test_"
@@ -19,7 +15,7 @@ _SAVING = "hooks/test_saving.py::test_"
 MUTANTS = (
     Mutant(
         "live/runs-import-at-once",
-        "_hooks/runs/prefetch.py",
+        "Runs.make",
         "            load_lazy_parts(self._loaded)",
         "            pass",
         ("agents/test_first_use.py",),
@@ -27,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/limit-is-swallowed",
-        _RUNNER,
+        "run_task",
         "    if toolbox.over_limit:\n",
         "    if toolbox.over_limit and problem:\n",
         ("running/test_runner.py",),
@@ -35,7 +31,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/tools-stay-open",
-        _RUNNER,
+        "run_task",
         "            duration = clock() - started\n            toolbox.close()\n",
         "            duration = clock() - started\n",
         ("running/test_runner.py", "running/test_cheating.py"),
@@ -43,7 +39,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/context-is-shared",
-        _RUNNER,
+        "run_task",
         "            value = copy_context().run(attempt)",
         "            value = attempt()",
         ("running/test_runner.py",),
@@ -51,7 +47,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs/wrapper-swallows",
-        _RUNNER,
+        "_wrapped",
         "    if raised is not None:\n",
         "    if raised is not None and value is not None:\n",
         ("hooks/test_wrapped_runs.py::test_a_wrapper_cannot_swallow_what_the_agent_raised",),
@@ -59,39 +55,39 @@ MUTANTS = (
     ),
     Mutant(
         "runs/late-is-in-time",
-        "_running/engine/limits.py",
-        "    if timeout is None or trace.duration - kept < timeout:",
-        "    if timeout is None or trace.duration:",
+        "TimeUsed.trace",
+        "        if timeout is None or trace.duration - kept < timeout:",
+        "        if timeout is None or trace.duration:",
         ("running/test_engine_limits.py", "running/test_time_used.py"),
         "A run over its time limit counts where the watchdog is late.",
     ),
     Mutant(
         "runs/cost-of-the-last-attempt",
-        "_running/engine/limits.py",
-        "    if flight.attempts > 1:\n",
-        "    if flight.attempts > 9:\n",
+        "TimeUsed.trace",
+        "        if run.attempts > 1:\n",
+        "        if run.attempts > 9:\n",
         ("running/test_engine.py", "running/test_engine_limits.py"),
         "What failed attempts cost is not counted.",
     ),
     Mutant(
         "runs/bad-arguments-are-good",
-        "_running/tools/calls.py",
+        "ArgumentCheck.findings",
         "            *self._missing(arguments),\n",
         "",
-        ("running/test_arguments.py",),
+        ("running/test_toolbox.py",),
         "A call without a required argument is a good one.",
     ),
     Mutant(
         "runs/tools-in-a-user-session",
-        "_running/tools/toolbox.py",
+        "Toolbox._refuse",
         "        rejected = self._domain.reject_bad_arguments or not",
         "        rejected = not",
-        ("running/test_tools.py", "running/test_toolbox.py", "running/test_arguments.py"),
+        ("running/test_tools.py", "running/test_toolbox.py", "running/test_toolbox.py"),
         "A tool that rejects bad arguments takes them.",
     ),
     Mutant(
         "workers/all-are-to-blame",
-        "_hooks/books/worker_crashes.py",
+        "WorkerCrashes.is_given_back",
         "        if not death.journal.unfinished:\n",
         "        if death.journal.unfinished:\n",
         (f"{_CRASHES}crash_is_blamed_on_its_task_and_no_other_pays",),
@@ -99,7 +95,7 @@ MUTANTS = (
     ),
     Mutant(
         "workers/unmade-is-no-failure",
-        "_hooks/books/worker_crashes.py",
+        "WorkerCrashes.pytest_runtestloop",
         "            session.testsfailed += bool(self._unmade or self._waiting)",
         "            session.testsfailed += 0",
         (
@@ -109,7 +105,7 @@ MUTANTS = (
     ),
     Mutant(
         "workers/dead-runs-are-made-twice",
-        "_hooks/books/recorder.py",
+        "SessionRecorder._enter",
         "            tally.add_rerun()\n            if self._tell_again",
         "            tally.add(record)\n            if self._tell_again",
         (f"{_CRASHES}way_of_sharing_out_counts_each_task_once[each]",),
@@ -117,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "workers/crash-is-not-entered",
-        "_hooks/books/recorder.py",
+        "SessionRecorder._take_crash",
         "        if key not in self._outcomes and not stands:\n",
         "        if key in self._outcomes and not stands:\n",
         ("hooks/test_exit_status.py::test_a_dead_worker_costs_its_run_alone",),
@@ -125,7 +121,7 @@ MUTANTS = (
     ),
     Mutant(
         "workers/never-seen-leaves-no-trace",
-        "_hooks/books/recorder.py",
+        "SessionRecorder.close",
         "            for key in planned:\n                if key not in self._outcomes:\n"
         "                    record = ",
         "            for key in ():\n                if key not in self._outcomes:\n"
@@ -135,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "early-abort/never",
-        "_hooks/books/recorder.py",
+        "EarlyAbort.check",
         "        if self._fault:\n            raise",
         "        if not self._begun and self._fault:\n            raise",
         ("hooks/test_agents.py::test_five_first_runs_that_end_alike_stop_the_session",),
@@ -143,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "early-abort/unlike-errors",
-        "_hooks/runs/prefetch.py",
+        "Likeness.watch",
         "        unlike = problem is None or self._problem not in {None, problem}",
         "        unlike = problem is None",
         ("hooks/test_first_runs.py::test_runs_are_alike_until_one_is_not",),
@@ -151,31 +147,31 @@ MUTANTS = (
     ),
     Mutant(
         "budget/one-cent-more",
-        _BUDGET,
+        "Spending.reaches_money",
         "        return self.total_usd + _TOLERANCE >= budget.usd",
         "        return self.total_usd > budget.usd",
-        ("core/test_budget.py",),
+        ("core/test_compare_gates.py",),
         "A run more is paid for than the budget has.",
     ),
     Mutant(
         "budget/unknown-cost-is-nothing",
-        _BUDGET,
+        "Spending.reaches_money",
         "        if self.unpriced_first or self.judge_usd is None:\n            return True\n",
         "",
-        ("core/test_budget.py",),
+        ("core/test_compare_gates.py",),
         "An agent that tells no cost is paid for without an end.",
     ),
     Mutant(
         "budget/minutes-are-seconds",
-        _BUDGET,
+        "_SECONDS",
         '_SECONDS = {"s": 1, "m": 60, "h": 3_600}',
         '_SECONDS = {"s": 1, "m": 1, "h": 3_600}',
-        ("core/test_budget.py",),
+        ("core/test_compare_gates.py",),
         "A budget of 14 minutes is one of 14 seconds.",
     ),
     Mutant(
         "budget/not-run-passes",
-        "_hooks/books/budget.py",
+        "BudgetTracker.pytest_runtestloop",
         "        if self._sop.makes_runs and self._not_started():\n",
         "        if self._sop.makes_runs and not self._not_started():\n",
         ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent[plain]",),
@@ -183,15 +179,15 @@ MUTANTS = (
     ),
     Mutant(
         "budget/nobody-holds-back",
-        "_hooks/books/budget.py",
-        "        return not self._is_pulled or self._flights.is_begun(key)",
+        "BudgetStop._may_begin",
+        "        return not self._is_pulled or self._runs.is_begun(key)",
         "        return True",
         ("hooks/test_budget.py::test_nothing_starts_once_the_money_is_spent[plain]",),
         "Runs begin although the money is spent.",
     ),
     Mutant(
         "baseline/missing-is-no-error",
-        _BASELINE,
+        "Baseline._read",
         "        if self._saved is None and not self._sop.options.compare_create:",
         "        if self._saved is None and self._sop.options.compare_create is None:",
         (f"{_BASELINES}it_is_an_error_that_says_how_to_make_one",),
@@ -199,7 +195,7 @@ MUTANTS = (
     ),
     Mutant(
         "baseline/shard-is-a-baseline",
-        _BASELINE,
+        "Baseline._read",
         "        if self._saved is not None and shard_of(self._saved) is not None:",
         "        if self._saved is None and shard_of(self._saved) is not None:",
         ("hooks/test_baseline.py::TestABaselineThatIsNone::test_a_shard_is_refused",),
@@ -207,7 +203,7 @@ MUTANTS = (
     ),
     Mutant(
         "baseline/kept-in-spite-of-a-failure",
-        _BASELINE,
+        "Baseline.create",
         "        why = deselection_reason(self._sop) or unrun_text or refused",
         "        why = deselection_reason(self._sop) or unrun_text",
         (f"{_BASELINES}a_session_that_fails_its_gate_is_no_baseline",),
@@ -215,7 +211,7 @@ MUTANTS = (
     ),
     Mutant(
         "baseline/kept-with-a-part",
-        _BASELINE,
+        "Baseline.create",
         "        why = deselection_reason(self._sop) or unrun_text or refused",
         "        why = unrun_text or refused",
         (f"{_BASELINES}a_part_of_the_runs_is_no_baseline[-k]",),
@@ -223,7 +219,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/gate-that-fails",
-        _GATE,
+        "Gate.pytest_runtestloop",
         "self._decide(session.testsfailed) + bool(self.silenced)",
         "min(0, self._decide(session.testsfailed))",
         (f"{_STATUS}nothing is missed, and no gate can be decided]",),
@@ -231,7 +227,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/gate-forgives-nothing",
-        _GATE,
+        "Gate._decide",
         "            return -self._failed.excused\n",
         "            return -self._failed.forgiven\n",
         (f"{_STATUS}gate holds over misses]",),
@@ -239,7 +235,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/gate-forgives-all",
-        _GATE,
+        "Gate._decide",
         "            return -self._failed.excused\n",
         "            return -failed\n",
         (f"{_STATUS}a unit test beside, failing]",),
@@ -247,7 +243,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/not-evaluated-passes",
-        _GATE,
+        "Gate",
         "        return self._is_relied_on\n\n    def _ask",
         "        return False\n\n    def _ask",
         (f"{_STATUS}-k takes tasks away, nothing missed]",),
@@ -255,7 +251,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/missing-runs-pass",
-        _GATE,
+        "Gate._decide",
         "        lacks = lacks_runs(self._sop)\n",
         "        lacks = False\n",
         (f"{_MISSING}what_a_conftest_takes_away_in_silence_was_not_run[plain]",),
@@ -263,7 +259,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/silent-session-passes",
-        "_hooks/session/session.py",
+        "silenced_tests",
         "            if nodeid not in reported and (key in plan.made or not sop.options.budget)",
         "            if not reported",
         (f"{_MISSING}one_test_that_a_conftest_swallows_fails[1 in flight-built-in-protocol]",),
@@ -271,7 +267,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/made-up-pass",
-        "_hooks/session/session.py",
+        "silenced_tests",
         "            and (plan.made.get(key) is not Outcome.CORRECT or key in broken)",
         "            and key in broken",
         (f"{_MISSING}a_built_in_test_that_a_conftest_lets_pass_fails_as_its_run_did[plain-call]",),
@@ -279,7 +275,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/silent-test-passes-later",
-        _GATE,
+        "Gate.pytest_runtestloop",
         "len(self._sop.broken) + self._count_silenced()",
         "len(self._sop.broken) + 0 * self._count_silenced()",
         (f"{_MISSING}one_test_that_a_conftest_swallows_fails[4 in flight-built-in-protocol]",),
@@ -287,7 +283,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/misses-are-failures-beside",
-        "_hooks/deciding/gate.py",
+        "FailedTests._kind",
         "        if found is None or key is None:\n            return Failed.OTHER\n",
         "        if found is None or key is None:\n            return Failed.MISS\n",
         (f"{_STATUS}a unit test beside, failing]",),
@@ -295,7 +291,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/os-exit-is-a-pass",
-        "_hooks/process/exit_guard.py",
+        "ExitGuard._exit_in_place_of",
         "            if not claims_success or own == 0:",
         "            if own is None or own == 0:",
         ("hooks/test_exit_guard.py",),
@@ -303,7 +299,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/eight-bits",
-        "_hooks/process/exit_guard.py",
+        "ExitGuard._exit_in_place_of",
         "status & 0xFF == 0",
         "status == 0",
         ("hooks/test_exit_guard.py",),
@@ -311,7 +307,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/status-is-unearned",
-        "_hooks/deciding/ending.py",
+        "Earned.status",
         '        why = self._unearned() if given == pytest.ExitCode.OK else ""',
         '        why = ""',
         (f"{_EARNED}a_plugin_overwrites_the_status[plain]",),
@@ -319,7 +315,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/ci-is-no-reader",
-        "_hooks/settings/strictness.py",
+        "_NO",
         '_NO: Final = frozenset({"", "0", "false"})',
         '_NO: Final = frozenset({"", "0", "false", "true", "1"})',
         (f"{_STATUS}-k takes tasks away in CI]",),
@@ -327,7 +323,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-wrong-run-passes",
-        "_hooks/runs/shown.py",
+        "Run.fails_test",
         "        return not (self._judged.verdict.correct or answer_ignored or self._looked_at)",
         "        return False",
         (f"{_FIXTURES}users_test_is_decided_by_its_assertions_and_the_run",),
@@ -335,7 +331,7 @@ MUTANTS = (
     ),
     Mutant(
         "exit/test-of-a-crashed-run-passes",
-        "_hooks/runs/shown.py",
+        "Run.fails_test",
         "        if not self._judged.verdict.completed:\n            return True\n"
         "        if self.breaches",
         "        if self.breaches",

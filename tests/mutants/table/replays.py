@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_TAPE = "_replay/tape/run_tape.py"
-_SHAPE = "_replay/tape/exchange.py"
-_RUN_TAPE = ("replay/test_run_tape.py",)
+_RUN_TAPE = ("replay/test_tape.py",)
 _SESSIONS = "hooks/test_replay.py::test_"
 _CASSETTES = ("replay/test_cassettes.py",)
 
 MUTANTS = (
     Mutant(
         "replay/sends-in-only",
-        _TAPE,
+        "RunTape.answer",
         '            if self._mode != "only":',
         '            if self._mode != "only" or not self._left:',
         _RUN_TAPE,
@@ -21,7 +19,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/serves-for-ever",
-        _TAPE,
+        "RunTape.answer",
         "left.popleft()",
         "left[0]",
         _RUN_TAPE,
@@ -29,7 +27,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/record-serves",
-        _TAPE,
+        "RunTape.__init__",
         '        if mode != "record":\n',
         "        if mode:\n",
         _RUN_TAPE,
@@ -37,7 +35,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/keeps-failures",
-        _TAPE,
+        "_settled",
         "if not (one.response.status in _PASSING and place < last[one.key])",
         "if one.response.status",
         _RUN_TAPE,
@@ -45,7 +43,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/body-is-nothing",
-        _SHAPE,
+        "Shape.key",
         "_dumps([self.method, self.path, [*map(list, self.query)], self.kind, self.body])",
         "_dumps([self.method, self.path, [*map(list, self.query)], self.kind])",
         _RUN_TAPE,
@@ -53,7 +51,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/query-is-nothing",
-        _SHAPE,
+        "Shape.key",
         "_dumps([self.method, self.path, [*map(list, self.query)], self.kind, self.body])",
         "_dumps([self.method, self.path, self.kind, self.body])",
         _RUN_TAPE,
@@ -61,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/ids-are-content",
-        _SHAPE,
+        "Shaping.shape",
         '        body = self.settled(numbered_ids(body) if kind == "json" else body, kind)',
         "        body = self.settled(body, kind)",
         _RUN_TAPE,
@@ -69,15 +67,15 @@ MUTANTS = (
     ),
     Mutant(
         "replay/what-is-said-is-ignored",
-        "_replay/tape/miss.py",
+        "advice_on",
         "    can_go = _TALK.match(path) is None and not",
         "    can_go = not",
-        ("replay/test_changing.py",),
+        ("replay/test_tape.py",),
         "A message that the model was told is proposed to be left out of the comparison.",
     ),
     Mutant(
         "replay/mask-is-no-key",
-        _SHAPE,
+        "Shaping.keyed_by",
         "**({MASKED: masked} if masked else {})",
         "**{}",
         ("replay/test_cassettes.py",),
@@ -85,7 +83,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/key-in-a-query",
-        _SHAPE,
+        "Shaping.shape",
         "                if not is_secret(name)\n",
         "                if name\n",
         _CASSETTES,
@@ -93,7 +91,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/miss-is-served",
-        "_hooks/replaying/tapes.py",
+        "Tapes.settle",
         "        if miss is not None:\n            return missed(trace, miss)\n",
         "",
         (f"{_SESSIONS}agent_that_answers_in_spite_of_a_miss_is_unavailable_all_the_same",),
@@ -101,7 +99,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/broken-run-is-kept",
-        "_hooks/replaying/tapes.py",
+        "Tapes._notes",
         "        if trace.ending not in _WELL:\n",
         "        if trace.ending is None:\n",
         ("hooks/test_replay.py::test_run_that_did_not_return_keeps_its_recording_of_before",),
@@ -109,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/credential-is-written",
-        "_replay/cassettes/store.py",
+        "Store.keep",
         "        if found:\n            raise CassetteError(_told(found)",
         "        if found and not recording:\n            raise CassetteError(_told(found)",
         _CASSETTES,
@@ -117,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/echo-is-written",
-        "_replay/cassettes/store.py",
+        "Store.keep",
         "redaction_of(sent).value if sent else None",
         "redaction_of(sent).value if not sent else None",
         ("replay/test_sent.py",),
@@ -125,7 +123,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/credential-in-a-stream",
-        "_replay/cassettes/masking.py",
+        "credentials_in_body",
         '        yield from _in_text(joined, f"{where}{place}")',
         "        yield from ()",
         _CASSETTES,
@@ -133,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/named-secret-in-pieces",
-        "_replay/cassettes/masking.py",
+        "masked_reply",
         "for one in (text, *joined_pieces(text).values())):",
         "for one in ()):",
         _CASSETTES,
@@ -141,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/other-trial",
-        "_hooks/replaying/tapes.py",
+        "Tapes._recording",
         ".trials.get(key.trial, Recording())",
         ".trials.get(1, Recording())",
         ("hooks/test_tapes.py",),
@@ -149,7 +147,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/changed-by-hand",
-        "_replay/cassettes/store.py",
+        "refuse_changed",
         "        if seal is Seal.BROKEN:\n",
         "        if seal is None:\n",
         _CASSETTES,
@@ -157,7 +155,7 @@ MUTANTS = (
     ),
     Mutant(
         "replay/child-is-sent-live",
-        "_replay/proxy/server.py",
+        "Handler._serve",
         "            self._refuse(HTTPStatus.FAILED_DEPENDENCY, str(missing))\n",
         "            self._pass_on(visit, asked, None)\n",
         ("replay/seams/test_children.py",),

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_REDACTION = "_core/records/redaction.py"
-_SECRETS = "_core/hiding.py"
-_HARMLESS = "_core/hiding.py"
-_FORMS = ("core/test_secrets.py",)
+_FORMS = ("core/test_hiding.py",)
 _REDACTED = ("core/test_redaction.py",)
 
 MUTANTS = (
     Mutant(
         "secrets/no-mixed-spelling",
-        _SECRETS,
+        "_mixed",
         "        if _UNRESERVED.fullmatch(spelling) is None:\n",
         "        if _UNRESERVED.fullmatch(spelling) is not None:\n",
         _FORMS,
@@ -21,7 +18,7 @@ MUTANTS = (
     ),
     Mutant(
         "secrets/not-in-base64",
-        _SECRETS,
+        "_forms",
         "        for text in (*_in_urls(spelling), *_in_base64(spelling)):",
         "        for text in _in_urls(spelling):",
         _FORMS,
@@ -29,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "secrets/not-line-by-line",
-        _SECRETS,
+        "_written",
         "    if len(lines) > 1:\n        # Where",
         "    if len(lines) > 100:\n        # Where",
         _FORMS,
@@ -37,15 +34,15 @@ MUTANTS = (
     ),
     Mutant(
         "secrets/not-beside-cuts",
-        _SECRETS,
+        "Secrets.masked_beside_cuts",
         "            parts[place] = self._without_beginning(before, mask)\n",
         "",
-        ("core/test_secrets.py",),
+        ("core/test_hiding.py",),
         "The beginning of a key stands before the dots that pytest writes.",
     ),
     Mutant(
         "secrets/half-a-hint",
-        _SECRETS,
+        "Secrets.masked",
         "        if not any(hint in text for hint in self.hints):",
         "        if not all(hint in text for hint in self.hints):",
         _FORMS,
@@ -53,7 +50,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/reason",
-        _REDACTION,
+        "Redaction.record",
         "            reason=self.text(record.reason),\n            answer=None if record",
         "            reason=record.reason,\n            answer=None if record",
         _REDACTED,
@@ -61,7 +58,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/results-of-calls",
-        _REDACTION,
+        "Redaction.record",
         "            calls=tuple(self._call(one) for one in record.calls),\n",
         "",
         _REDACTED,
@@ -69,7 +66,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/mismatches",
-        _REDACTION,
+        "Redaction.record",
         "            mismatches=tuple(self._mismatch(one) for one in record.mismatches),\n"
         "            text=",
         "            text=",
@@ -78,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/known-forms",
-        _REDACTION,
+        "Redaction.text",
         "        return masked_forms(text, MASK) if self.forms else text",
         "        return text",
         ("hooks/test_leaks.py",),
@@ -86,15 +83,15 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/ids-are-keys",
-        "_core/hiding.py",
+        "_masked",
         "    if not form.is_sure(found[group]):",
         "    if not found[group]:",
-        ("core/test_known_forms.py",),
+        ("core/test_hiding.py",),
         "An order's number is masked as a key, and cannot be judged again.",
     ),
     Mutant(
         "redaction/private-columns",
-        _REDACTION,
+        "Redaction._hides",
         "        if name in self.private:\n            return True\n        return self.forms",
         "        return self.forms",
         _REDACTED,
@@ -102,7 +99,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/nested-private",
-        _REDACTION,
+        "Redaction._nested",
         "            masked[key] = MASK if self._hides(name, one) else self.value(one)",
         "            masked[key] = self.value(one)",
         _REDACTED,
@@ -110,7 +107,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/keys",
-        _REDACTION,
+        "Redaction._nested",
         "            key = shown = self.text(name)\n",
         "            key = shown = name\n",
         _REDACTED,
@@ -118,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/numbers",
-        _REDACTION,
+        "Redaction._number",
         "        return value if self.text(spelled) == spelled else MASK",
         "        return value",
         _REDACTED,
@@ -126,7 +123,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/output-of-a-run",
-        _REDACTION,
+        "Redaction.trace",
         "            output=self.text(trace.output),\n",
         "",
         _REDACTED,
@@ -134,7 +131,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/messages",
-        _REDACTION,
+        "Redaction.trace",
         "            messages=tuple(self.value(one) for one in trace.messages),\n"
         "            output",
         "            output",
@@ -143,7 +140,7 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/traceback",
-        _REDACTION,
+        "Redaction.problem",
         "            traceback=self.text(problem.traceback),\n",
         "",
         _REDACTED,
@@ -151,15 +148,15 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/comparers",
-        _REDACTION,
+        "Redaction.record",
         "            compared=tuple(map(self.compared, record.compared)),\n",
         "",
-        ("core/test_compared_kept.py",),
+        ("core/test_records.py",),
         "A secret in the words of a comparer stands in the saved session.",
     ),
     Mutant(
         "redaction/journal",
-        "_hooks/runs/reportable.py",
+        "may_store_trace",
         "    return not redaction.masks_texts or redaction.trace(trace) == trace",
         "    return True",
         ("hooks/test_in_flight_crashes.py::test_what_must_be_masked_is_in_no_journal",),
@@ -167,15 +164,15 @@ MUTANTS = (
     ),
     Mutant(
         "redaction/audit",
-        "_audit/private.py",
+        "masked",
         "        yield _masked(finding, values, every) if values else finding",
         "        yield finding",
-        ("audit/test_private.py",),
+        ("audit/test_findings.py",),
         "Private values stand in what an audit uploads.",
     ),
     Mutant(
         "outputs/formula",
-        "_reports/pages/csv_runs.py",
+        "text_cell",
         '    return _FORMULA.sub("\'", line',
         "    return str.strip(line",
         ("reports/test_csv.py",),
@@ -183,7 +180,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/formula-behind-a-semicolon",
-        "_reports/pages/csv_runs.py",
+        "_FORMULA",
         '|(?<=;)(?=[\\s\'\\"]*[{_SIGNS}])")',
         '")',
         ("reports/test_csv.py",),
@@ -191,23 +188,23 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/script-of-the-page",
-        "_reports/html/data/runs.py",
+        "_SIGNS",
         '    "[<>&',
         '    "[&',
-        ("reports/html/test_hostile.py",),
+        ("reports/html/test_page.py",),
         "A script that an agent has written runs in the page.",
     ),
     Mutant(
         "outputs/hidden-signs-of-the-page",
-        "_reports/html/page.py",
+        "visible",
         "_SIGNS.sub(_escaped, text)",
         "text",
-        ("reports/html/test_hostile.py",),
+        ("reports/html/test_page.py",),
         "Signs that turn the order of letters hide what an agent did.",
     ),
     Mutant(
         "outputs/page-of-a-failed-session",
-        "_reports/html/parts.py",
+        "state_of",
         "    if not states and not page.not_evaluated and ungated_failures(page):",
         "    if False:",
         ("reports/html/test_page.py",),
@@ -215,7 +212,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/values-cut-alike",
-        "_reports/text.py",
+        "told_apart",
         "    if start > len(ELLIPSIS):",
         "    if start < 0:",
         ("reports/test_misses.py",),
@@ -223,7 +220,7 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/markdown",
-        "_reports/pages/markdown.py",
+        "escaped",
         "    return _SIGNS.sub(_as_entity, one_line(text))",
         "    return one_line(text)",
         ("reports/test_markdown.py",),
@@ -231,31 +228,31 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/line-command",
-        _HARMLESS,
+        "without_commands",
         '    if "::" in text:\n        text = _LINE',
         '    if "::" in text and len(text) < 4:\n        text = _LINE',
-        ("core/test_harmless.py",),
+        ("core/test_hiding.py",),
         "What an agent prints is a command to the CI server.",
     ),
     Mutant(
         "outputs/terminal-sequence",
-        _HARMLESS,
+        "without_controls",
         "    if text.isprintable():\n        return text",
         "    if text.strip():\n        return text",
-        ("core/test_harmless.py",),
+        ("core/test_hiding.py",),
         "What an agent prints moves the cursor over the verdict.",
     ),
     Mutant(
         "outputs/junit-command",
-        _HARMLESS,
+        "as_xml_without_commands",
         '    return _COMMAND.sub("&#35;", document) if "##" in document else document',
         "    return document",
-        ("core/test_harmless.py",),
+        ("core/test_hiding.py",),
         "The name of a task in JUnit XML is a command to the CI server.",
     ),
     Mutant(
         "outputs/junit-forgives-unasked",
-        "_hooks/printing/junit.py",
+        "JunitFile._are_forgiven",
         "        return gate.is_decided and not gate.not_evaluated and holds",
         "        return gate.is_decided",
         ("hooks/test_junit.py::test_misses_are_failures_where_no_gate_forgives_them[it-fails]",),
@@ -263,18 +260,17 @@ MUTANTS = (
     ),
     Mutant(
         "outputs/tools-hand-out-the-row",
-        "_running/tools/lookup.py",
+        "refuse_leaks",
         "            if column in outputs:\n",
         "            if column in outputs and not tool.returns:\n",
-        ("running/test_lookup.py", "running/test_tools.py"),
+        ("running/test_tools.py", "running/test_tools.py"),
         "A look-up tool hands the expected answer to the agent.",
     ),
     Mutant(
         "outputs/error-holds-the-row",
-        "_running/tools/toolbox.py",
-        "    error.__cause__ = error.__context__ = None\n"
-        "    return CallOutcome(None, error.with_traceback(None))",
-        "    return CallOutcome(None, error)",
+        "_bare",
+        "    error.__cause__ = error.__context__ = None\n    return error.with_traceback(None)",
+        "    return error",
         ("running/test_cheating.py",),
         "An agent reads the expected answer out of the frames of a tool error.",
     ),

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_PAIRED = "_core/statistics.py"
-_INTERVALS = "_core/statistics.py"
-_COMPARE = "_core/comparing/compare.py"
-_PAIRS = "_core/comparing/comparison.py"
-
 MUTANTS = (
     Mutant(
         "statistics/one-sided",
-        _INTERVALS,
+        "mcnemar",
         "    return min(1.0, 2 * tail)",
         "    return min(1.0, tail)",
         ("core/test_statistics.py",),
@@ -20,7 +15,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/narrow-interval",
-        _INTERVALS,
+        "wilson",
         "inv_cdf((1 + confidence) / 2)",
         "inv_cdf(confidence)",
         ("core/test_statistics.py",),
@@ -28,7 +23,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/interval-without-its-end",
-        _INTERVALS,
+        "wilson",
         "    high = 1.0 if successes == n else (centre + spread) / scale",
         "    high = rate if successes == n else (centre + spread) / scale\n"
         "    low = rate if successes == n else low",
@@ -37,79 +32,79 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/permutation-beyond",
-        _PAIRED,
+        "_exact",
         "for far, chance in chances.items() if abs(far) >= total))",
         "for far, chance in chances.items() if abs(far) > total))",
-        ("core/test_paired_tests.py",),
+        ("core/test_paired.py",),
         "A difference over trials is more significant than it is.",
     ),
     Mutant(
         "statistics/drawn-p-of-zero",
-        _PAIRED,
+        "_drawn",
         "    return (1 + as_far) / (1 + DRAWS)",
         "    return as_far / DRAWS",
-        ("core/test_paired_tests.py",),
+        ("core/test_paired.py",),
         "A p of 0 is claimed, which no draws can show.",
     ),
     Mutant(
         "statistics/too-few-are-enough",
-        _PAIRED,
+        "needed_for",
         "    while 2 / 2**needed >= alpha:",
         "    while 1 / 2**needed >= alpha:",
-        ("core/test_paired_tests.py",),
+        ("core/test_paired.py",),
         "A gate on p is decided by tasks too few to tell anything.",
     ),
     Mutant(
         "statistics/newcombe-uncorrelated",
-        _PAIRED,
+        "_together",
         "    return sqrt(max(0.0, one * one - 2 * phi * one * other + other * other))",
         "    return sqrt(max(0.0, one * one + other * other))",
-        ("core/test_paired_tests.py",),
+        ("core/test_paired.py",),
         "The interval of a change is not that of paired tasks.",
     ),
     Mutant(
         "statistics/holm-without-correction",
-        "_core/statistics.py",
+        "holm",
         "(len(ps) - rank) * ps[place]",
         "ps[place]",
-        ("core/test_holm.py",),
+        ("core/test_paired.py",),
         "Of twenty pairs of equal agents one differs by chance.",
     ),
     Mutant(
         "statistics/holm-falls",
-        "_core/statistics.py",
+        "holm",
         "        least = adjusted[place] = max(least, min(1.0, (len(ps) - rank) * ps[place]))",
         "        adjusted[place] = min(1.0, (len(ps) - rank) * ps[place])",
-        ("core/test_holm.py",),
+        ("core/test_paired.py",),
         "A weaker difference is shown with a smaller p than a stronger one.",
     ),
     Mutant(
         "statistics/kappa-is-the-rate",
-        "_core/statistics.py",
+        "Agreement._beyond_chance",
         "        return (rate - chance) / (1 - chance)",
         "        return rate",
-        ("core/test_agreement.py",),
+        ("core/test_statistics.py",),
         "A judge that always says yes agrees with people.",
     ),
     Mutant(
         "statistics/bootstrap-too-narrow",
-        "_core/statistics.py",
+        "_percentiles",
         "    outside = (1 - confidence) / 2",
         "    outside = 1 - confidence",
-        ("core/test_resampling.py",),
+        ("core/test_statistics.py",),
         "An interval over trials leaves out twice as much as it says.",
     ),
     Mutant(
         "statistics/bootstrap-of-nothing",
-        "_core/statistics.py",
+        "_percentiles",
         "    if len(known) < len(values):\n        return None\n",
         "    if not known:\n        return None\n",
-        ("core/test_resampling.py",),
+        ("core/test_statistics.py",),
         "An interval is told of a rate that some resamples do not have.",
     ),
     Mutant(
         "statistics/all-of-some-trials",
-        "_core/metrics/trials.py",
+        "TrialCounts.all_passed",
         "for (n, correct), tasks in self.tasks_by.items() if correct == n)",
         "for (n, correct), tasks in self.tasks_by.items() if correct)",
         ("core/test_trials.py",),
@@ -117,7 +112,7 @@ MUTANTS = (
     ),
     Mutant(
         "statistics/unbiased-no-more",
-        "_core/metrics/trials.py",
+        "pass_all",
         "    return comb(correct, k) / comb(trials, k)",
         "    return (correct / trials) ** k",
         ("core/test_trials.py",),
@@ -125,7 +120,7 @@ MUTANTS = (
     ),
     Mutant(
         "rates/tsr-of-completed",
-        "_core/metrics/metric.py",
+        "_IN_ORDER",
         'label="TSR",\n        counts=lambda summary: (summary.correct, summary.runs),',
         'label="TSR",\n        counts=lambda summary: (summary.correct, summary.completed),',
         ("core/test_gates.py",),
@@ -133,15 +128,15 @@ MUTANTS = (
     ),
     Mutant(
         "rates/grounded-of-any",
-        "_core/metrics/metric.py",
-        "            of=lambda run: _correct(run) and run.grounded is not False,",
-        "            of=lambda run: _correct(run),",
+        "_IN_ORDER",
+        "        of=lambda run: _correct(run) and run.grounded is not False,",
+        "        of=lambda run: _correct(run),",
         ("core/test_compare_sessions.py",),
         "An agent that stops looking things up loses nothing against its baseline.",
     ),
     Mutant(
         "rates/bad-calls-are-good",
-        "_core/metrics/tally.py",
+        "Tally._add_call",
         "        counts[1] += call.bad\n",
         "        counts[1] += call.bad and call.error is None\n",
         ("core/test_tally.py",),
@@ -149,15 +144,15 @@ MUTANTS = (
     ),
     Mutant(
         "rates/copied-value-is-bad",
-        "_core/model/trace.py",
+        "ToolCall.bad",
         "        return any(not finding.copied for finding in self.findings)",
         "        return bool(self.findings)",
-        ("running/test_arguments.py",),
+        ("running/test_toolbox.py",),
         "A row that breaks its spec is held against the agent.",
     ),
     Mutant(
         "rates/fields-without-the-silent",
-        "_core/metrics/counts.py",
+        "FieldTally.add",
         "        counts[0] += 1\n        if completed:\n",
         "        if completed:\n            counts[0] += 1\n",
         ("core/test_field_counts.py",),
@@ -165,7 +160,7 @@ MUTANTS = (
     ),
     Mutant(
         "rates/unknown-cost-is-nothing",
-        "_core/metrics/tally.py",
+        "Tally._add_usage",
         "            if value is not None:\n                amount",
         "            value = value or 0\n            if value is not None:\n                amount",
         ("core/test_tally.py",),
@@ -173,7 +168,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/unavailable-is-lost",
-        _PAIRS,
+        "_why_not",
         "    if not (_telling(was) and _telling(now)):\n        return NotCompared.NO_EVIDENCE\n",
         "",
         ("core/test_paired.py",),
@@ -181,7 +176,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/changed-row-is-the-same",
-        _PAIRS,
+        "_why_not",
         "        return NotCompared.CHANGED\n",
         "        return None\n",
         ("core/test_paired.py",),
@@ -189,7 +184,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/lost-of-the-gained",
-        _PAIRS,
+        "fell_by_half",
         "    return 2 * (was * of_now - now * of_was) >= of_was * of_now",
         "    return 2 * (now * of_was - was * of_now) >= of_was * of_now",
         ("core/test_paired.py",),
@@ -197,7 +192,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/left-out-is-never-missing",
-        _PAIRS,
+        "pair_runs",
         "        if not now and key[:2] in skipped:",
         "        if not now:",
         ("core/test_paired.py",),
@@ -205,7 +200,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/excused-by-nobody",
-        _PAIRS,
+        "pair_runs",
         "        if key in excused:\n            continue\n",
         "",
         ("core/test_paired.py",),
@@ -213,7 +208,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/regression-is-improvement",
-        _COMPARE,
+        "_tier",
         "ComparisonResult.REGRESSION if change < 0 else",
         "ComparisonResult.REGRESSION if change > 0 else",
         ("core/test_compare_sessions.py",),
@@ -221,7 +216,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/too-few-show-no-difference",
-        _COMPARE,
+        "_tier",
         "    if 0 < discordant < needed_for(ALPHA):\n        return ComparisonResult.NOT_ENOUGH\n",
         "",
         ("core/test_compare_sessions.py",),
@@ -229,7 +224,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/other-rules-are-compared",
-        _COMPARE,
+        "_unlike",
         "    if (baseline.judging != current.judging) if unknown else before != now:",
         "    if (baseline.judging != current.judging) if unknown else False:",
         ("cli/test_comparing.py",),
@@ -237,7 +232,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/unknown-rules-are-equal",
-        _COMPARE,
+        "_unlike",
         "    if (baseline.judging != current.judging) if unknown else before != now:",
         "    if not unknown and before != now:",
         ("core/test_compare_sessions.py",),
@@ -245,7 +240,7 @@ MUTANTS = (
     ),
     Mutant(
         "comparing/agents-with-other-tasks",
-        "_core/comparing/leaderboard.py",
+        "_difference",
         "        return Difference(first=a, second=b, why=OTHER_TASKS)",
         "        pass",
         ("core/test_leaderboard.py",),

@@ -11,9 +11,8 @@ from typing import Any
 import html5lib
 import pytest
 
-from pytest_sopbench._core.gates.decide import SessionPage, TaskFacts
-from pytest_sopbench._core.model.trace import Trace
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench import RunRecord, SessionPage, Trace
+from pytest_sopbench._core.gates.decide import TaskFacts
 from pytest_sopbench._reports.html.page import html_page
 from pytest_sopbench._sessions.reading.planned import summarized
 from tests.builders.runs import timed_run

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from big_page import big_page
+from big_page import HOSTILE, big_page
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pytest_sopbench import ExpectedCall, Mismatch, Outcome, Trace
 from pytest_sopbench._core.comparing.compare import compare
 from pytest_sopbench._core.comparing.comparison import ComparedSession
 from pytest_sopbench._core.comparing.leaderboard import leaderboard_of
@@ -15,13 +25,18 @@ from pytest_sopbench._core.contract.demands import DemandKind, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.gates.conditions import GateState, GateVerdict
 from pytest_sopbench._core.gates.decide import JudgedField, JudgeReport, TaskFacts
-from pytest_sopbench._core.model.trace import Ending, Mismatch, Trace
-from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.model.trace import Ending, Problem
 from pytest_sopbench._core.records.record import CallRecord, TrajectoryCheck
-from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._reports.html import parts as tables
-from pytest_sopbench._reports.html.data import runs as details
-from pytest_sopbench._reports.html.page import html_page
+from pytest_sopbench._reports.html import runs as details
+from pytest_sopbench._reports.html.page import ROOM, SCRIPTS, html_page, script_text, visible
+from pytest_sopbench._reports.html.runs import Strings, json_text
+from pytest_sopbench._reports.html.timeline import (
+    as_expected,
+    beside,
+    retried_steps,
+    timeline,
+)
 from pytest_sopbench._sessions.reading.planned import grouped
 
 BROKEN = RuleResult(
@@ -376,3 +391,216 @@ def test_the_rates_are_explained(page_of: Any, run: Any) -> None:
     names = page_of(run("T1")).said("details/dl/dt")
 
     assert {"TSR", "ECR", "C-TSR", "tool accuracy", "contract", "chance", "95 %"} <= {*names}
+
+
+# Hostile text stays text: whoever wrote an id or an answer writes no part of the page.
+
+KNOWN = {"a", "b", "body", "br", "caption", "circle", "code", "dd", "div", "dl", "dt", "footer"} | {
+    *("h1", "h2", "head", "header", "html", "i", "kbd", "li", "line", "link", "main", "meta"),
+    *(
+        "details",
+        "ol",
+        "p",
+        "rect",
+        "script",
+        "section",
+        "small",
+        "span",
+        "strong",
+        "style",
+        "summary",
+        "svg",
+    ),
+    *("table", "tbody", "td", "th", "thead", "title", "tr", "ul"),
+}
+"""The elements of the templates, and of nothing else."""
+
+
+def tags(page: Any) -> set[str]:
+    return {one.tag.rpartition("}")[2] for one in page.tree.iter() if isinstance(one.tag, str)}
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_text_adds_no_element_and_no_attribute(
+    page_of: Any, run: Any, sources: Any, text: str
+) -> None:
+    record = run(
+        text,
+        Outcome.WRONG,
+        domain=f"lab{text}",
+        agent=text,
+        reason=text,
+        answer={text: text},
+        mismatches=(Mismatch(field=text, expected=text, actual=text, why=text),),
+        calls=(CallRecord(name=text, arguments={text: text}, result=text, error=text),),
+        problem=Problem(type=text, message=text, traceback=text),
+        notes=(text,),
+        text=text,
+    )
+    facts = TaskFacts(inputs={text: text}, clauses={text: text}, tags=(text,), location=text)
+    gate = GateVerdict(asked=text, got=text, state=GateState.FAILS, where=text, why=text)
+
+    page = page_of(
+        record,
+        run("T2"),
+        sources=sources(facts, sop=text, again=text),
+        gates=[gate],
+        remarks=[text],
+        facts={text: text},
+    )
+
+    page.text.encode("utf-8")
+    assert tags(page) <= KNOWN
+    assert 3 == len(page.all("script"))
+    assert not [name for one in page.tree.iter() for name in one.attrib if name.startswith("on")]
+    assert {"#", "d"} == {one.get("href")[0] for one in (*page.all("a"), *page.all("link"))}
+    assert not set("\x00\x1b\u202e\u2028\u2029") & set(page.text)
+    assert text == page.runs()["runs"][0][1]
+    assert {text: text} == page.detail(0)["inputs"]
+
+
+def test_the_policy_names_the_script_and_the_style_as_they_are_read(page_of: Any, run: Any) -> None:
+    page = page_of(run("T1"))
+
+    (policy,) = [one.get("content") for one in page.all("meta") if one.get("http-equiv")]
+    script, style = page.all("script")[-1].text, page.all("style")[0].text
+    for text in (script, style):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_it_names_no_address(page_of: Any, run: Any) -> None:
+    page = page_of(run("T1"))
+
+    assert "://" not in page.text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_large_hostile_session_parses_as_it_is_meant(parsed: Any) -> None:
+    page = parsed(html_page(big_page(600)))
+
+    assert tags(page) <= KNOWN
+    assert 600 == len(page.runs()["runs"])
+    assert 600 == len(page.all("ol[@class='plain']/li"))
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5))
+def test_embedded_data_is_read_back_and_cannot_end_its_element(value: object) -> None:
+    text = json_text(value)
+
+    assert value == json.loads(text)
+    assert not set("<>&\u2028\u2029") & set(text)
+    text.encode("utf-8")
+
+
+@given(st.text(st.characters(codec=None)))
+def test_what_is_shown_can_be_written_and_seen(text: str) -> None:
+    shown = visible(text)
+
+    shown.encode("utf-8")
+    assert not {"\x00", "\x1b", "\u202e", "\u2066", "\u200b"} & set(shown)
+    assert text == shown or not text.isprintable()
+
+
+# The script of the page: it parses, makes no markup of data, and fits into its element.
+
+MARKUP = re.compile(
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|\beval\(|"
+    r"new Function|setAttribute\(\"(?:style|on)|srcdoc|fetch\(|XMLHttpRequest|sendBeacon"
+)
+
+
+def test_every_file_of_the_folder_is_a_part_of_the_script() -> None:
+    assert sorted(SCRIPTS) == sorted(path.stem for path in (ROOM / "script").glob("*.js"))
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_part_makes_markup_of_data_or_asks_a_network(name: str) -> None:
+    assert [] == MARKUP.findall((ROOM / "script" / f"{name}.js").read_text("utf-8"))
+
+
+def test_it_cannot_end_its_own_element() -> None:
+    text = script_text()
+
+    assert "</" not in text
+    assert "<!--" not in text
+    assert "\r" not in text
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here, which parses scripts")
+def test_it_parses(tmp_path: Path) -> None:
+    path = tmp_path / "page.js"
+    path.write_text(script_text(), "utf-8")
+
+    done = subprocess.run(["node", "--check", path], check=False, capture_output=True)  # noqa: S607
+
+    assert 0 == done.returncode, done.stderr.decode()
+
+
+# A run beside the expected calls and beside its baseline: every call stands in exactly one row.
+
+NAMES = st.lists(st.sampled_from("abcd"), max_size=7)
+
+
+def calls(names: list[str] | str) -> list[CallRecord]:
+    return [CallRecord(name=name, arguments={}) for name in names]
+
+
+def expected(names: list[str] | str) -> list[ExpectedCall]:
+    return [ExpectedCall(name=name, arguments={}) for name in names]
+
+
+@given(NAMES, NAMES, NAMES)
+def test_each_call_stands_in_one_row(made: list[str], want: list[str], was: list[str]) -> None:
+    before = beside(calls(made), as_expected(calls(was), named=False))
+
+    rows = timeline(beside(calls(made), expected(want)), before)
+
+    assert [*range(1, len(made) + 1)] == [row.step for row in rows if row.step]
+    assert [*range(1, len(want) + 1)] == sorted(row.place for row in rows if row.place)
+    assert [*range(1, len(was) + 1)] == sorted(row.before for row in rows if row.before)
+    assert (made != want) == (1 == sum(row.first for row in rows))
+    assert (made != was) == (1 == sum(row.first_changed for row in rows))
+
+
+def test_a_call_that_is_missing_stands_before_the_step_that_came_instead() -> None:
+    rows = timeline(beside(calls("ac"), expected("abc")), None)
+
+    assert [(1, 1), (2, None), (3, 2)] == [(row.place, row.step) for row in rows]
+    assert [False, True, False] == [row.first for row in rows]
+
+
+def test_equal_calls_with_values_that_only_python_holds_equal_differ() -> None:
+    made = [CallRecord(name="a", arguments={"sure": True})]
+
+    found = beside(made, [ExpectedCall(name="a", arguments={"sure": 1})])
+
+    assert "step 1: a was called with other arguments than expected" == found.why
+
+
+def test_a_call_after_one_that_failed_is_a_retry() -> None:
+    failed = CallRecord(name="a", arguments={}, error="busy")
+
+    assert {3, 4} == retried_steps([failed, *calls("b"), failed, *calls("aa")])
+
+
+@given(
+    st.recursive(
+        st.text(max_size=30) | st.integers() | st.booleans() | st.none(),
+        lambda some: st.lists(some) | st.dictionaries(st.text(max_size=3), some),
+        max_leaves=12,
+    )
+)
+def test_packed_values_are_read_back(value: object) -> None:
+    strings = Strings()
+
+    packed = strings.packed([value, value])
+
+    def read(one: object) -> object:
+        if isinstance(one, str):
+            return strings.table[int(one[1:])] if one.startswith("\x01") else one
+        if isinstance(one, list):
+            return [read(part) for part in one]
+        return {name: read(part) for name, part in one.items()} if isinstance(one, dict) else one
+
+    assert [value, value] == read(packed)

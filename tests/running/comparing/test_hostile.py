@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from pytest_sopbench import Match
+from pytest_sopbench import Match, Outcome, Task, Trace, Verdict
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
-from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind, Trace
-from pytest_sopbench._core.verdict import Outcome, Verdict
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.trace import Ending, Returned, ReturnedKind
 from pytest_sopbench._running.comparing import Comparer, Comparers
 
 REASON = OutputField(name="reason", type=FieldType.TEXT, compare=Compare.CALL, at_least=0.5)

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.measures.policy_source import frozen
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.observing.sandbox import PolicyRun
+from pytest_sopbench._audit.policy_source import frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.documents.comparing import compare_documents
 from pytest_sopbench._core.fields.comparison import compare

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from pytest_sopbench._audit.measures.columns import (
+from pytest_sopbench._audit.columns import (
     about_persons,
     follows,
     is_called_as_an_answer,
     is_one_to_one,
 )
-from pytest_sopbench._audit.measures.policy_source import (
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.policy_source import (
     frozen,
     right_by_category,
     right_by_one_question,
 )
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.values.json import JsonValue
 

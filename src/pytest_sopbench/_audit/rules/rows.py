@@ -13,7 +13,7 @@ from pytest_sopbench._audit.reading import Folder, RoughTable
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.layout import id_text
 from pytest_sopbench._loading.files.cells import did_you_mean, listed, nearest
-from pytest_sopbench._loading.metadata.schema import (
+from pytest_sopbench._loading.metadata import (
     DocumentMetadata,
     LookupShape,
     Metadata,

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from pytest_sopbench._audit.measures.policy_source import (
+from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.policy_source import (
     PolicyNumber,
     every_number,
     flat_columns,
     policy_numbers,
     same_numbers,
 )
-from pytest_sopbench._audit.measures.sop_text import SopText, cut_offs, numbers_in
-from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import SHOWN, Subject
+from pytest_sopbench._audit.sop_text import SopText, cut_offs, numbers_in
 from pytest_sopbench._core.model.task import FieldType
 from pytest_sopbench._core.values.text import fold
 from pytest_sopbench._loading.files.cells import cut, listed, nearest

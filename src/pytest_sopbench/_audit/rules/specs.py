@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from pytest_sopbench._audit.measures.policy_source import frozen
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
+from pytest_sopbench._audit.policy_source import frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._core.values.json import JsonValue

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._audit.measures.policy_source import changing_calls, frozen
 from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.observing.sandbox import Incident, IncidentKind, ToolAnswer, ToolSight
+from pytest_sopbench._audit.policy_source import changing_calls, frozen
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract.conditions import equal_as_written
 from pytest_sopbench._core.values.json import JsonValue

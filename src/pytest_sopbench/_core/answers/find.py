@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from ast import literal_eval
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from types import CoroutineType
@@ -12,10 +13,8 @@ from typing import Any, Final, cast
 
 from pytest_sopbench._core.fields.values import (
     FieldNames,
-    Key,
     field_names,
     read_boolean,
-    value_key,
 )
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, OutputField
@@ -33,81 +32,20 @@ from pytest_sopbench._core.values.json import (
 )
 from pytest_sopbench._core.values.text import fold, is_empty
 
-from .forms import FORMS, candidates, settled
-from .text import AnswerCandidate, Search, search_text
-
-# Choose among all that could be the answer, as a person who reads the text would.
-#
-# The last whole answer wins, whatever its form. What is not marked, as a line, never beats what is
-# marked as final, nor does a value that any words would be beat anything marked.
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The answer, or the best of what falls short of one."""
-
-    answer: AnswerCandidate | None
-    short: AnswerCandidate | None = None
-
-
-def choose(
-    search: Search, marked: Sequence[AnswerCandidate], weak: Sequence[AnswerCandidate]
-) -> Choice:
-    """Choose the answer; `marked` and `weak` are in order of trust."""
-    whole = [one for one in marked if not search.missing(one.values)]
-    best = _last(whole)
-    for one in weak:
-        if not search.missing(one.values) and _beats(one, best, whole):
-            best = one
-    taken_back = best and next(
-        (one for one in marked if _takes_back(search.required, one, best)), None
-    )
-    if best is None or taken_back:
-        return Choice(None, taken_back or _best_of_short(search, [*marked, *weak]))
-    return Choice(best)
-
-
-def _last(whole: Sequence[AnswerCandidate]) -> AnswerCandidate | None:
-    # Of two that end at one place `max` takes the first, which is the more trusted.
-    return max(whole, key=lambda one: one.end, default=None)
-
-
-def _beats(
-    weak: AnswerCandidate, best: AnswerCandidate | None, marked: Sequence[AnswerCandidate]
-) -> bool:
-    if best is None:
-        return True
-    if weak.free or any(one.explicit for one in marked):
-        return False
-    return best.end <= weak.start
-
-
-def _takes_back(
-    required: Sequence[OutputField], part: AnswerCandidate, whole: AnswerCandidate
-) -> bool:
-    """Whether a part of an answer stands after the whole one, and says otherwise."""
-    return part.start >= whole.end and any(
-        _key(field, part) != _key(field, whole) for field in required if field.name in part.values
-    )
-
-
-def _key(field: OutputField, found: AnswerCandidate) -> Key:
-    # What is nested too deep is cut, as it is in the answer.
-    return value_key(field, to_json_value(found.values[field.name]))
-
-
-def _best_of_short(search: Search, found: Sequence[AnswerCandidate]) -> AnswerCandidate | None:
-    return min(found, key=lambda one: len(search.missing(one.values)), default=None)
-
+from .reader import Reader
+from .values import settled
 
 # Find the answer in what an agent returned.
 #
-# A mapping is the answer. In a text the last whole answer wins, whatever its form; forms are never
-# combined.
+# A mapping is the answer. In a text the last mark counts, or else the last run of lines.
 
 _KEYS: Final = 50
 """Keys of a mapping among which a misspelled one is looked for."""
 
+_HEAD: Final = 2_000
+_PRINTED: Final = re.compile(
+    r"""AIMessage\(content=('(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+")[,)]"""
+)
 _LONGEST: Final = 60
 _ALIKE: Final = 0.8
 
@@ -119,56 +57,71 @@ def find_answer(returned: Returned, fields: tuple[OutputField, ...], sop: str = 
     """
     names = field_names(tuple(field.name for field in fields))
     required = [field for field in fields if field.compare is not Compare.IGNORE]
-    best: AnswerCandidate | None = None
-    for hit in _hits(returned, names, required, sop):
-        missing = _missing(hit, required)
-        if not missing:
-            return _answer(hit, required)
-        if best is None or len(missing) < len(_missing(best, required)):
-            best = hit
-    return _no_answer(returned, best, required)
-
-
-def _hits(
-    returned: Returned, names: FieldNames, required: Sequence[OutputField], sop: str
-) -> Iterator[AnswerCandidate]:
+    short: list[Answer] = []
+    against = ""
+    is_mapping = returned.kind is ReturnedKind.MAPPING
     # A mapping is the answer, but where it wraps a text, that text is.
-    if returned.kind is ReturnedKind.MAPPING:
-        yield from _in_mapping(returned, names)
-    if returned.text:
-        yield from _in_text(_unwrapped(returned.text), names, required, sop)
-    if returned.kind is ReturnedKind.TEXT:
-        yield from _in_mapping(returned, names)
+    order = (
+        (ReturnedKind.MAPPING, ReturnedKind.TEXT)
+        if is_mapping
+        else (ReturnedKind.TEXT, ReturnedKind.MAPPING)
+    )
+    for source in order:
+        if source is ReturnedKind.MAPPING:
+            found = _in_mapping(returned, names, required)
+        elif source is ReturnedKind.TEXT and returned.text:
+            found, against = _in_text(returned.text, names, required, sop)
+        else:
+            continue
+        if found and found.complete:
+            return found
+        short += [found] if found else []
+    if not short or against:
+        why = f"{against or _nothing_found(returned, required)}{_how_to_mark(returned, required)}"
+        values: Mapping[str, JsonValue] = short[0].values if short and against else {}
+        missing = tuple(field.name for field in required if field.name not in values)
+        return Answer(
+            values=values,
+            form=AnswerForm.NOT_FOUND,
+            missing=missing or tuple(field.name for field in required),
+            why=why,
+        )
+    return min(short, key=lambda one: len(one.missing))
 
 
-def _in_mapping(returned: Returned, names: FieldNames) -> Iterator[AnswerCandidate]:
-    values, extra = names.split(returned.mapping)
-    if values:
-        form = returned.found_as or AnswerForm.MAPPING
-        yield AnswerCandidate(form=form, values=values, start=-1, end=-1, beside=extra)
+def _in_mapping(
+    returned: Returned, names: FieldNames, required: Sequence[OutputField]
+) -> Answer | None:
+    values, beside = names.split(returned.mapping)
+    form = returned.found_as or AnswerForm.MAPPING
+    return _answer(form, values, beside, None, required) if values else None
 
 
 def _in_text(
     text: str, names: FieldNames, required: Sequence[OutputField], sop: str
-) -> Iterator[AnswerCandidate]:
-    searched = search_text(text, names.folded)
-    search = Search(searched.text, names, required, sop)
-    choice = choose(search, candidates(search, marked=True), candidates(search, marked=False))
-    found = choice.answer
-    if found is None and (found := choice.short) is None:
-        return
-    yield AnswerCandidate(
-        form=found.form,
-        values=cast("Mapping[str, JsonValue]", to_json_value(found.values)),
-        start=searched.original(found.start),
-        end=found.end,
-        beside=cast("Mapping[str, JsonValue]", to_json_value(found.beside)),
+) -> tuple[Answer | None, str]:
+    reader = Reader(_unwrapped(text), names, required, sop)
+    found = reader.find()
+    one = found.answer or found.short
+    if one is None:
+        return None, found.against
+    values, beside = (
+        cast("Mapping[str, JsonValue]", to_json_value(it)) for it in (one.values, one.beside)
     )
+    position = reader.seen.original(one.start)
+    told = dict[str, JsonValue]() if found.against else values
+    return _answer(one.form, told, beside, position, required), found.against
 
 
 def _unwrapped(text: str) -> str:
-    """Return the text that stands in a text which is one JSON string, as frameworks hand it on."""
+    """Return the text in a JSON string or a message, if a text is just that."""
     stripped = text.strip()
+    if stripped.startswith("{") and '"assistant"' in stripped[:_HEAD]:
+        message = call_safely(lambda: json.loads(stripped), None)
+        return last_assistant_text([message]) or text
+    printed = _PRINTED.match(stripped)
+    if printed:
+        return call_safely(lambda: str(literal_eval(printed[1])), text)
     if len(stripped) > 1 and stripped.startswith('"') and stripped.endswith('"'):
         try:
             inside = json.loads(stripped)
@@ -179,41 +132,45 @@ def _unwrapped(text: str) -> str:
     return text
 
 
-def _missing(candidate: AnswerCandidate, required: Sequence[OutputField]) -> tuple[str, ...]:
-    return tuple(field.name for field in required if field.name not in candidate.values)
-
-
-def _answer(hit: AnswerCandidate, required: Sequence[OutputField]) -> Answer:
-    told = {field.name: settled(field, hit.values[field.name]) for field in required}
-    return Answer(
-        values={**hit.values, **told},
-        form=hit.form,
-        position=None if hit.start < 0 else hit.start,
-        extra=tuple(hit.beside),
-        beside=hit.beside,
-    )
-
-
-def _no_answer(
-    returned: Returned, best: AnswerCandidate | None, required: Sequence[OutputField]
+def _answer(
+    form: str,
+    values: Mapping[str, JsonValue],
+    beside: Mapping[str, JsonValue],
+    position: int | None,
+    required: Sequence[OutputField],
 ) -> Answer:
-    if best is None:
+    missing = tuple(field.name for field in required if field.name not in values)
+    if missing:
+        why = f"{_SHORT.get(form, 'the answer')} gave no {', '.join(missing)}"
         return Answer(
-            values={},
+            values=values,
             form=AnswerForm.NOT_FOUND,
-            missing=tuple(field.name for field in required),
-            why=_nothing_found(returned, required),
+            missing=missing,
+            extra=tuple(beside),
+            beside=beside,
+            why=why + _misspelled(missing, beside),
         )
-    missing = _missing(best, required)
+    told = {field.name: settled(field, values[field.name]) for field in required}
     return Answer(
-        values=best.values,
-        form=AnswerForm.NOT_FOUND,
-        missing=missing,
-        extra=tuple(best.beside),
-        beside=best.beside,
-        why=f"{FORMS[best.form].words} gave no {', '.join(missing)}"
-        f"{_misspelled(missing, best.beside)}",
+        values={**values, **told}, form=form, position=position, extra=tuple(beside), beside=beside
     )
+
+
+_SHORT: Final[Mapping[str, str]] = {
+    AnswerForm.MAPPING: "the mapping that was returned",
+    AnswerForm.FINAL_OUTPUT: "the JSON in <final_output>",
+    AnswerForm.FINAL_DECISION: "the JSON in <final_decision>",
+    AnswerForm.FIELD_TAGS: "the tags",
+    AnswerForm.JSON: "the last JSON object",
+    AnswerForm.PYTHON: "the last Python dict",
+}
+
+
+def _how_to_mark(returned: Returned, required: Sequence[OutputField]) -> str:
+    if not returned.text.strip() or not required:
+        return ""
+    name = required[0].name
+    return f"; mark it: <{name}>...</{name}>" + (" and so on" if len(required) > 1 else "")
 
 
 def _nothing_found(returned: Returned, required: Sequence[OutputField]) -> str:

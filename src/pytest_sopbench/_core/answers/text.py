@@ -1,4 +1,4 @@
-"""A text, as answers are looked for in it: without what only looks like one."""
+"""A text, as answers are looked for in it: what nobody means as an answer is blanked out."""
 
 from __future__ import annotations
 
@@ -7,21 +7,401 @@ import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 from pytest_sopbench._core.fields.values import FieldNames, name_pattern
-from pytest_sopbench._core.model.task import OutputField
 from pytest_sopbench._core.model.trace import Returned
 from pytest_sopbench._core.values.json import JsonValue
-from pytest_sopbench._core.values.text import INVISIBLE, REASONING, fold
+from pytest_sopbench._core.values.patterns import Dialect
+from pytest_sopbench._core.values.text import INVISIBLE, REASONING, Found, fold, objects
+
+LONGEST: Final = 60_000
+"""Characters at the end of a text that are read; what stands before them is no answer."""
+
+BLANK: Final = "\ufdd0"
+"""Stands for each character that is unseen, so that offsets stay; Unicode has no such character."""
+
+CONTAINERS: Final = (
+    "final output", "final decision", "final response", "final answer", "answer", "decision",
+    "response", "output",
+)  # fmt: skip
+"""Elements and keys that hold an answer, whatever the output fields are called."""
+
+# What is unseen: reasoning, comments, channels, quotes, code, and elements that hold no answer.
+
+_WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""
+_THOUGHTS: Final = rf"(?:{'|'.join(REASONING)}|ant:?thinking|seed:think|inner[_ ]monologue)"
+_HIDING: Final = re.compile(
+    rf"<\s*(?P<close>/\s*)?(?P<name>{_THOUGHTS}){_ATTRIBUTES}\s*(?P<empty>/\s*)?>"
+    rf"|\[(?P<end>/)?(?P<mark>THINK)\]|<\|(?P<side>begin|end)_of_(?P<part>thought)\|>"
+    r"|(?P<comment><!--)",
+    re.IGNORECASE,
+)
+_CHANNEL: Final = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
+_CONTROL: Final = re.compile(
+    r"<\|[\w-]{1,40}\|>|<start_of_turn>(?:model\b)?|<end_of_turn>|</s>\s*$"
+)
+_OPEN: Final = r"(?:&lt;|&\#0*60;|&\#x0*3c;|\\u003c)"
+_CLOSE: Final = r"(?:&gt;|&\#0*62;|&\#x0*3e;|\\u003e)"
+_ROWS: Final = frozenset(
+    ("br", "p", "div", "li", "tr", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "dt", "dd")
+)
+_FORMATS: Final = (
+    *sorted(_ROWS), "a", "b", "big", "body", "center", "code", "details", "dl", "em", "font",
+    "footer", "head", "header", "html", "i", "img", "input", "label", "main", "mark", "pre",
+    "section", "article", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody",
+    "td", "tfoot", "th", "thead", "tt", "u",
+)  # fmt: skip
+_HTML: Final = re.compile(
+    rf"</t[dh]>\s*<t[dh](?:\s[^<>]*)?>|</?({'|'.join(_FORMATS)})(?:\s[^<>]*)?/?>", re.IGNORECASE
+)
+_RESULT: Final = re.compile(r"<(?:final_)?results?>", re.IGNORECASE)
+CHILD: Final = re.compile(r"<([\w.-]+)>([^<>]*)</\1>")
+"""An element in which no other one stands."""
+
+_DOCUMENT: Final = re.compile(
+    rf"<([^\W\d][\w.-]*)>[\s{BLANK}]*(?:<([\w.-]+)>[^<>]*</\2>[\s{BLANK}]*)+</\1>"
+)
+_PROCESS: Final = re.compile(
+    r"plan|think|thought|reason|scratch|draft|example|sample|template|tool|function|call|invoke|"
+    r"input|observ|previous|prior|request|query|record|step|log|memory|context|param|history|candidate|option|alternative|propos|case",
+    re.IGNORECASE,
+)
+_STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
+_CODE: Final = 4
+_FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One tag: its folded name, where it starts and ends."""
+
+    name: str
+    start: int
+    end: int
+    closing: bool
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element: where it starts and ends, where the text inside does, and if it is closed."""
+
+    name: str
+    start: int
+    end: int
+    inner_start: int
+    inner_end: int
+    closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A text as it is read: blanked, with its elements and its objects in their order."""
+
+    text: str
+    elements: tuple[Element, ...]
+    objects: tuple[tuple[Dialect, Found], ...]
+    removed: tuple[int, ...]
+    source: str
+
+    def original(self, position: int) -> int:
+        """Return the offset in the text as the agent said it."""
+        return position + bisect_right(self.removed, position)
+
+
+def see(text: str, names: FieldNames) -> Seen:
+    """Blank out what is unseen, and find the elements and objects in the rest."""
+    removed: tuple[int, ...] = ()
+    shown = text
+    if not text.isascii():
+        places = [match.start() for match in INVISIBLE.finditer(text)]
+        removed = tuple(place - before for before, place in enumerate(places))
+        shown = _WIDE_SPACES.sub(" ", INVISIBLE.sub("", text))
+    if "&" in shown or "\\u003" in shown:
+        shown = _escaped(names.all).sub(_unescaped, shown)
+    shown = _blanked(shown, _thoughts(shown, names.folded))
+    if len(shown) > LONGEST:
+        cut = shown.find("\n", len(shown) - LONGEST) + 1 or len(shown) - LONGEST
+        shown = " " * cut + shown[cut:]
+    found = _objects(shown, names) if "{" in shown else []
+    spans = [(one.start, one.end) for _, one in found]
+    tags = [tag for tag in _tags(shown, names.all) if not _inside(tag.start, spans)]
+    known = {*names.folded, *CONTAINERS}
+    unknown = [one for one in tags if one.name not in known | {*_FORMATS}]
+    last = len(shown.rstrip("` \t\n" + BLANK))
+    unseen = [
+        (start, end)
+        for start, end in _pairs(unknown)
+        if end < last or not _holds_answer(shown[start:end], names)
+    ]
+    unseen += [
+        (m.start(), m.end()) for m in _STRUCK_OUT.finditer(shown) if not _inside(m.start(), spans)
+    ]
+    unseen += _quoted_lines(shown, spans, [one for one in tags if one.name in known])
+    unseen = _merged(unseen)
+    return Seen(
+        _blanked(shown, unseen),
+        _elements(
+            shown, [one for one in tags if one.name in known and not _inside(one.start, unseen)]
+        ),
+        tuple(one for one in found if not _inside(one[1].start, unseen)),
+        removed,
+        shown,
+    )
+
+
+def _holds_answer(element: str, names: FieldNames) -> bool:
+    """Whether the last element of a text is a result, or a document of just the fields."""
+    if _RESULT.match(element):
+        return True
+    match = _DOCUMENT.fullmatch(element)
+    told = {fold(name) for name, _ in CHILD.findall(element)}
+    return (
+        match is not None
+        and not _PROCESS.search(match[1])
+        and told == {*names.folded} != {fold(match[2])}
+    )
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    tag = "<!--" if match["comment"] else "-->" if match["over"] else f"<{match[1]}>"
+    return tag.rjust(len(match[0]), BLANK)
+
+
+@lru_cache(maxsize=64)
+def _escaped(names: tuple[str, ...]) -> re.Pattern[str]:
+    # Only whole tags of names that matter: elsewhere `&lt;` is a value's own.
+    several = sorted({*names, *CONTAINERS}, key=len, reverse=True)
+    tag = rf"\s{{0,9}}/?\s{{0,9}}(?:{'|'.join(map(name_pattern, several))}|{_THOUGHTS})"
+    tag += r"(?:\s[^<>&\\\n]{0,200})?/?"
+    return re.compile(
+        rf"{_OPEN}({tag}){_CLOSE}|{_OPEN}(?P<comment>!--)|(?P<over>--){_CLOSE}", re.IGNORECASE
+    )
+
+
+def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    parts: list[str] = []
+    position = 0
+    for start, end in spans:
+        lines = text[start:end].split("\n")
+        parts += (text[position:start], "\n".join(BLANK * len(line) for line in lines))
+        position = end
+    return "".join(parts) + text[position:] if parts else text
+
+
+def _inside(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    at = bisect_right(spans, (place, 1 << 60)) - 1
+    return at >= 0 and place < spans[at][1]
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if not merged or end > merged[-1][1]:
+            merged.append((max(start, merged[-1][1]) if merged else start, end))
+    return merged
+
+
+def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
+    """Return what is thought aloud, commented, or said in a channel that is not the final one.
+
+    A closing tag alone ends reasoning that began with the text, as some providers cut off the
+    opening one; an opening mark alone hides all that follows.
+    """
+    spans = [*_thought_spans(text, fields)] if "<" in text or "[" in text else []
+    channels = [*_CHANNEL.finditer(text)] if "<|channel|>" in text else []
+    for match, end in zip(channels, [*(m.start() for m in channels[1:]), len(text)], strict=False):
+        spans.append((match.start(), match.end() if match[1].lower() == "final" else end))
+    if channels:
+        spans.append((0, channels[0].start()))
+    if "<|" in text or "_of_turn>" in text or "</s>" in text:
+        spans += [match.span() for match in _CONTROL.finditer(text)]
+    return _merged(spans)
+
+
+def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
+    def name_of(match: re.Match[str]) -> str:
+        return fold(match["name"] or match["mark"] or match["part"] or "!")
+
+    last_closing: dict[str, int] = {}
+    is_known = False
+    position = alone = 0
+    while match := _HIDING.search(text, position):
+        position = match.end()
+        name = name_of(match)
+        if match["comment"]:
+            end = text.find("-->", position)
+            position = len(text) if end < 0 else end + 3
+            yield match.start(), position
+        elif _is_closing(match) and name not in fields:
+            alone = position
+        elif not match["empty"] and name not in fields:
+            # A tag of another name closes reasoning only where none of its own name ever will.
+            if not is_known:
+                several = filter(_is_closing, _HIDING.finditer(text, position))
+                last_closing = {name_of(one): one.start() for one in several}
+                is_known = True
+            is_own = last_closing.get(name, -1) >= position
+            closings = (
+                one.end()
+                for one in _HIDING.finditer(text, position)
+                if _is_closing(one) and (name_of(one) == name or not is_own)
+            )
+            position = next(closings, len(text))
+            yield match.start(), position
+    yield 0, alone
+
+
+def _is_closing(match: re.Match[str]) -> bool:
+    return bool(match["close"] or match["end"] or (match["side"] or "").lower() == "end")
+
+
+def _objects(text: str, names: FieldNames) -> list[tuple[Dialect, Found]]:
+    """Return the objects that stand in no other one, of both dialects."""
+    plain = text.replace(BLANK, " ")
+    found = [
+        (dialect, one)
+        for dialect in (Dialect.JSON, Dialect.PYTHON)
+        for one in objects(plain, dialect)
+    ]
+    # Of two that begin at one place the longer one comes first, and JSON before Python.
+    found.sort(key=lambda one: (one[1].start, -one[1].end))
+    outer: list[tuple[Dialect, Found]] = []
+    for dialect, one in found:
+        if not outer or one.start >= outer[-1][1].end:
+            outer.append((dialect, one))
+    spans = [(one.start, one.end) for _, one in outer]
+    bare = [
+        (Dialect.LITERAL, one) for one in bare_dicts(plain, names) if not _inside(one.start, spans)
+    ]
+    return sorted([*outer, *bare], key=lambda one: one[1].start)
+
+
+_FLAT: Final = re.compile(r"\{([^{}]*)\}")
+_PAIR: Final = re.compile(
+    r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s:,"'][^:,"']*?))\s*:\s*(?:"([^"]*)"|'([^']*)'|([^,"']*?))\s*(?:,|$)"""
+)
+
+
+def bare_dicts(text: str, names: FieldNames) -> Iterator[Found]:
+    """Yield flat dicts with words that are not quoted, as `{decision: approve}`."""
+    for match in _FLAT.finditer(text):
+        value: dict[str, JsonValue] = {}
+        position = 0
+        inside = match[1].strip()
+        while position < len(inside) and (pair := _PAIR.match(inside, position)):
+            value[next(one for one in pair.groups()[:3] if one is not None)] = next(
+                one for one in pair.groups()[3:] if one is not None
+            )
+            position = pair.end()
+        if value and position >= len(inside) and names.any_in(value):
+            yield Found(start=match.start(), end=match.end(), value=value)
+
+
+@lru_cache(maxsize=64)
+def _tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    known = "|".join(map(name_pattern, sorted({*names, *CONTAINERS}, key=len, reverse=True)))
+    return re.compile(
+        rf"<\s*(/\s*)?({known}|[^\W\d][\w.:-]*){_ATTRIBUTES}\s*(/\s*)?>", re.IGNORECASE
+    )
+
+
+def _tags(text: str, names: tuple[str, ...]) -> Iterator[Tag]:
+    for match in _tag_pattern(names).finditer(text) if "<" in text else ():
+        yield Tag(fold(match[2]), match.start(), match.end(), bool(match[1]), bool(match[3]))
+
+
+def _pairs(tags: Sequence[Tag]) -> Iterator[tuple[int, int]]:
+    """Yield the closed elements of these tags; what is not closed is no element."""
+    opened: dict[str, list[int]] = {}
+    for tag in tags:
+        if tag.empty:
+            continue
+        if not tag.closing:
+            opened.setdefault(tag.name, []).append(tag.start)
+        elif opened.get(tag.name):
+            yield opened[tag.name].pop(), tag.end
+
+
+def _elements(text: str, tags: Sequence[Tag]) -> tuple[Element, ...]:
+    """Return the elements in their order; no two of one name share any text.
+
+    One that is never closed is read to the end of its line, or to the next tag.
+    """
+    found: list[Element] = []
+    closings: dict[str, Tag] = {}
+    following = len(text)
+    for tag in reversed(tags):
+        closing = None if tag.closing else closings.pop(tag.name, None)
+        if tag.closing:
+            closings[tag.name] = tag
+        elif tag.empty:
+            found.append(Element(tag.name, tag.start, tag.end, tag.end, tag.end))
+        elif closing:
+            found.append(Element(tag.name, tag.start, closing.end, tag.end, closing.start))
+        else:
+            rest = text[tag.end : min(following, tag.end + 2_000)]
+            start = tag.end + len(rest) - len(rest.lstrip())
+            end = start + len(rest.lstrip().partition("\n")[0])
+            found.append(Element(tag.name, tag.start, end, start, end, closed=False))
+        following = tag.start
+    return tuple(reversed(found))
+
+
+def _quoted_lines(
+    text: str, held: Sequence[tuple[int, int]], tags: Sequence[Tag]
+) -> Iterator[tuple[int, int]]:
+    """Yield the lines that quote, and those of indented code."""
+    if "\n>" not in text and "    " not in text and "\t" not in text and text.lstrip()[:1] != ">":
+        return
+    lines = text.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    depths = [
+        *accumulate((0 if one.empty else -1 if one.closing else 1 for one in tags), initial=0)
+    ]
+    places = [one.start for one in tags]
+    code = (
+        min((len(one) - len(one.lstrip()) for one in lines if one.strip(" \t" + BLANK)), default=0)
+        < _CODE
+    )
+    fenced = False
+    listed = after_blank = True
+    listed = False
+    for line, start in zip(lines, starts, strict=False):
+        bare = line.lstrip()
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif bare.startswith(">") and not _inside(start, held) and not bare.startswith(">>>"):
+            yield start, start + len(line)
+        elif not bare:
+            after_blank = True
+            continue
+        elif line.startswith(("    ", "\t")):
+            in_element = depths[bisect_left(places, start)] > 0
+            if (
+                code
+                and after_blank
+                and not (fenced or listed or in_element or _inside(start, held))
+            ):
+                yield start, start + len(line)
+                continue
+        else:
+            listed = _ITEM.match(line) is not None or (listed and line[0] == " ")
+        after_blank = False
+
+
+_ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+
 
 # Find the passages of the SOP that stand in a text, so that its examples are no answers.
 #
 # Words are compared, in any case, and nothing between them: an agent reflows and cuts what it
-# quotes. A passage is an echo of the SOP where it is clearly longer than the answer that stands in
-# it. An answer in just the form of the SOP's example is an answer.
+# quotes. An answer in just the form of the SOP's example is an answer.
 
 SHORTEST: Final = 6
 """Words in their order that make a passage; fewer occur in anybody's sentences."""
@@ -50,31 +430,36 @@ class Passage:
 class Echoes:
     """The passages of one text that stand in the SOP too."""
 
-    __slots__ = ("_ends", "_passages", "_sop", "_starts")
+    __slots__ = ("_ends", "_sop", "_starts", "passages")
 
     def __init__(self, text: str, sop: str) -> None:
         self._sop = _indexed(sop) if sop else None
-        self._passages = _passages(text, self._sop) if self._sop else []
-        self._starts = [passage.start for passage in self._passages]
-        self._ends = [passage.end for passage in self._passages]
+        self.passages = _passages(text.replace(BLANK, " "), self._sop) if self._sop else []
+        self._starts = [passage.start for passage in self.passages]
+        self._ends = [passage.end for passage in self.passages]
 
-    def around(self, start: int, end: int) -> list[Passage]:
-        """Return the passages that hold this stretch of the text whole.
-
-        Passages start and end in the same order, and few of them hold the same word.
-        """
+    def holds(self, start: int, end: int, said: JsonValue) -> bool:
+        """Whether a passage that is clearly longer than what is said holds this stretch whole."""
+        # Passages start and end in the same order, and few of them hold the same word.
         first = bisect_left(self._ends, end)
-        return self._passages[first : bisect_right(self._starts, start)]
+        around = self.passages[first : bisect_right(self._starts, start)]
+        return bool(around) and max(one.words for one in around) - count_words(said) >= MORE
 
     def quotes(self, pairs: Mapping[str, JsonValue]) -> bool:
         """Whether all of these pairs stand in the SOP, and one of them nowhere by chance."""
-        if self._sop is None or not any(map(_tells, pairs.values())):
+        telling = [one for one in pairs.values() if isinstance(one, str)]
+        if self._sop is None or not any(map(_tells, telling)):
             return False
-        joined = self._sop.joined
-        return all(
-            _is_plain(value) and f" {_joined(key, value)} " in joined
-            for key, value in pairs.items()
+        said = (
+            _words(f"{k} {v if isinstance(v, str) else json.dumps(v)}") for k, v in pairs.items()
         )
+        return all(f" {' '.join(words)} " in self._sop.joined for words in said)
+
+
+def _tells(value: str) -> bool:
+    """Whether a value is one of a kind, as an id or a sentence is."""
+    is_id = len(value) >= SHORTEST and any(map(str.isdigit, value))
+    return is_id or count_words(value) >= SHORTEST - 2
 
 
 def count_words(value: JsonValue) -> int:
@@ -86,7 +471,7 @@ def count_words(value: JsonValue) -> int:
         if isinstance(part, Mapping):
             parts += (*part.keys(), *part.values())
         elif isinstance(part, str):
-            count += sum(1 for match in _WORD.finditer(part) if match[1])
+            count += len(_words(part))
         elif isinstance(part, Sequence):
             parts += part
         else:
@@ -103,9 +488,13 @@ class _Sop:
     places: Mapping[tuple[str, ...], list[int]]
 
 
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(match[1].casefold() for match in _WORD.finditer(text) if match[1])
+
+
 @lru_cache(maxsize=16)
 def _indexed(sop: str) -> _Sop:
-    words = tuple(match[1].casefold() for match in _WORD.finditer(sop) if match[1])
+    words = _words(sop)
     places: dict[tuple[str, ...], list[int]] = {}
     for place in range(len(words) - SHORTEST + 1):
         known = places.setdefault(words[place : place + SHORTEST], [])
@@ -113,23 +502,6 @@ def _indexed(sop: str) -> _Sop:
         if len(known) < _PLACES:
             known.append(place)
     return _Sop(words, f" {' '.join(words)} ", places)
-
-
-def _tells(value: JsonValue) -> bool:
-    """Whether a value is one of a kind, as an id or a sentence is, and `true` is not."""
-    if not isinstance(value, str):
-        return False
-    is_id = len(value) >= SHORTEST and any(map(str.isdigit, value))
-    return is_id or count_words(value) >= SHORTEST - 2
-
-
-def _is_plain(value: JsonValue) -> bool:
-    return value is None or isinstance(value, str | int | float)
-
-
-def _joined(key: str, value: JsonValue) -> str:
-    text = f"{key} {value if isinstance(value, str) else json.dumps(value)}"
-    return " ".join(match[1].casefold() for match in _WORD.finditer(text) if match[1])
 
 
 def _passages(text: str, indexed: _Sop) -> list[Passage]:
@@ -168,190 +540,6 @@ def _end(words: tuple[str, ...], start: int, sop: tuple[str, ...], places: list[
     return end
 
 
-# Read tags that arrive escaped, as `&lt;final_decision&gt;`: they are tags all the same.
-
-ANSWERS: Final = ("answer", "final answer")
-"""Tags that models put around an answer, of which a task knows nothing."""
-
-DECISIONS: Final = ("final output", "final decision")
-"""Tags that say explicitly that something is the answer."""
-
-WRAPPERS: Final = ("final response", "response", "output")
-
-_OPEN: Final = r"(?:&lt;|&\#0*60;|&\#x0*3c;|\\u003c)"
-_CLOSE: Final = r"(?:&gt;|&\#0*62;|&\#x0*3e;|\\u003e)"
-_INSIDE: Final = r"(?:\s[^<>&\\\n]{0,200})?"
-
-
-def tags_unescaped(text: str, fields: frozenset[str]) -> str:
-    """Return the text with each escaped tag that matters as a tag; every offset stays.
-
-    Only whole tags of names that matter: elsewhere `&lt;` is a value's own.
-    """
-    if "&" not in text and "\\u003" not in text:
-        return text
-    return _pattern(fields).sub(_unescaped, text)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    # Where a tag allows white space, it makes up for the length that is lost.
-    if match["comment"]:
-        return f"<!--{' ' * (len(match[0]) - 4)}"
-    if match["end"]:
-        return f"{' ' * (len(match[0]) - 3)}-->"
-    inside = match["inside"]
-    lost = len(match[0]) - len(inside) - 2
-    return f"<{' ' * (lost // 2)}{inside}{' ' * (lost - lost // 2)}>"
-
-
-@lru_cache(maxsize=64)
-def _pattern(fields: frozenset[str]) -> re.Pattern[str]:
-    names = sorted({*fields, *REASONING, *ANSWERS, *DECISIONS, *WRAPPERS}, key=len, reverse=True)
-    alternatives = "|".join(map(name_pattern, names))
-    tag = rf"{_OPEN}(?P<inside>\s{{0,20}}/?\s{{0,20}}(?:{alternatives}){_INSIDE}/?){_CLOSE}"
-    return re.compile(rf"{tag}|(?P<comment>{_OPEN}!--)|(?P<end>--{_CLOSE})", re.IGNORECASE)
-
-
-# Find the tags that matter in what an agent said, in linear time.
-#
-# Each pattern begins at a `<` and never passes the next one, so no text makes it hang.
-
-_COMMENT: Final = "<!--"
-_ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""
-_HIDING: Final = re.compile(
-    rf"<\s*(/\s*)?({'|'.join(REASONING)}){_ATTRIBUTES}\s*(/\s*)?>|(<!--)|(-->)", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Tag:
-    """One tag: its name after folding, and where it starts and ends."""
-
-    name: str
-    start: int
-    end: int
-    closing: bool
-    empty: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One element: where it starts and ends, where the text inside does, and if it is closed."""
-
-    name: str
-    start: int
-    end: int
-    inner_start: int
-    inner_end: int
-    closed: bool = True
-
-    def inside(self, text: str) -> str:
-        return text[self.inner_start : self.inner_end]
-
-
-def tag_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for the tags of these names, however they are spelled."""
-    longest_first = sorted(names, key=len, reverse=True)
-    alternatives = "|".join(map(name_pattern, longest_first))
-    return re.compile(rf"<\s*(/\s*)?({alternatives}){_ATTRIBUTES}\s*(/\s*)?>", re.IGNORECASE)
-
-
-def tags(text: str, pattern: re.Pattern[str]) -> Iterator[Tag]:
-    """Return the tags of a text in order."""
-    for match in pattern.finditer(text):
-        closing, empty = bool(match[1]), bool(match[3])
-        yield Tag(fold(match[2]), match.start(), match.end(), closing, empty)
-
-
-def elements(text: str, found: list[Tag]) -> dict[str, list[Element]]:
-    """Return the elements of each name, the first last.
-
-    An element that is never closed is read to the end of its line, or to the next tag that
-    matters. One that is not closed and holds nothing was cut off before its value, and is none.
-    No two elements of one name share any text, so that all of them may be read in linear time.
-    """
-    by_name: dict[str, list[Element]] = {}
-    closings: dict[str, Tag] = {}
-    following = len(text)
-    for tag in reversed(found):
-        if tag.closing:
-            closings[tag.name] = tag
-        else:
-            element = _element(text, tag, closings.pop(tag.name, None), following)
-            if element is not None:
-                by_name.setdefault(tag.name, []).append(element)
-        following = tag.start
-    for several in by_name.values():
-        several.reverse()
-    return by_name
-
-
-def without_hidden(text: str, fields: frozenset[str]) -> str:
-    """Return the text with reasoning and comments blanked out; every offset stays what it was.
-
-    A closing tag alone ends reasoning that began with the text, as some providers cut off the
-    opening one; an opening tag or comment mark alone hides all that follows. `fields` are folded
-    names that are no reasoning in this task.
-    """
-    if "<" not in text:
-        return text
-    spans = _hidden_spans([tag for tag in _hiding_tags(text) if tag.name not in fields], len(text))
-    if not spans:
-        return text
-    parts: list[str] = []
-    position = 0
-    for start, end in spans:
-        parts += (text[position:start], " " * (end - start))
-        position = end
-    return "".join(parts) + text[position:]
-
-
-def _element(text: str, tag: Tag, closing: Tag | None, following: int) -> Element | None:
-    if tag.empty:
-        return Element(tag.name, tag.start, tag.end, tag.end, tag.end)
-    if closing is not None:
-        return Element(tag.name, tag.start, closing.end, tag.end, closing.start)
-    rest = text[tag.end : following]
-    start = tag.end + len(rest) - len(rest.lstrip())
-    end = start + len(text[start:following].partition("\n")[0])
-    return Element(tag.name, tag.start, end, start, end, closed=False) if start < end else None
-
-
-def _hiding_tags(text: str) -> Iterator[Tag]:
-    for match in _HIDING.finditer(text):
-        if match[2] is None:
-            yield Tag(_COMMENT, match.start(), match.end(), closing=bool(match[5]), empty=False)
-        elif not match[3]:
-            yield Tag(fold(match[2]), match.start(), match.end(), bool(match[1]), empty=False)
-
-
-def _hidden_spans(found: list[Tag], length: int) -> list[tuple[int, int]]:
-    last_closing = {tag.name: tag.start for tag in found if tag.closing}
-    spans: list[tuple[int, int]] = []
-    opened: Tag | None = None
-    for tag in found:
-        if opened is None and not tag.closing:
-            opened = tag
-        elif opened is None:
-            # An arrow in a text looks like the end of a comment, and ends nothing.
-            spans = spans if tag.name == _COMMENT else [(0, tag.end)]
-        elif tag.closing and _closes(tag, opened, last_closing):
-            spans.append((opened.start, tag.end))
-            opened = None
-    if opened is not None:
-        spans.append((opened.start, length))
-    return spans
-
-
-def _closes(tag: Tag, opened: Tag, last_closing: dict[str, int]) -> bool:
-    """A tag of another name closes reasoning only where none of its own name ever will."""
-    if tag.name == opened.name or _COMMENT in (tag.name, opened.name):
-        return tag.name == opened.name
-    return last_closing.get(opened.name, -1) < opened.start
-
-
-# Leave out the SOP where an agent pasted the whole of it: its examples are no answer.
-
 _MARK: Final = "[the SOP]"
 
 
@@ -360,219 +548,72 @@ def without_quoted_sop(returned: Returned, sop: str) -> Returned:
 
     Only a whole copy: a line of it may well be what the SOP asks the agent to say.
     """
-    text = returned.text
-    if len(text) < len(_MARK) or not sop:
-        return returned
-    for copy in _copies(sop):
-        if copy in text:
+    text, whole = returned.text, sop.strip().replace("\r\n", "\n")
+    in_lines = (whole, whole.replace("\n", "\r\n"))
+    for copy in (*in_lines, json.dumps(whole)[1:-1], repr(whole)[1:-1]):
+        if len(copy) > len(_MARK):
             text = text.replace(copy, _MARK.ljust(len(copy)))
-    return returned if text is returned.text else replace(returned, text=text)
+    return returned if text == returned.text else replace(returned, text=text)
 
 
-@lru_cache(maxsize=64)
-def _copies(sop: str) -> tuple[str, ...]:
-    """The SOP as it may be pasted: with other line ends, or as a JSON or Python string."""
-    whole = sop.strip().replace("\r\n", "\n")
-    copies = (
-        whole,
-        whole.replace("\n", "\r\n"),
-        json.dumps(whole)[1:-1],
-        json.dumps(whole, ensure_ascii=False)[1:-1],
-        repr(whole)[1:-1],
-    )
-    return tuple(copy for copy in dict.fromkeys(copies) if len(copy) > len(_MARK))
-
-
-# One text in which the answer to one task is looked for, and what is found in it.
-
-_BLANK: Final = re.compile(r"\.{3}|\u2026")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerCandidate:
-    """What one form yields, perhaps not for every field, and where it stands.
-
-    `beside` is what an object says of other names. `tag_words` are the words that tags take up
-    in it. `explicit` is what is marked as the final answer, `free` a value that any words would
-    be.
-    """
-
-    form: str
-    values: Mapping[str, JsonValue]
-    start: int
-    end: int
-    beside: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    tag_words: int = 0
-    explicit: bool = False
-    free: bool = False
-
-
-@dataclass(slots=True)
-class _Tags:
-    by_name: dict[str, list[Element]] = field(default_factory=dict[str, list[Element]])
-    starts: list[int] = field(default_factory=list[int])
-
-
-class Search:
-    """The text, the fields that are asked for, and the passages of the SOP in the text."""
-
-    __slots__ = ("_echoes", "_tags", "names", "required", "text")
-
-    def __init__(
-        self, text: str, names: FieldNames, required: Sequence[OutputField], sop: str = ""
-    ) -> None:
-        self.text = text
-        self.names = names
-        self.required = required
-        self._echoes = Echoes(text, sop)
-        self._tags: _Tags | None = None
-
-    @property
-    def single(self) -> OutputField | None:
-        """The one field that is asked for, or `None` where there are several."""
-        return self.required[0] if len(self.required) == 1 else None
-
-    def elements(self, name: str) -> list[Element]:
-        """Return the elements of a folded name that matters, the last one last."""
-        return self._found().by_name.get(name, [])
-
-    def holds_tags(self, start: int, end: int) -> bool:
-        """Whether a tag that matters begins in this stretch of the text."""
-        starts = self._found().starts
-        place = bisect_left(starts, start)
-        return place < len(starts) and starts[place] < end
-
-    def echo(self, found: AnswerCandidate) -> Passage | None:
-        """Return the passage of the SOP that a candidate merely stands in, if any."""
-        around = self._echoes.around(found.start, found.end)
-        if not around:
-            return None
-        # Only here are words counted: objects inside one another share theirs.
-        own = found.tag_words + count_words(found.values)
-        return next((passage for passage in around if passage.words - own >= MORE), None)
-
-    def is_echo(self, found: AnswerCandidate) -> bool:
-        """Whether a candidate says nothing: a passage, an example, or a form to be filled in."""
-        return (
-            self.echo(found) is not None
-            or self._echoes.quotes(found.beside)
-            or _is_a_form(found.values)
-        )
-
-    def missing(self, values: Mapping[str, JsonValue]) -> tuple[str, ...]:
-        return tuple(one.name for one in self.required if one.name not in values)
-
-    def _found(self) -> _Tags:
-        if self._tags is None:
-            self._tags = _Tags()
-            if "<" in self.text:
-                found = list(tags(self.text, pattern_of(self.names.all)))
-                self._tags = _Tags(elements(self.text, found), [tag.start for tag in found])
-        return self._tags
-
-
-def _is_a_form(values: Mapping[str, JsonValue]) -> bool:
-    return bool(values) and all(
-        isinstance(value, str) and _BLANK.fullmatch(value.strip()) for value in values.values()
-    )
-
-
-@lru_cache(maxsize=64)
-def pattern_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for the tags that matter where these are the output fields."""
-    return tag_pattern((*names, *DECISIONS, *WRAPPERS, *ANSWERS))
-
-
-# Prepare a text to be searched, and know where its characters came from.
-
-_WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
-
-
-@dataclass(frozen=True, slots=True)
-class SearchText:
-    """A text as it is searched; `removed` are the offsets in it at which a character was."""
-
-    text: str
-    removed: tuple[int, ...] = ()
-
-    def original(self, position: int) -> int:
-        """Return the offset in the text as the agent said it."""
-        return position + bisect_right(self.removed, position)
-
-
-def search_text(text: str, fields: frozenset[str]) -> SearchText:
-    """Blank out what is hidden, leave out what nobody can see, and make every space a plain one.
-
-    Hidden are reasoning and comments. Tags that arrive escaped become tags. `fields` are the
-    folded names of the output fields, whose tags are never reasoning.
-    """
-    if text.isascii():
-        return SearchText(_shown(text, fields))
-    invisible = [match.start() for match in INVISIBLE.finditer(text)]
-    visible = _WIDE_SPACES.sub(" ", INVISIBLE.sub("", text) if invisible else text)
-    removed = tuple(offset - before for before, offset in enumerate(invisible))
-    return SearchText(_shown(visible, fields), removed)
-
-
-def _shown(text: str, fields: frozenset[str]) -> str:
-    return without_hidden(tags_unescaped(text, fields), fields)
-
-
-# Take off what stands around a value in a text: fences, quotes, emphasis, entities.
+# Take off what stands around a value: fences, quotes, emphasis, entities, ticks, a full stop.
 
 _ENTITY: Final = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-_CDATA: Final = "<![CDATA["
-_CDATA_END: Final = "]]>"
-_FENCE: Final = "```"
 _LANGUAGE: Final = re.compile(r"[\w+.#-]{0,20}[ \t]*\r?\n")
-_RUNS: Final = "*`"
 _LONGEST_RUN: Final = 3
 _PAIRS: Final = {
-    '"': '"', "'": "'", "`": "`", "*": "*",
+    '"': '"', "'": "'", "`": "`", "*": "*", "_": "_",
     "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "\u00ab": "\u00bb",
 }  # fmt: skip
+_TICKS: Final = re.compile("[\u2705\u2713\u2714\u2611\U0001f5f8]\ufe0f?")
+
+
+def plain_html(text: str) -> str:
+    """Make HTML that formats transparent; the text stays as long as it was."""
+    return _HTML.sub(_as_plain, text) if "<" in text else text
+
+
+def _as_plain(tag: re.Match[str]) -> str:
+    name = (tag[1] or "").lower()
+    is_heading = len(name) == 2 and "h1" <= name <= "h6" and tag[0][1] != "/"  # noqa: PLR2004
+    plain = " | " if not name else "\n## " if is_heading else "\n" if name in _ROWS else ""
+    return plain.ljust(len(tag[0]), BLANK)
 
 
 def bare_value(text: str) -> str:
     """Return a value without code fences, quotes, backticks and emphasis around it."""
-    return _unquoted(_unfenced(text.strip()))
+    value = text.replace(BLANK, "").strip()
+    if len(value) >= 2 * 3 and value.startswith("```") and value.endswith("```"):
+        inside = value[3:-3]
+        language = _LANGUAGE.match(inside)
+        value = (inside[language.end() :] if language else inside).strip()
+    # A mark that wraps is nowhere inside, so there are no more layers than kinds of marks.
+    while width := _wrapping_width(value):
+        value = value[width:-width].strip()
+    return value
+
+
+def without_end(value: str) -> str:
+    """Return a bare value without one full stop, and without ticks beside it."""
+    value = bare_value(_TICKS.sub("", value))
+    return (
+        bare_value(value[:-1]) if value[-1:] in (".", "!", "\u3002", "\uff0e", "\uff01") else value
+    )
 
 
 def decoded(text: str) -> str:
     """Return the text that markup stands for: entities decoded, CDATA as it is."""
-    if _CDATA not in text:
-        return _entities(text)
-    parts: list[str] = []
-    position = 0
-    while (start := text.find(_CDATA, position)) >= 0:
-        end = text.find(_CDATA_END, start)
-        if end < 0:
-            break
-        parts += (_entities(text[position:start]), text[start + len(_CDATA) : end])
-        position = end + len(_CDATA_END)
-    return "".join(parts) + _entities(text[position:])
+    first, *others = text.split("<![CDATA[")
+    parts = [_entities(first)]
+    for other in others:
+        inside, end, after = other.partition("]]>")
+        parts += (inside, _entities(after)) if end else ("<![CDATA[", _entities(other))
+    return "".join(parts)
 
 
 def _entities(text: str) -> str:
-    if "&" not in text:
-        return text
     # One entity after the other: left to itself `html.unescape` also takes `&lt` without its end.
-    return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
-
-
-def _unfenced(text: str) -> str:
-    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
-        return text
-    inside = text[len(_FENCE) : -len(_FENCE)]
-    language = _LANGUAGE.match(inside)
-    return (inside[language.end() :] if language else inside).strip()
-
-
-def _unquoted(text: str) -> str:
-    # A mark that wraps is nowhere inside, so there are no more layers than kinds of marks.
-    while width := _wrapping_width(text):
-        text = text[width:-width].strip()
-    return text
+    return _ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 
 
 def _wrapping_width(text: str) -> int:
@@ -581,9 +622,10 @@ def _wrapping_width(text: str) -> int:
         return 0
     mark, end = text[0], text[-1]
     width = 1
-    while mark in _RUNS and width < _LONGEST_RUN and text[width : width + 1] == mark:
+    while mark in "*`_" and width < _LONGEST_RUN and text[width : width + 1] == mark:
         width += 1
     if len(text) < 2 * width or not text.endswith(end * width):
         return 0
     # `"A", "B"` is two quoted values, and not one.
-    return 0 if end in text[width:-width] or mark in text[width:-width] else width
+    inside = text[width:-width]
+    return 0 if mark != "_" and (end in inside or mark in inside) else width

@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_sopbench._core.metrics.counts import Collapse, documents_to_json
-from pytest_sopbench._core.metrics.metric import METRICS, PerRun
+from pytest_sopbench._core.metrics.metric import METRICS, Metric
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
+from pytest_sopbench._core.metrics.tally import MetricTally
 from pytest_sopbench._core.metrics.trials import NO_EVIDENCE
 from pytest_sopbench._core.model.task import TaskKey, agent_of
 from pytest_sopbench._core.records.record import RunRecord
@@ -332,10 +333,13 @@ BOOTSTRAP: Final = "bootstrap over tasks"
 
 _Kind = TypeVar("_Kind", bound=Hashable)
 
-_End: TypeAlias = tuple[bool | None, ...]
+_End: TypeAlias = tuple[float | None, ...]
 """What each metric that is compared says of a run."""
 
 _Ends: TypeAlias = tuple[_End, ...]
+_Parts: TypeAlias = tuple[float, int, float, int]
+"""As `Counts`, of a metric whose parts may be any numbers."""
+
 _PairEnds: TypeAlias = Mapping[tuple[_Ends, _Ends], int]
 """The ends of a task's runs in both sessions, to the tasks that ended so."""
 
@@ -345,13 +349,15 @@ class Change:
     """A metric in both sessions, over the same tasks; a rate with nothing to divide is `None`.
 
     `bounds` are those of the difference, 95 %; `None` where no method has any to give, as where
-    all tasks changed alike over several trials. `method` says how they were found.
+    all tasks changed alike over several trials. `method` says how they were found. `open` says why
+    nobody can tell how the metric changed, or is empty.
     """
 
     before: float | None = None
     after: float | None = None
     bounds: Bounds | None = None
     method: str = ""
+    open: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -364,54 +370,70 @@ def changes_of(pairs: Sequence[Pair]) -> dict[str, Change]:
     """Return the changes of every metric that says something of single runs.
 
     With one trial of each task the intervals are Newcombe's; with several, and for a metric that
-    does not divide by all runs, they are of a bootstrap over the tasks. With
+    does not divide by all runs or is no share, they are of a bootstrap over the tasks. With
     several trials a rate is the mean over tasks.
     """
-    compared = {name: one.per_run for name, one in METRICS.items() if one.per_run is not None}
-    marks = [one.of for one in compared.values()]
+    found = [one for one in METRICS.values() if one.of is not None]
+    lacking = {one.name: _lacks(one, pairs) for one in found if one.counts is None}
+    compared = [one for one in found if not lacking.get(one.name)]
+    marks = [one.says for one in compared]
     # Once: the pairs of a large session are many, and of a few kinds.
     ends = Counter((_ends(pair.baseline, marks), _ends(pair.current, marks)) for pair in pairs)
+    changes = {
+        one.name: _change_of(ends, place) if _both_have(one, pairs) else Change()
+        for place, one in enumerate(compared)
+    }
     return {
-        name: _change_of(one, ends, place) if _both_have(one, pairs) else Change()
-        for place, (name, one) in enumerate(compared.items())
+        one.name: changes[one.name] if one.name in changes else Change(open=lacking[one.name])
+        for one in found
     }
 
 
-def _ends(runs: Sequence[RunRecord], marks: Sequence[Callable[[RunRecord], bool | None]]) -> _Ends:
+def _lacks(metric: Metric, pairs: Sequence[Pair]) -> str:
+    """Say why a metric that is counted run by run cannot be compared, or nothing."""
+    tallies = MetricTally(metric), MetricTally(metric)
+    for pair in pairs:
+        for tally, runs in zip(tallies, (pair.baseline, pair.current), strict=True):
+            for run in runs:
+                tally.add(run)
+    before, now = (tally.measured().lacks for tally in tallies)
+    return f"in the baseline {before}" if before else now
+
+
+def _ends(runs: Sequence[RunRecord], marks: Sequence[Callable[[RunRecord], float | None]]) -> _Ends:
     if len(runs) == 1:
         return (tuple([mark(runs[0]) for mark in marks]),)
     return tuple([tuple([mark(run) for mark in marks]) for run in runs])
 
 
-def _both_have(metric: PerRun, pairs: Sequence[Pair]) -> bool:
-    return any(metric.applies(run) for pair in pairs for run in pair.baseline) and any(
-        metric.applies(run) for pair in pairs for run in pair.current
+def _both_have(metric: Metric, pairs: Sequence[Pair]) -> bool:
+    return any(metric.somewhere(run) for pair in pairs for run in pair.baseline) and any(
+        metric.somewhere(run) for pair in pairs for run in pair.current
     )
 
 
-def _change_of(metric: PerRun, ends: _PairEnds, place: int) -> Change:
+def _change_of(ends: _PairEnds, place: int) -> Change:
     # What says something of each run divides by all of them, as a rate of every run does.
-    is_of_all = metric.every or all(
-        end[place] is not None for pair in ends for side in pair for end in side
-    )
+    is_of_all = all(end[place] is not None for pair in ends for side in pair for end in side)
     return _mean_change(ends, place) if is_of_all else _ratio_change(ends, place)
 
 
 def _mean_change(ends: _PairEnds, place: int) -> Change:
     tasks = sum(ends.values())
-    kinds: Counter[Counts] = Counter()
+    kinds: Counter[_Parts] = Counter()
     for (was, now), number in ends.items():
-        kinds[*_share(was, place), *_share(now, place)] += number
+        kinds[*_part(was, place), *_part(now, place)] += number
     # Few kinds of tasks, however many tasks: fractions of each would take longer than all else.
     rates = {
-        (was, of_was, now, of_now): (Fraction(was, of_was), Fraction(now, of_now))
+        (was, of_was, now, of_now): (Fraction(was) / of_was, Fraction(now) / of_now)
         for was, of_was, now, of_now in kinds
     }
     before, after = (
         float(sum(rates[kind][side] * number for kind, number in kinds.items()) / tasks)
         for side in (0, 1)
     )
-    if all(of_was == of_now == 1 for _, of_was, _, of_now in kinds):
+    # A mean of other numbers is no share, of which alone Newcombe's interval is.
+    if all(of_was == of_now == 1 and {was, now} <= {0, 1} for was, of_was, now, of_now in kinds):
         both, lost, gained, neither = (
             kinds[was, 1, now, 1] for was, now in ((1, 1), (1, 0), (0, 1), (0, 0))
         )
@@ -426,7 +448,7 @@ def _mean_change(ends: _PairEnds, place: int) -> Change:
 
 def _ratio_change(ends: _PairEnds, place: int) -> Change:
     """Return the change of a rate that divides by those runs alone of which it says something."""
-    kinds: Counter[Counts] = Counter()
+    kinds: Counter[_Parts] = Counter()
     for (was, now), number in ends.items():
         kinds[*_part(was, place), *_part(now, place)] += number
     before, after = _ratios(kinds)
@@ -448,25 +470,21 @@ def _mean(kinds: Mapping[float, int]) -> float:
     return sum(value * number for value, number in kinds.items()) / sum(kinds.values())
 
 
-def _ratio_difference(kinds: Mapping[Counts, int]) -> float | None:
+def _ratio_difference(kinds: Mapping[_Parts, int]) -> float | None:
     before, after = _ratios(kinds)
     return None if before is None or after is None else after - before
 
 
-def _ratios(kinds: Mapping[Counts, int]) -> tuple[float | None, float | None]:
+def _ratios(kinds: Mapping[_Parts, int]) -> tuple[float | None, float | None]:
     was, was_of, now, now_of = (
         sum(kind[place] * number for kind, number in kinds.items()) for place in range(4)
     )
     return (was / was_of if was_of else None), (now / now_of if now_of else None)
 
 
-def _part(ends: _Ends, place: int) -> tuple[int, int]:
-    marks = [end[place] for end in ends]
-    return sum(mark is True for mark in marks), sum(mark is not None for mark in marks)
-
-
-def _share(ends: _Ends, place: int) -> tuple[int, int]:
-    return sum(end[place] is True for end in ends), len(ends)
+def _part(ends: _Ends, place: int) -> tuple[float, int]:
+    marks = [mark for end in ends if (mark := end[place]) is not None]
+    return sum(marks), len(marks)
 
 
 # Which output fields were lost since a baseline, and whether their scores have moved.
@@ -794,6 +812,7 @@ def _change(change: Change) -> dict[str, Any]:
         "difference": change.difference,
         "bounds": list(change.bounds) if change.bounds else None,
         "method": change.method,
+        **({"open": change.open} if change.open else {}),
     }
 
 

@@ -541,11 +541,11 @@ class AfterApproval:
             if call.name not in self.steps:
                 continue
             wanted = self.steps[call.name]
-            given = next(_approvals_before(step, call, wanted, trace.approvals), None)
+            given = next(_approvals_before(step, wanted, trace.approvals), None)
             if given is None:
                 what = f"no approval of {wanted}" if wanted else "no approval"
                 denied = any(
-                    not one.granted and one.step == wanted and _recorded_before(one, step, call)
+                    not one.granted and one.step == wanted and one.calls < step
                     for one in trace.approvals
                 )
                 why = "was recorded before it" + (", but its denial" if denied else "")
@@ -642,20 +642,12 @@ def _one_stage(stages: Iterable[tuple[str, ...]], calls: Sequence[ToolCall]) -> 
     return not_called(others, calls)
 
 
-def _approvals_before(
-    step: int, call: ToolCall, wanted: str, approvals: Sequence[Approval]
-) -> Iterator[Approval]:
+def _approvals_before(step: int, wanted: str, approvals: Sequence[Approval]) -> Iterator[Approval]:
     return (
         approval
         for approval in approvals
         if approval.granted
-        and _recorded_before(approval, step, call)
+        # No clock tells apart what falls into one tick.
+        and approval.calls < step
         and wanted in {"", approval.step}
     )
-
-
-def _recorded_before(approval: Approval, step: int, call: ToolCall) -> bool:
-    # Traces of before have times alone, and no clock tells apart what falls into one tick.
-    if approval.calls is None:
-        return approval.started <= call.started
-    return approval.calls < step

@@ -6,16 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pytest_sopbench._core.contract.conditions import (
+    CHOOSY,
+    Condition,
+    ValueCondition,
+    comparisons,
+    describe,
+    satisfied,
+    unreadable,
+)
+from pytest_sopbench._core.contract.demands import Demand, DemandKind, Forbids, Known
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.model.trace import Trace
 
 from .demands import RuleState, not_exercised
-
-if TYPE_CHECKING:
-    from .conditions import Condition, ValueCondition
-    from .demands import Demand, Known
 
 # Contracts: what the trajectories of a domain must satisfy, rule by rule.
 #
@@ -133,8 +139,6 @@ def contract_state(results: Sequence[RuleResult], *, shown: bool) -> RuleState |
 
 def grounded(results: Sequence[RuleResult]) -> bool | None:
     """Whether every required tool succeeded; null where no rule requires one of this task."""
-    from .demands import DemandKind  # noqa: PLC0415 - only where there is a contract
-
     required = [one for one in results if one.kind == DemandKind.REQUIRES and one.applies]
     return all(not one.broken for one in required) if required else None
 
@@ -144,8 +148,6 @@ def unreadable_rules(contract: Contract, task: Task) -> tuple[str, ...]:
 
     A condition that cannot be read is not satisfied, which would switch the rule off unsaid.
     """
-    from .conditions import unreadable  # noqa: PLC0415 - only where there is a contract
-
     return tuple(
         f"rule {rule.id!r}, when: {problem}"
         for rule in contract.rules
@@ -156,8 +158,6 @@ def unreadable_rules(contract: Contract, task: Task) -> tuple[str, ...]:
 
 def choosy_comparisons(contract: Contract) -> Sequence[ValueCondition]:
     """Return the comparisons in conditions of rules that cannot read every value."""
-    from .conditions import CHOOSY, comparisons  # noqa: PLC0415 - only where there is a contract
-
     conditions = (rule.when for rule in contract.rules if rule.when is not None)
     found = (one for condition in conditions for one in comparisons(condition))
     return [one for one in found if any(operator in CHOOSY for operator, _ in one.bounds)]
@@ -166,8 +166,6 @@ def choosy_comparisons(contract: Contract) -> Sequence[ValueCondition]:
 def _demands_silence(contract: Contract, results: Sequence[RuleResult]) -> bool:
     forbidden: set[str] = set()
     for rule, result in zip(contract.rules, results, strict=True):
-        from .demands import Forbids  # noqa: PLC0415 - only where there is a contract
-
         if rule.when is not None and isinstance(rule.demand, Forbids) and result.applies:
             forbidden.update(rule.demand.tools)
     named = {tool for rule in contract.rules for tool in rule.demand.tools}
@@ -175,20 +173,14 @@ def _demands_silence(contract: Contract, results: Sequence[RuleResult]) -> bool:
 
 
 def _obeyed(result: RuleResult) -> RuleResult:
-    from .demands import DemandKind  # noqa: PLC0415 - only where there is a contract
-
     if result.kind != DemandKind.FORBIDS or not result.applies:
         return result
     return replace(result, state=RuleState.HELD, why="no tool was called, as the rules demand")
 
 
 def _check_rule(rule: Rule, trace: Trace, known: Known) -> RuleResult:
-    from .conditions import satisfied  # noqa: PLC0415 - only where there is a contract
-
     applies = rule.when is None or satisfied(rule.when, known.task)
     if rule.when is not None and not applies:
-        from .conditions import describe  # noqa: PLC0415 - only where there is a contract
-
         ruling = not_exercised(f"does not apply: not {describe(rule.when)}")
     else:
         ruling = rule.demand.check(trace, known)

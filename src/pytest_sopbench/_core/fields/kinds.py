@@ -8,10 +8,14 @@ from functools import lru_cache
 from math import isfinite
 from typing import Final
 
+from pytest_sopbench._core.documents.comparing import compare_values
+from pytest_sopbench._core.documents.reading import EMPTY, Unreadable, read_document
 from pytest_sopbench._core.documents.schema import ROOT, DocumentRules, path_text
+from pytest_sopbench._core.documents.wording import kind_of
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
 from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.patterns import PatternError, linear_pattern
 from pytest_sopbench._core.values.text import (
     INVISIBLE,
     fold,
@@ -37,8 +41,6 @@ _ANY_DOCUMENT: Final[Mapping[str, JsonValue]] = {
 
 def json_document(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
     """Say at which paths two documents differ; nothing where they do not."""
-    from pytest_sopbench._core.documents.comparing import compare_values  # noqa: PLC0415 - only where an answer is a document
-
     wanted, no_document = read_cell(expected)
     if no_document:
         return f"the expected cell is {no_document}"
@@ -73,12 +75,7 @@ def _with_other_values(value: JsonValue) -> JsonValue:
 
 def read_cell(value: JsonValue) -> tuple[JsonValue, str]:
     """Return the object or the list that a value is, or is the text of; else what it is instead."""
-    from pytest_sopbench._core.documents.reading import EMPTY  # noqa: PLC0415 - only where an answer is a document
-    from pytest_sopbench._core.documents.wording import kind_of  # noqa: PLC0415 - only where an answer is a document
-
     if isinstance(value, str):
-        from pytest_sopbench._core.documents.reading import Unreadable, read_document  # noqa: PLC0415 - only where an answer is a document
-
         read = read_document(value)
         if isinstance(read, Unreadable):
             return None, read.kind if read.kind == EMPTY else read.reason
@@ -226,14 +223,10 @@ def one_of(field: OutputField, expected: JsonValue, actual: JsonValue) -> str:
 
 
 def _fits(pattern: str, actual: JsonValue) -> bool:
-    from pytest_sopbench._core.values.patterns import PatternError  # noqa: PLC0415 - only where there is a pattern
-
     if not pattern or actual is None:
         return False
     text = " ".join(normal_form(INVISIBLE.sub("", written(actual))).split())
     try:
-        from pytest_sopbench._core.values.patterns import linear_pattern  # noqa: PLC0415 - only where there is a pattern
-
         return linear_pattern(pattern).fullmatch(text)
     except PatternError:
         # Loading refuses it; in a row's further acceptable answers it fits nothing.

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from pytest_sopbench._core.statistics import Agreement
 
-from .conditions import POOLED, is_of
+from .conditions import EVERY, FIELD, POOLED, UNAVAILABLE, gate_metrics, is_of
 
 LEAST_LABELS: Final = 50
 """Labels that a calibration has at least."""
@@ -18,12 +18,6 @@ LEAST_KAPPA: Final = 0.6
 
 UNCALIBRATED: Final = "no calibration"
 OTHER_JUDGE: Final = "calibrated with another model, prompt, setting or rubric"
-
-_FREE: Final = frozenset({"ecr", "tool_accuracy", "contract", "unavailable"})
-"""Gates that ask nothing of whether an answer is right."""
-
-_OF_FIELD: Final = "field:"
-_EVERY_FIELD: Final = "*"
 
 Doubtful: TypeAlias = Mapping[str, Mapping[str, str]]
 """Domain to output field to why its judge must not decide a gate."""
@@ -82,13 +76,14 @@ def uncalibrated(gate: str, where: str, doubtful: Doubtful) -> str:
         where: the group of runs that it was asked of.
         doubtful: the judges that must not decide.
     """
-    if gate in _FREE:
+    metric = gate_metrics().get(gate)
+    if gate == UNAVAILABLE or (metric is not None and not metric.judged):
         return ""
-    asked = gate.removeprefix(_OF_FIELD) if gate.startswith(_OF_FIELD) else _EVERY_FIELD
+    asked = gate.removeprefix(FIELD) if gate.startswith(FIELD) else EVERY
     for domain, fields in doubtful.items():
         if _speaks_of(where, domain):
             for name, why in fields.items():
-                if asked in {_EVERY_FIELD, name}:
+                if asked in {EVERY, name}:
                     return in_doubt(domain, name, why)
     return ""
 

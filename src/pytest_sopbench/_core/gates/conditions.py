@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import isfinite, nan
 from types import MappingProxyType
 from typing import Final, Protocol, TypeAlias
 
@@ -19,7 +20,7 @@ from pytest_sopbench._core.comparing.comparison import (
     SessionComparison,
 )
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.metrics.metric import METRICS, About, MetricSpec
+from pytest_sopbench._core.metrics.metric import METRICS, About, Metric, percent
 from pytest_sopbench._core.metrics.summary import EMPTY, UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.model.agent_labels import named_agents
 from pytest_sopbench._core.model.task import agent_of
@@ -167,8 +168,6 @@ def no_such_field(name: str, summary: Summary) -> str:
 # not, or nobody can tell; the last is never a pass.
 
 TSR: Final = "tsr"
-ANY_RIGHT: Final = "pass_any"
-ALL_RIGHT: Final = "pass_all"
 TASK: Final = "task"
 UNAVAILABLE: Final = "unavailable"
 
@@ -183,23 +182,27 @@ class GateState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateSpec:
-    """What a gate asks: a metric by name, a bound from 0 to 1, and of which domain and agent.
+    """What a gate asks: a metric by name, a bound, and of which domain and agent.
 
-    An empty `domain` asks every selected domain and the pooled total, an empty `agent` each agent
-    by itself. An agent is named as the session files its runs, or by its label.
+    The bound of a share is from 0 to 1, any other is in the unit of its metric. `missing` is the
+    package of a metric that is not installed here: nobody can tell whether such a gate holds. An
+    empty `domain` asks every selected domain and the pooled total, an empty `agent` each agent by
+    itself. An agent is named as the session files its runs, or by its label.
     """
 
     name: str
     value: float
     domain: str = ""
     agent: str = ""
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
     """One gate: what it asked, what it got, and what that means; `why` is empty when it holds.
 
-    `value` is what it got as a number, a rate from 0 to 1 or a count; `None` where there is none.
+    `value` is what it got as a number: a share from 0 to 1, a count, or what a metric has as its
+    unit; `None` where there is none.
     `part` says of how many tasks a comparison speaks, where these are not all.
     """
 
@@ -218,8 +221,8 @@ class GateVerdict:
         return f"{self.state}{of} (got {self.got})"
 
 
-def gate_metrics() -> Mapping[str, MetricSpec]:
-    """Return the metrics that a gate may ask to be at least its bound, by the name of the gate."""
+def gate_metrics() -> Mapping[str, Metric]:
+    """Return the metrics that a gate may bound, by the name of the gate."""
     return {metric.gate: metric for metric in METRICS.values() if metric.gate}
 
 
@@ -364,54 +367,59 @@ def has_gate(specs: Iterable[GateSpec]) -> bool:
 
 
 def _verdict(spec: GateSpec, summary: Summary, *, where: str, doubts: GateBlockers) -> GateVerdict:
-    asked, share, whole, least = _question(spec, summary)
+    asked, part, whole, holds = _question(spec, summary)
+    metric = gate_metrics().get(spec.name)
     of_tasks = spec.name == TASK and whole > 0
     why = no_runs(summary.runs) or doubts.of(where) or no_such_field(spec.name, summary)
-    why = why or ("" if whole else _nothing(spec))
-    if spec.name in {ANY_RIGHT, ALL_RIGHT} and not (why or summary.trials_by):
-        # Of one try nothing can be said but how often it was right, which TSR says.
-        why = "each task was run once (--sop-trials)"
+    why = why or (_open(metric, summary) if metric is not None else spec.missing)
+    nothing = metric.nothing if metric is not None else "nothing to divide"
+    why = why or ("" if whole else nothing)
     if why:
         state = GateState.INCONCLUSIVE
-    elif share + 1e-9 >= least * whole:
+    elif holds:
         state = GateState.HOLDS
     else:
         state = GateState.FAILS
-        why = f"{whole - share} below" if of_tasks else _counted_parts(spec, share, whole)
-    value = share / whole if whole else None
+        why = metric.counted(part, whole) if metric is not None else f"{part:g} of {whole}"
+        why = f"{whole - int(part)} below" if of_tasks else why
+    value = part / whole if whole else None
     if spec.name != UNAVAILABLE and doubts.unmeasured(where):
         value = None
-    got = "n/a" if value is None else percent(value)
+    if metric is not None and metric.measured(summary).fault:
+        value = None
+    got = "n/a" if value is None else metric.text(value) if metric is not None else percent(value)
     if of_tasks and value is not None:
-        got = f"{share} of {whole} tasks"
+        got = f"{part:g} of {whole} tasks"
     return GateVerdict(asked=asked, got=got, state=state, where=where, why=why, value=value)
 
 
-def _question(spec: GateSpec, summary: Summary) -> tuple[str, int, int, float]:
-    """Return what is asked, what is divided by what, and how much of it there must be."""
+def _question(spec: GateSpec, summary: Summary) -> tuple[str, float, int, bool]:
+    """Return what is asked, what is divided by what, and whether that keeps the bound."""
     bound = percent(spec.value)
+    if spec.missing:
+        return f"{spec.name} {spec.value:g}", 0, 0, False
     if spec.name == UNAVAILABLE:
-        return f"unavailable <= {bound}", summary.unavailable, summary.runs, 0.0
+        return f"unavailable <= {bound}", summary.unavailable, summary.runs, True
     if spec.name == TASK:
-        trials = summary.trials
-        return f"every task >= {bound}", trials.passed(spec.value), trials.tasks, 1.0
+        passed, tasks = summary.trials.passed(spec.value), summary.trials.tasks
+        return f"every task >= {bound}", passed, tasks, passed == tasks
     if is_field_gate(spec.name):
-        field_name = spec.name.removeprefix(FIELD)
-        return f"field {field_name} >= {bound}", *field_counts(spec.name, summary), spec.value
+        right, runs = field_counts(spec.name, summary)
+        asked = f"field {spec.name.removeprefix(FIELD)} >= {bound}"
+        return asked, right, runs, right + 1e-9 >= spec.value * runs
     metric = gate_metrics()[spec.name]
-    return f"{metric.label} >= {bound}", *metric.counts(summary), spec.value
+    part, whole = metric.divided(summary)
+    sign = "<=" if metric.better == "lower" else ">="
+    asked = f"{metric.label} {sign} {metric.text(spec.value)}"
+    return asked, part, whole, metric.holds(part, whole, spec.value)
 
 
-def _nothing(spec: GateSpec) -> str:
-    metric = gate_metrics().get(spec.name)
-    return metric.nothing if metric else "nothing to divide"
-
-
-def _counted_parts(spec: GateSpec, share: int, whole: int) -> str:
-    """Write what was divided, in runs also where parts of them are counted."""
-    metric = gate_metrics().get(spec.name)
-    parts = metric.parts if metric else 1
-    return f"{share} of {whole}" if parts == 1 else f"{share / parts:g} of {whole // parts}"
+def _open(metric: Metric, summary: Summary) -> str:
+    """Say why nobody can tell whether a metric keeps a bound, or nothing."""
+    if metric.of_trials and not summary.trials_by:
+        # Of one try nothing can be said but how often it was right, which TSR says.
+        return "each task was run once (--sop-trials)"
+    return metric.measured(summary).lacks
 
 
 def no_runs(runs: int) -> str:
@@ -422,11 +430,6 @@ def no_runs(runs: int) -> str:
 def _too_many(summary: Summary) -> str:
     share = percent(summary.unavailable / summary.runs)
     return f"{share} of the runs were unavailable, more than {percent(summary.tolerated)}"
-
-
-def percent(share: float) -> str:
-    """Write a share so that two that differ are not printed alike beside a bound."""
-    return f"{100 * share:.4g}%"
 
 
 # Gates on a comparison: at most so many tasks lost, so far a fall, no significant loss.
@@ -617,13 +620,15 @@ def why_unmeasurable(gate: GateSpec, domains: Sequence[Domain], *, contract: boo
     asked = [one for one in domains if gate.domain in {"", one.name}]
     if is_field_gate(gate.name):
         return _without_field(gate.name.removeprefix(FIELD), asked)
-    lacks = {
-        "tier_score": not any(one.document is not None for one in asked),
-        "contract": not (contract and any(one.contract is not None for one in asked)),
-        "grounded_tsr": not (contract and any(one.contract is not None for one in asked)),
+    metric = gate_metrics().get(gate.name)
+    if metric is None or not asked:
+        return ""
+    has = {
+        "": True,
+        "document": any(one.document is not None for one in asked),
+        "contract": contract and any(one.contract is not None for one in asked),
     }
-    words = {one.gate: one.nothing for one in METRICS.values()}
-    return words[gate.name] if asked and lacks.get(gate.name) else ""
+    return "" if has[metric.needs] else metric.nothing
 
 
 def _without_field(name: str, domains: Sequence[Domain]) -> str:
@@ -644,10 +649,15 @@ def names() -> tuple[str, ...]:
     return (*gate_names(), *COMPARISON_GATES)
 
 
-def read_gate(text: str) -> GateSpec:
+def read_gate(text: str, outside: Mapping[str, str] = MappingProxyType({})) -> GateSpec:
     """Read `[DOMAIN:]NAME=VALUE[@AGENT]`.
 
     The agent stands last, since its name may hold any of the signs before it.
+
+    Args:
+        text: as it was written.
+        outside: gates that a saved session had from packages, and the packages; one that is not
+            installed here is read as a gate of which nobody can tell whether it holds.
 
     Raises:
         ValueError: it is written otherwise, or the value is none that the gate takes.
@@ -657,14 +667,20 @@ def read_gate(text: str) -> GateSpec:
     domain, _, name = asked.rpartition(":")
     if name not in names() and (of_field := split_field(asked)):
         domain, name = of_field
-    known = name in names() or is_field_gate(name)
+    known = name in names() or is_field_gate(name) or name in outside
     if not sign or not known or (at and not agent):
         every = ", ".join((*names(), f"{FIELD}FIELD"))
         msg = f"{text}: write [DOMAIN:]NAME=VALUE[@AGENT], NAME being one of {every}"
         raise ValueError(msg)
     if name == LOST:
         return GateSpec(name=name, value=_number(text, bound), domain=domain, agent=agent)
-    value = _rate(text, bound)
+    if name not in names() and name in outside:
+        missing = f"its metric is of {outside[name]}, which is not installed here"
+        value = _amount(text, bound, "the unit of its metric")
+        return GateSpec(name=name, value=value, domain=domain, agent=agent, missing=missing)
+    metric = gate_metrics().get(name)
+    unit = metric.unit if metric is not None else ""
+    value = _amount(text, bound, unit) if unit else _rate(text, bound)
     if name == P and not value:
         msg = f"{text}: a probability above 0 expected, such as 0.05"
         raise ValueError(msg)
@@ -698,6 +714,17 @@ def _rate(text: str, bound: str) -> float:
         msg = f"{text}: a rate from 0 to 1 expected, such as 0.9 or 90%"
         raise ValueError(msg)
     return rate
+
+
+def _amount(text: str, bound: str, unit: str) -> float:
+    try:
+        value = float(bound.replace("_", " "))
+    except ValueError:
+        value = nan
+    if not isfinite(value):
+        msg = f"{text}: a number expected, in {unit}"
+        raise ValueError(msg)
+    return value
 
 
 def _number(text: str, bound: str) -> float:

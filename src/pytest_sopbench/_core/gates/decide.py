@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
+from pytest_sopbench._core.gates.conditions import evaluate_comparison
 from pytest_sopbench._core.metrics.metric import About
 from pytest_sopbench._core.metrics.summary import EMPTY, Summary
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE, Trace, Usage
@@ -222,8 +223,6 @@ def _asked(facts: SessionFacts) -> Sequence[GateSpec]:
 def _asked_verdicts(facts: SessionFacts) -> tuple[GateVerdict, ...]:
     if not facts.gates:
         return ()
-    from .conditions import evaluate_comparison  # noqa: PLC0415 - only where sessions are compared
-
     doubts = {
         about: blockers_of(facts.gates, facts.asked_of(about), facts.summaries, facts.agents)
         for about in About

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
+from pytest_sopbench._core.contract.demands import DemandKind
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.judging.judge import breaches
 from pytest_sopbench._core.metrics.metric import About
@@ -100,8 +101,6 @@ class Forgiven:
         if about is About.RULES:
             return self._leaves_out_rules(task, [one for one in run.rules if one.broken])
         if about is About.BOTH:
-            from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
-
             lacks = [one for one in run.rules if one.broken and one.kind == DemandKind.REQUIRES]
             if run.grounded is not False:
                 return self.excuses(task, run.outcome)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from hashlib import sha256
+from importlib.metadata import version
 from typing import Any, Final, cast
 
 from pytest_sopbench._core.contract.conditions import ValueCondition
@@ -20,15 +22,16 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure
 _NAMES: Final[Mapping[type, str]] = {ValueCondition: "Comparison"}
 """Types that had another name once; by the new one no older baseline would be comparable."""
 
-VERSION = 3
+VERSION = 4
 """Counts up when the judge itself decides otherwise than before for the same rules."""
 
 
 def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
     """Hash what decides whether an answer matches, or a contract holds.
 
-    That is types, aliases, tolerances, scoring, the versions of the functions that compare, and
-    the rules without the clauses they cite.
+    That is types, aliases, tolerances, scoring, the versions of the functions that compare, the
+    rules without the clauses they cite, and, if answers are read out of texts, the major version
+    of what reads their Markdown.
 
     The known labels of a field are no part of it: they come from the rows, word reasons and
     decide nothing, and a row that is added must not make a baseline incomparable.
@@ -41,6 +44,7 @@ def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
         "domains": {
             name: {
                 "scoring": one.scoring.value,
+                **({"markdown": _markdown_version()} if one.document is None else {}),
                 **_document(one.document),
                 "fields": {
                     field.name: {**_field(field), **_compared(field, one)} for field in one.fields
@@ -53,6 +57,12 @@ def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
         },
     }
     return sha256(_ENCODER.encode(material).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _markdown_version() -> str:
+    # Known without loading it, which only a text without any mark asks for.
+    return version("markdown-it-py").partition(".")[0]
 
 
 def _field(field: OutputField) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import Final, Protocol, cast
 
 from pytest_sopbench._core.answers.find import find_answer
+from pytest_sopbench._core.answers.published import NOT_FOUND, UNKNOWN, published
 from pytest_sopbench._core.answers.text import without_quoted_sop
-from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.contract.rules import (
     RuleResult,
     Severity,
@@ -43,6 +44,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
 )
 from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
+from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
 from pytest_sopbench._core.verdict import Outcome, Verdict
@@ -192,8 +194,6 @@ def with_procedure(
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
     if rules.contract is not None:
-        from pytest_sopbench._core.contract.demands import Known  # noqa: PLC0415 - only where there is a contract
-
         fields = {field.name: field for field in rules.fields}
         known = Known(task=task, answer=verdict.answer, fields=fields)
         results = check_contract(rules.contract, seen, known)
@@ -212,8 +212,6 @@ def with_procedure(
     expected = rules.expected_calls.get(task.id)
     if expected is None or lost:
         return verdict
-    from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
-
     made = trajectory_of(seen)
     found = match_trajectory(made, expected).departure
     return replace(
@@ -251,8 +249,6 @@ def breaches(
 
 def _is_lacking(result: RuleResult) -> bool:
     """Tell whether a rule is broken by what a run did not come to, and not by what it did."""
-    from pytest_sopbench._core.contract.demands import DemandKind  # noqa: PLC0415 - only where there is a contract
-
     return result.kind == DemandKind.REQUIRES or result.unfinished
 
 
@@ -323,8 +319,6 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
         return exact
-    from pytest_sopbench._core.answers.published import published  # noqa: PLC0415 - only for published scoring
-
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
 
 
@@ -345,8 +339,6 @@ def _judged_as_published(
     rules: JudgingRules, task: Task, answer: Answer, exact: Verdict
 ) -> Verdict:
     """Judge a run that returned, which by these rules always gave an answer."""
-    from pytest_sopbench._core.answers.published import UNKNOWN  # noqa: PLC0415 - only for published scoring
-
     one = len(rules.fields) == 1
     found = {
         field.name: answer.values.get(field.name, UNKNOWN if one else None)
@@ -364,8 +356,6 @@ def _judged_as_published(
 def _lacking(
     rules: JudgingRules, task: Task, answer: Answer, mismatches: tuple[Mismatch, ...]
 ) -> tuple[Mismatch, ...]:
-    from pytest_sopbench._core.answers.published import NOT_FOUND  # noqa: PLC0415 - only for published scoring
-
     told = {mismatch.field for mismatch in mismatches}
     missing = (
         Mismatch(

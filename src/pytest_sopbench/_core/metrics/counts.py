@@ -7,15 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import field as default
 from math import lcm, sqrt
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
-from pytest_sopbench._core.records.record import RunRecord
+from pytest_sopbench._core.documents.reading import wrong_paths
+from pytest_sopbench._core.records.record import DocumentRecord, RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.records.record import DocumentRecord
 
 # Which label was given where which was expected, and whether answers collapse onto a few.
 
@@ -409,8 +407,6 @@ class DocumentTally:
 
 def wrong_of(document: DocumentRecord, record: RunRecord) -> frozenset[str]:
     """Return the paths that are wrong in a run that gave a document."""
-    from pytest_sopbench._core.documents.reading import wrong_paths  # noqa: PLC0415 - only where an answer is a document
-
     return wrong_paths(document.paths, [one.field for one in record.mismatches])
 
 
@@ -535,6 +531,45 @@ def share_of(record: RunRecord, *, completed: bool) -> float | None:
     if not asked:
         return None
     return (asked - len(record.mismatches)) / asked if completed else 0.0
+
+
+# What a metric that is counted run by run came to.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The sum of what a metric says of runs.
+
+    Attributes:
+        total: the sum, over the runs of which something is known.
+        known: how many these are.
+        runs: the planned runs that it is asked of; one that left no trace is among them.
+        fault: why nothing is known, where the metric failed; empty where it did not.
+    """
+
+    total: float = 0
+    known: int = 0
+    runs: int = 0
+    fault: str = ""
+
+    @property
+    def lacks(self) -> str:
+        """Why a gate on it or a comparison is open, or nothing."""
+        if self.fault or self.known == self.runs:
+            return self.fault
+        return f"{self.runs - self.known} of {self.runs} runs left nothing to measure"
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(
+            total=self.total + other.total,
+            known=self.known + other.known,
+            runs=self.runs + other.runs,
+            fault=self.fault or other.fault,
+        )
+
+
+NOT_COUNTED: Final = Measured()
+"""No run of which a metric was asked."""
 
 
 # Counts of rules and contracts over many runs; counts are kept and rates derived, so they add.

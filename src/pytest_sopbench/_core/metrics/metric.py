@@ -1,21 +1,26 @@
-"""Every metric in one table: what is divided by what, and where its rate is shown and asked.
+"""Every metric in one table: how it is counted, bounded, printed and compared.
 
 The last line of a saved session, the means over domains, gates, the page, the columns of a
-DataFrame and comparisons follow the table. A metric that counts something new needs its count in
-`Summary` beside its row here.
+DataFrame, comparisons and calibrations follow the table, and know no metric by its name. A metric
+that a run tells by itself needs its row alone. One that is counted otherwise needs its counts in
+`Summary` beside the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Final
+from math import inf, isfinite
+from numbers import Real
+from typing import Final, Literal
 
+from pytest_sopbench._core.hiding import Mask
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
+from pytest_sopbench.errors import ExtensionError
 
-from .counts import FIFTHS, mean_share
+from .counts import FIFTHS, NOT_COUNTED, Measured, mean_share
 from .summary import Summary
 
 CHANCE: Final = "chance"
@@ -24,20 +29,6 @@ CHANCE: Final = "chance"
 
 def _always(_: RunRecord) -> bool:
     return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PerRun:
-    """What a metric says of a single run, which is what two sessions are compared by.
-
-    `of` tells whether the run counts for the metric; `None` where it is not divided by, which only
-    a metric may say that does not divide by `every` run. Where `applies` holds of no run of a
-    session, the metric has no rate there.
-    """
-
-    of: Callable[[RunRecord], bool | None]
-    every: bool = True
-    applies: Callable[[RunRecord], bool] = _always
 
 
 class About(StrEnum):
@@ -50,42 +41,190 @@ class About(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MetricSpec:
-    """A metric.
+class Metric:
+    """A metric: what it is called, what it says of a run, and how a gate bounds it.
+
+    A package adds one as an entry point of the group `pytest_sopbench.metrics`. It needs `name`,
+    `label` and `of`, and says with `gate`, `unit` and `better` how it is bounded.
+
+    Its value is the mean of `of` over the planned runs to which it applies. A run that left no
+    trace (`duration_s` is `None`) has nothing to be measured, and `of` is not called with it. While
+    there is such a run a gate on the metric is inconclusive, and no comparison tells its change.
+    The same holds where `of` raises, or returns anything but a number.
 
     Attributes:
-        name: in a saved session and in JSON.
-        label: in words, as a gate says it.
-        counts: what is divided by what; counts, since a rate is not exact: 0.1 + 0.2 is not 0.3.
-        per_run: what is compared run by run; without it a comparison leaves the metric out.
-        heading: the word over a column; without it no table has one.
+        name: in JSON, in a saved session and in comparisons: small letters, digits and `_`. An
+            entry point has the same name.
+        label: in words, as a gate and the summary say it.
+        of: what it says of a run: `True` or `False`, or a finite number, from 0 to 1 where there
+            is no `unit`. Called in any order, also again for the same run, and with runs of saved
+            sessions.
+        unit: of its value, such as `calls`; empty for a share, which is printed in per cent.
+        better: whether more of it is better, or less. A gate asks for at least its bound, or for
+            at most.
+        gate: the name by which `--sop-gate` asks for it; empty where it does not.
+        applies: whether it is asked of a run at all; without it of every planned run.
+        judged: whether it depends on which answers are right, so that a gate on it needs a
+            calibrated judge where a model judges.
+        nothing: why there is nothing to divide, where there is nothing.
+        heading: the word over a column of pages, and of comparisons; without it no table has one.
+        column: the column of a DataFrame and of CSV that tells it of each run; empty for none.
+        counts: what is divided by what, for the metrics of the plugin that no single run tells;
+            counts, since a rate is not exact: 0.1 + 0.2 is not 0.3.
+        somewhere: what must hold of some run of a session, for the metrics of the plugin that
+            count every run and mean nothing without such a one.
         table: whether the page has a column of it, and not only the line of means.
         optional: whether it is left out of the line of means where no domain has it.
-        gate: the name by which `--sop-gate` asks for at least a bound; empty where it does not.
         of_outcomes: whether a gate on it needs nothing but how runs ended.
+        of_trials: whether it means something only where tasks are run several times.
+        needs: what a domain must have for it to be measured.
         parts: into how many parts a run is counted, where it may be worth a part of one.
-        column: the column of a DataFrame that tells it of each run; empty where there is none.
-        nothing: why there is nothing to divide, where there is nothing.
-        about: what it tells of a run.
+        about: what it tells of a run. What may fail is left out accordingly.
+        source: the package and the entry point that it comes from; empty for those of the plugin.
     """
 
     name: str
     label: str
-    counts: Callable[[Summary], tuple[int, int]]
-    per_run: PerRun | None = None
+    of: Callable[[RunRecord], float | None] | None = None
+    unit: str = ""
+    better: Literal["higher", "lower"] = "higher"
+    gate: str = ""
+    applies: Callable[[RunRecord], bool] = _always
+    judged: bool = True
+    nothing: str = "nothing to divide"
     heading: str = ""
+    column: str = ""
+    counts: Callable[[Summary], tuple[float, int]] | None = None
+    somewhere: Callable[[RunRecord], bool] = _always
     table: bool = True
     optional: bool = False
-    gate: str = ""
     of_outcomes: bool = False
-    column: str = ""
+    of_trials: bool = False
+    needs: Literal["", "contract", "document"] = ""
     parts: int = 1
-    nothing: str = "nothing to divide"
     about: About = About.ANSWERS
+    source: str = ""
+
+    def says(self, run: RunRecord) -> float | None:
+        """Return what it says of a run; `None` where it is not asked, or nothing can be known.
+
+        Raises:
+            ExtensionError: it is of another package, and fails.
+        """
+        if self.of is None or not self.applies(run):
+            return None
+        if self.counts is None and run.duration_s is None:
+            return None
+        return self.of(run)
+
+    def measured(self, summary: Summary) -> Measured:
+        """Return what was counted run by run; nothing for a metric that is counted otherwise."""
+        return summary.measured.get(self.name, NOT_COUNTED)
+
+    def divided(self, summary: Summary) -> tuple[float, int]:
+        """Return what is divided by what."""
+        if self.counts is not None:
+            return self.counts(summary)
+        measured = self.measured(summary)
+        return measured.total, measured.known
 
     def rate(self, summary: Summary) -> float | None:
-        """Return the rate; `None` where there is nothing to divide, or nobody can tell."""
-        return summary.rate(*self.counts(summary))
+        """Return its value; `None` where there is nothing to divide, or nobody can tell."""
+        return None if self.measured(summary).fault else summary.rate(*self.divided(summary))
+
+    def holds(self, part: float, whole: int, bound: float) -> bool:
+        """Tell whether a bound is kept; a bound of 0.9 is kept by 9 of 10, whatever the digits."""
+        if self.better == "lower":
+            return part <= bound * whole + 1e-9
+        return part + 1e-9 >= bound * whole
+
+    def text(self, value: float) -> str:
+        """Write a value so that two that differ are not printed alike beside a bound."""
+        return f"{value:.4g} {self.unit}" if self.unit else percent(value)
+
+    def counted(self, part: float, whole: int) -> str:
+        """Write what was divided by what: `5 of 6`, or `16 calls in 6 runs`."""
+        if self.unit:
+            return f"{part:.6g} {self.unit} in {whole} {'run' if whole == 1 else 'runs'}"
+        if self.parts == 1:
+            return f"{part:.6g} of {whole}"
+        return f"{part / self.parts:g} of {whole // self.parts}"
+
+
+def percent(share: float) -> str:
+    """Write a share so that two that differ are not printed alike beside a bound."""
+    return f"{100 * share:.4g}%"
+
+
+# A metric of another package: its code may raise anything, and return anything.
+
+_MOST: Final = 1e100
+"""The largest number that a metric may return: sums of larger ones are none."""
+
+
+def from_outside(metric: Metric, source: str, mask: Mask) -> Metric:
+    """Return a metric of another package whose failures name it.
+
+    Args:
+        metric: as the package gives it.
+        source: the package and its entry point.
+        mask: takes secrets out of what its exceptions say.
+    """
+
+    def asked(run: RunRecord, ask: Callable[[RunRecord], object]) -> object:
+        try:
+            return ask(run)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as fault:
+            # Also one that would end the session: of a metric it says that it is broken.
+            raise _failure(metric, source, run, f"raised {_described(fault, mask)}") from fault
+
+    def value_of(run: RunRecord) -> float:
+        value = asked(run, metric.of) if metric.of is not None else None
+        if isinstance(value, bool):
+            return value
+        number, why = _number(value, metric.unit)
+        if why:
+            raise _failure(metric, source, run, f"returned {why}")
+        return number
+
+    def applies(run: RunRecord) -> bool:
+        value = asked(run, metric.applies)
+        if not isinstance(value, bool):
+            what = f"`applies` returned {type(value).__name__}, and no bool"
+            raise _failure(metric, source, run, what)
+        return value
+
+    return replace(metric, of=value_of, applies=applies, source=source)
+
+
+def _number(value: object, unit: str) -> tuple[float, str]:
+    """Return the number that a metric returned, and what is wrong with it, or nothing."""
+    if not isinstance(value, Real):
+        return 0, f"{type(value).__name__}, and no number"
+    try:
+        number = float(value)
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or abs(number) > _MOST:
+        return 0, f"{number}"
+    if not unit and not 0 <= number <= 1:
+        return 0, f"{number:g}, and a metric without a unit is from 0 to 1"
+    return number, ""
+
+
+def _failure(metric: Metric, source: str, run: RunRecord, what: str) -> ExtensionError:
+    where = f"{run.domain}/{run.task}"
+    return ExtensionError(f"the metric {metric.name} of {source} failed at {where}: {what}")
+
+
+def _described(fault: BaseException, mask: Mask) -> str:
+    try:
+        text = " ".join(mask(str(fault)).split())[:200]
+    except BaseException:  # noqa: BLE001 - the text of an exception is code of the package, too
+        text = ""
+    return f"{type(fault).__name__}: {text}" if text else type(fault).__name__
 
 
 def _correct(run: RunRecord) -> bool:
@@ -96,70 +235,72 @@ def _completed(run: RunRecord) -> bool:
     return run.outcome in COMPLETED
 
 
-_IN_ORDER: Final[Sequence[MetricSpec]] = (
-    MetricSpec(
+_IN_ORDER: Final[Sequence[Metric]] = (
+    Metric(
         name="tsr",
         label="TSR",
         counts=lambda summary: (summary.correct, summary.runs),
-        per_run=PerRun(of=_correct),
+        of=_correct,
         heading="TSR",
         gate="tsr",
         of_outcomes=True,
         column="correct",
     ),
-    MetricSpec(
+    Metric(
         name="ecr",
         label="ECR",
         counts=lambda summary: (summary.completed, summary.runs),
-        per_run=PerRun(of=_completed),
+        of=_completed,
         heading="ECR",
         gate="ecr",
+        judged=False,
         of_outcomes=True,
     ),
-    MetricSpec(
+    Metric(
         name="c_tsr",
         label="C-TSR",
         counts=lambda summary: (summary.correct, summary.completed),
-        per_run=PerRun(of=lambda run: _correct(run) if _completed(run) else None, every=False),
+        of=_correct,
+        applies=_completed,
         heading="C-TSR",
         nothing="no run came to an answer",
         gate="c_tsr",
         of_outcomes=True,
     ),
-    MetricSpec(
+    Metric(
         name="fields",
         label="right fields",
         counts=lambda summary: mean_share(summary.by_number),
         gate="fields",
         nothing="the answers have no output fields",
     ),
-    MetricSpec(
+    Metric(
         name="grounded_tsr",
         label="grounded TSR",
         counts=lambda summary: (
             summary.grounded.grounded,
             summary.runs if summary.grounded.required else 0,
         ),
-        per_run=PerRun(
-            of=lambda run: _correct(run) and run.grounded is not False,
-            applies=lambda run: run.grounded is not None,
-        ),
+        of=lambda run: _correct(run) and run.grounded is not False,
+        somewhere=lambda run: run.grounded is not None,
         heading="grounded",
         optional=True,
         gate="grounded_tsr",
+        needs="contract",
         nothing="no rule requires a tool",
         about=About.BOTH,
     ),
-    MetricSpec(
+    Metric(
         name="tool_accuracy",
         label="tool accuracy",
         counts=lambda summary: (summary.calls.calls - summary.calls.bad, summary.calls.calls),
         heading="tool accuracy",
         gate="tool_accuracy",
+        judged=False,
         nothing="no tool was called",
         about=About.CALLS,
     ),
-    MetricSpec(
+    Metric(
         name="contract_rate",
         label="contract rate",
         counts=lambda summary: (summary.contract.held, summary.contract.runs),
@@ -167,10 +308,12 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         table=False,
         optional=True,
         gate="contract",
+        judged=False,
+        needs="contract",
         nothing="no run was held against a contract",
         about=About.RULES,
     ),
-    MetricSpec(
+    Metric(
         name="tier_score",
         label="tier score",
         counts=lambda summary: summary.documents.fifths,
@@ -178,26 +321,56 @@ _IN_ORDER: Final[Sequence[MetricSpec]] = (
         table=False,
         optional=True,
         gate="tier_score",
+        needs="document",
         nothing="no answer is asked for as a JSON document",
-        of_outcomes=False,
         parts=FIFTHS,
     ),
-    MetricSpec(
+    Metric(
         name="pass_any",
         label="pass any",
         counts=lambda summary: (summary.trials.any_passed, summary.trials.tasks),
         gate="pass_any",
+        of_trials=True,
     ),
-    MetricSpec(
+    Metric(
         name="pass_all",
         label="pass all",
         counts=lambda summary: (summary.trials.all_passed, summary.trials.tasks),
         gate="pass_all",
+        of_trials=True,
     ),
 )
 
-METRICS: Final[dict[str, MetricSpec]] = {metric.name: metric for metric in _IN_ORDER}
-"""Every metric by its name, in the order in which they are shown."""
+METRICS: Final[dict[str, Metric]] = {metric.name: metric for metric in _IN_ORDER}
+"""Every metric by its name, in the order in which they are shown; those of packages stand last."""
+
+
+def run_metrics() -> list[Metric]:
+    """Return the metrics that are counted run by run, by `of` alone."""
+    return [metric for metric in METRICS.values() if metric.counts is None]
+
+
+def run_columns() -> dict[str, Metric]:
+    """Return the metrics that have a column in a table of runs, by the name of the column."""
+    return {metric.column: metric for metric in METRICS.values() if metric.column and metric.of}
+
+
+def cell_of(metric: Metric, run: RunRecord) -> float | None:
+    """Return what stands in the column of a run; nothing where the metric of a package fails.
+
+    The summary and its gates say that it failed, and why.
+    """
+    try:
+        return metric.says(run)
+    except ExtensionError:
+        return None
+
+
+def set_outside_metrics(metrics: Iterable[Metric]) -> None:
+    """Put the metrics of other packages into the table, in the place of those there before."""
+    for name in [metric.name for metric in METRICS.values() if metric.source]:
+        del METRICS[name]
+    METRICS.update((metric.name, metric) for metric in metrics)
 
 
 def rates_of(summary: Summary) -> dict[str, float | None]:

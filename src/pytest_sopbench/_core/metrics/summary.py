@@ -11,14 +11,15 @@ from decimal import Decimal
 from hashlib import blake2b
 from math import ceil
 from statistics import median
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
 from pytest_sopbench._core.documents.schema import value_at
 from pytest_sopbench._core.fields.values import read_items, readings, written
+from pytest_sopbench._core.metrics.counts import LABELS_LIMIT, Collapse, Confusion
 from pytest_sopbench._core.model.task import MASK, Compare, FieldType, OutputField
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics import wilson
+from pytest_sopbench._core.statistics import Bounds, wilson
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_words, fold, is_empty, read_as_json_writes
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
@@ -36,6 +37,7 @@ from .counts import (
     FieldCounts,
     FieldPairs,
     GroundedCounts,
+    Measured,
     PairCounter,
     RuleTally,
     RunCounts,
@@ -47,11 +49,6 @@ from .counts import (
     wrong_of,
 )
 from .trials import NO_BOUNDS, TrialBounds, TrialCounts
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.statistics import Bounds
-
-    from .counts import Collapse, Confusion
 
 # What a group of runs came to: counts that are kept, and rates that derive from them.
 #
@@ -78,7 +75,8 @@ class Summary:
     fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
     of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
-    `unneeded` and `documents` as their own words say. `trials_by` maps (trials, correct) to tasks,
+    `unneeded` and `documents` as their own words say. `measured` are the metrics that are counted
+    run by run, by their names. `trials_by` maps (trials, correct) to tasks,
     and is empty where each task has one trial. Two summaries add where they have no task in
     common. A rate is `None` where there is nothing to divide.
 
@@ -109,6 +107,7 @@ class Summary:
     documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
+    measured: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
     tolerated: float = UNAVAILABLE_SHARE
 
     @property
@@ -265,8 +264,6 @@ class Summary:
     @property
     def confusions(self) -> tuple[Confusion, ...]:
         """One table for each field of few values."""
-        from .counts import LABELS_LIMIT, Confusion  # noqa: PLC0415 - only where confusions are shown
-
         tables = (Confusion(field=name, pairs=pairs) for name, pairs in self.answers.items())
         return tuple(table for table in tables if 1 < len(table.expected) <= LABELS_LIMIT)
 
@@ -307,6 +304,7 @@ class Summary:
             documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),
+            measured=_sum_of(self.measured, other.measured, Measured()),
             tolerated=_tolerated(self, other),
         )
 

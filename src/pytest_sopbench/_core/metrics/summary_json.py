@@ -18,6 +18,7 @@ from .counts import (
     FieldCounts,
     FieldPairs,
     GroundedCounts,
+    Measured,
     RuleTally,
     RunCounts,
     ToolCounts,
@@ -72,6 +73,11 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "answers": _pairs(summary.answers),
         "wrong_pairs": _pairs(summary.wrong_pairs),
         "durations_s": list(summary.durations),
+        **(
+            {"measured": {name: asdict(one) for name, one in summary.measured.items()}}
+            if summary.measured
+            else {}
+        ),
     }
 
 
@@ -91,15 +97,14 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             tools={name: ToolCounts(**one) for name, one in data["tools"].items()},
             usage={name: Amount(**one) for name, one in data["usage"].items()},
             mismatched=dict(data["mismatched"]),
-            by_field={name: FieldCounts(**one) for name, one in data.get("by_field", {}).items()},
+            by_field={name: FieldCounts(**one) for name, one in data["by_field"].items()},
             by_number={
                 number: FieldCounts(runs=runs, right=right)
-                for number, runs, right in data.get("by_number", ())
+                for number, runs, right in data["by_number"]
             },
             disputed=DisputedCounts(counts=RunCounts(**disputed), reasons=dict(reasons)),
             **{name: data[name] for name in _PLAIN},
-            # Sessions that were saved before there were trials have one of each task.
-            trials_by={(n, right): tasks for n, right, tasks in data.get("trials", ())},
+            trials_by={(n, right): tasks for n, right, tasks in data["trials"]},
             rules=tuple(_rule_from(one) for one in data["rules"]),
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
@@ -112,6 +117,7 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             answers=_pairs_from(data["answers"]),
             wrong_pairs=_pairs_from(data["wrong_pairs"]),
             durations=tuple(data["durations_s"]),
+            measured={name: Measured(**one) for name, one in data.get("measured", {}).items()},
         )
     except (KeyError, TypeError, AttributeError) as fault:
         msg = f"a summary with missing or unknown keys: {fault}"
@@ -124,6 +130,7 @@ def total_to_json(total: Total) -> dict[str, Any]:
     pooled["chance"] = total.chance
     tallies = ("trials", "contract", "grounded", "unneeded")
     kept = (*_COUNTS, *rates_of(total.pooled), "outcomes", "usage", *_PLAIN, *tallies)
+    kept += ("measured",) if "measured" in pooled else ()
     return {
         "domains": total.domains,
         "mean": dict(total.means),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from pytest_sopbench._core.model.task import MASK, OutputField
 from pytest_sopbench._core.model.trace import UNKNOWN_USAGE
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
+from pytest_sopbench.errors import ExtensionError
 
 from .counts import (
     MONEY_DIGITS,
@@ -18,11 +20,13 @@ from .counts import (
     DisputedCounts,
     DocumentTally,
     FieldTally,
+    Measured,
     PairCounter,
     ProcedureTally,
     RunCounts,
     ToolCounts,
 )
+from .metric import Metric, run_metrics
 from .summary import (
     LABEL_LIMIT,
     USAGE_NAMES,
@@ -73,6 +77,7 @@ class Tally:
         self._reruns = 0
         self._trials = TrialTally()
         self._asked = FieldTally()
+        self._measures = [MetricTally(metric) for metric in run_metrics()]
 
     def add(self, record: RunRecord) -> None:
         """Count one run; each key must come once, since the first verdict of a run counts."""
@@ -99,6 +104,8 @@ class Tally:
         self._procedure.add(record)
         if record.usage != UNKNOWN_USAGE:
             self._add_usage(record)
+        for measure in self._measures:
+            measure.add(record)
 
     def add_rerun(self) -> None:
         """Count that another plugin ran a finished run again, which changes no verdict."""
@@ -142,6 +149,7 @@ class Tally:
                 name: Amount(total=total, known=int(known))
                 for name, (total, known) in sorted(self._usage.items())
             },
+            measured={one.metric.name: one.measured() for one in self._measures},
         )
 
     def _add_expected(
@@ -209,6 +217,40 @@ class Tally:
                 amount = self._usage.setdefault(name, [0, 0])
                 amount[0] = round(amount[0] + value, MONEY_DIGITS)
                 amount[1] += 1
+
+
+class MetricTally:
+    """Counts what one metric says of runs; the sum is exact, so their order leaves no trace."""
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+        self._total = Fraction()
+        self._known = self._runs = 0
+        self._fault = ""
+
+    def add(self, record: RunRecord) -> None:
+        """Count one run; after a failure nothing more is asked."""
+        if self._fault:
+            return
+        try:
+            value = self.metric.says(record)
+            # Of a run that left no trace nothing is known, and it is counted all the same.
+            self._runs += value is not None or self.metric.applies(record)
+        except ExtensionError as fault:
+            self._fault = fault.message
+            return
+        if value is not None:
+            self._total += Fraction(value)
+            self._known += 1
+
+    def measured(self) -> Measured:
+        total = self._total
+        return Measured(
+            total=total.numerator if total.denominator == 1 else float(total),
+            known=self._known,
+            runs=self._runs,
+            fault=self._fault,
+        )
 
 
 def summary_of(records: Iterable[RunRecord], fields: Sequence[OutputField] = ()) -> Summary:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pytest_sopbench._core.model.task import domain_of
 
 from .counts import ratio, without_paths
-from .metric import CHANCE, rates_of
+from .metric import CHANCE, METRICS, rates_of
 from .summary import EMPTY, Summary
 
 
@@ -64,7 +64,7 @@ def _total_of(summaries: Mapping[str, Summary]) -> Total:
     return Total(
         domains=len(rates),
         means={
-            name: None if pooled.unmeasured and name != CHANCE else _mean_over(rates.values(), name)
+            name: None if _is_open(name, pooled) else _mean_over(rates.values(), name)
             for name in rates_of(EMPTY)
         },
         pooled=without_labels(pooled),
@@ -85,6 +85,12 @@ def without_labels(summary: Summary) -> Summary:
         rules=(),
         documents=without_paths(summary.documents),
     )
+
+
+def _is_open(name: str, pooled: Summary) -> bool:
+    """Whether nobody can tell the mean, since a domain has no rate where it should have one."""
+    fault = name in METRICS and METRICS[name].measured(pooled).fault
+    return bool(fault) or (pooled.unmeasured and name != CHANCE)
 
 
 def _mean_over(domains: Iterable[Sequence[Mapping[str, float | None]]], name: str) -> float | None:

@@ -7,15 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.statistics import wilson
+from pytest_sopbench._core.statistics import Bounds, bootstrap, wilson
 from pytest_sopbench._core.verdict import Outcome
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.statistics import Bounds
 
 # What the trials of a task come to: at least one correct, all of them, or a part.
 #
@@ -126,8 +123,6 @@ class TrialCounts:
         Where all tasks are alike a bootstrap has no spread and would claim certainty, so Wilson's
         interval over the tasks stands in for it.
         """
-        from pytest_sopbench._core.statistics import bootstrap  # noqa: PLC0415 - only where sessions are compared
-
         found = bootstrap(self.tasks_by, _rates, seed=seed)
         if not found:
             return NO_BOUNDS

@@ -104,7 +104,7 @@ class Approval:
         step: what was approved.
         by: who approved it.
         started: seconds from the start of the run.
-        calls: how many calls had begun when it was recorded; `None` in older event logs.
+        calls: how many calls had begun when it was recorded.
         granted: whether it was approved, and not denied.
         reason: why it was denied, where somebody said so.
     """
@@ -112,7 +112,7 @@ class Approval:
     step: str
     by: str
     started: float = 0.0
-    calls: int | None = None
+    calls: int
     granted: bool = True
     reason: str = ""
 

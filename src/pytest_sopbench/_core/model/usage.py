@@ -53,9 +53,9 @@ COUNTS: Final = (
 )
 """The fields of `Usage` that add up."""
 
-_ALWAYS: Final = frozenset({"input_tokens", "output_tokens", "model_calls", "cost_usd"})
+ALWAYS_TOLD: Final = frozenset({"input_tokens", "output_tokens", "model_calls", "cost_usd"})
+"""What is written of every usage; the rest is left out where it is unknown."""
 _NAMES: Final = tuple(one.name for one in fields(Usage))
-_ALWAYS_IN_ORDER: Final = tuple(name for name in _NAMES if name in _ALWAYS)
 _MODEL_LIMIT: Final = 200
 _MODELS_LIMIT: Final = 8
 
@@ -88,12 +88,9 @@ def server_of(told: object) -> str:
 
 
 def usage_to_json(usage: Usage) -> dict[str, Any]:
-    """Return what `Usage(**data)` reads; what younger sessions tell is left out where unknown."""
-    if usage is UNKNOWN_USAGE:
-        # As nearly all agents have it that ask no model.
-        return dict.fromkeys(_ALWAYS_IN_ORDER)
+    """Return what `Usage(**data)` reads."""
     held = {name: getattr(usage, name) for name in _NAMES}
-    return {name: one for name, one in held.items() if one is not None or name in _ALWAYS}
+    return {name: one for name, one in held.items() if one is not None or name in ALWAYS_TOLD}
 
 
 def listed(*texts: str | None) -> str | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
+
+from pydantic_core import SchemaValidator
+from pydantic_core import core_schema as cs
 
 from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.model.task import MASK, RunKey
 from pytest_sopbench._core.model.trace import (
+    UNKNOWN_USAGE,
     Approval,
     Compared,
     Ending,
@@ -26,8 +30,27 @@ from pytest_sopbench._core.model.usage import usage_to_json
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
-from .lines import rule_to_json
-from .redaction import Redaction
+from .lines import (
+    AMOUNT,
+    ANY,
+    COMPARED,
+    COUNT,
+    FLAG,
+    OBJECT,
+    PROBLEM,
+    TEXT,
+    TEXTS,
+    UNKNOWN,
+    USAGE,
+    Keys,
+    many,
+    maybe,
+    part,
+    rule_to_json,
+    value_of,
+    word,
+)
+from .redaction import NOTHING_REDACTED, Redaction
 
 # The event log of a run: everything that its trace holds, as lines of JSON, whole.
 #
@@ -39,7 +62,7 @@ from .redaction import Redaction
 _encode, _loads = json.JSONEncoder(allow_nan=False).encode, json.loads
 
 SCHEMA = 1
-"""Counts up when a reader of before could misread what is written."""
+"""The version of the format; a log of any other is refused."""
 
 Event = Mapping[str, object]
 
@@ -48,8 +71,14 @@ def event_log(
     key: RunKey, rules: JudgingRules, trace: Trace, verdict: Verdict, redaction: Redaction
 ) -> str:
     """Return the log of one run; ASCII, one JSON object on each line."""
-    lines = (_encode(event) for event in _events(key, rules, trace, verdict, redaction))
-    return "".join(f"{line}\n" for line in lines)
+    # In free text a private answer cannot be told from the rest.
+    hidden = any(field.private for field in rules.fields)
+    events = (
+        {"type": "run", "schema": SCHEMA, **key._asdict()},
+        *_observed(trace, redaction, hidden=hidden),
+        _judged(trace, verdict, redaction),
+    )
+    return "".join(f"{_encode(event)}\n" for event in events)
 
 
 def key_of_log(log: str) -> RunKey:
@@ -57,13 +86,27 @@ def key_of_log(log: str) -> RunKey:
     return RunKey.read(_loads(log.partition("\n")[0]))
 
 
-def _events(
-    key: RunKey, rules: JudgingRules, trace: Trace, verdict: Verdict, redaction: Redaction
-) -> Iterator[Event]:
-    yield {"type": "run", "schema": SCHEMA, **key._asdict()}
-    yield from _timed(trace, redaction)
-    # In free text a private answer cannot be told from the rest.
-    hidden = any(field.private for field in rules.fields)
+def events_of(trace: Trace) -> Iterator[Event]:
+    """Yield what `trace_of_events` reads, for a process that takes a finished run over.
+
+    Nothing is redacted: whoever writes it down sees to it that nothing in it must be.
+    """
+    yield from _observed(trace, NOTHING_REDACTED, hidden=False)
+    yield {
+        "type": "end",
+        "ending": trace.ending.value,
+        "duration_s": trace.duration,
+        "notes": [*trace.notes],
+    }
+
+
+def _observed(trace: Trace, redaction: Redaction, *, hidden: bool) -> Iterator[Event]:
+    calls = [
+        (call.started, _call(step, call, redaction)) for step, call in enumerate(trace.calls, 1)
+    ]
+    approvals = [(one.started, _approval(one, redaction)) for one in trace.approvals]
+    # An approval counts for a call that began with it, so it stands first.
+    yield from (event for _, event in sorted([*approvals, *calls], key=lambda pair: pair[0]))
     for message in trace.messages:
         yield {"type": "message", "message": MASK if hidden else redaction.value(message)}
     if trace.output:
@@ -81,7 +124,10 @@ def _events(
             "traceback": problem.traceback,
         }
     yield {"type": "usage", **usage_to_json(redaction.usage(trace.usage))}
-    yield {
+
+
+def _judged(trace: Trace, verdict: Verdict, redaction: Redaction) -> Event:
+    return {
         "type": "end",
         "ending": trace.ending.value,
         "outcome": verdict.outcome.value,
@@ -91,17 +137,6 @@ def _events(
         "departure": None if verdict.departure is None else redaction.text(verdict.departure),
         "notes": [redaction.text(note) for note in trace.notes],
     }
-
-
-def _timed(trace: Trace, redaction: Redaction) -> Iterator[Event]:
-    calls = [(call.started, _call(step, call, redaction)) for step, call in _steps(trace)]
-    approvals = [(one.started, _approval(one, redaction)) for one in trace.approvals]
-    # An approval counts for a call that began with it, so it stands first.
-    yield from (event for _, event in sorted([*approvals, *calls], key=lambda pair: pair[0]))
-
-
-def _steps(trace: Trace) -> Iterator[tuple[int, ToolCall]]:
-    return enumerate(trace.calls, start=1)
 
 
 def _call(step: int, call: ToolCall, redaction: Redaction) -> Event:
@@ -134,10 +169,9 @@ def _approval(approval: Approval, redaction: Redaction) -> Event:
     return {
         "type": "approval",
         "at_s": approval.started,
-        **({} if approval.calls is None else {"calls": approval.calls}),
+        "calls": approval.calls,
         "step": redaction.text(approval.step),
         "by": redaction.text(approval.by),
-        # Older logs have approvals alone, so that nothing else needs to be said of one.
         **({} if approval.granted else {"granted": False}),
         **({"reason": redaction.text(approval.reason)} if approval.reason else {}),
     }
@@ -155,97 +189,120 @@ def _returned(returned: Returned, redaction: Redaction, *, hidden: bool) -> Even
     }
 
 
-# Read the event log of a run back into its trace, so that the run can be judged again.
+# Read back what happened in a run, so that it can be judged again.
+
+_AT: Final = {"started": "at_s"}
+_FINDING: Final[Keys] = {
+    "kind": word(FindingKind),
+    **dict.fromkeys(("parameter", "message"), TEXT),
+    "copied": FLAG,
+}
+_CALL: Final[Keys] = {
+    "name": TEXT,
+    **dict.fromkeys(("arguments", "result"), ANY),
+    "error": maybe(TEXT),
+    "findings": many(part(Finding, _FINDING)),
+    **dict.fromkeys(("started", "duration"), AMOUNT),
+    "overlaps": COUNT,
+}
+_APPROVAL: Final[Keys] = {
+    **dict.fromkeys(("step", "by", "reason"), TEXT),
+    "started": AMOUNT,
+    "calls": COUNT,
+    "granted": FLAG,
+}
+_ANSWER: Final[Keys] = {
+    "kind": word(ReturnedKind),
+    "mapping": OBJECT,
+    **dict.fromkeys(("text", "problem"), TEXT),
+    "declared_error": maybe(TEXT),
+}
+
+
+def _event(keys: Keys) -> cs.CoreSchema:
+    members = {name: cs.typed_dict_field(schema) for name, schema in keys.items()}
+    return cs.typed_dict_schema(members, extra_behavior="ignore")
+
+
+_EVENTS: Final[Mapping[str, SchemaValidator]] = {
+    kind: SchemaValidator(schema)
+    for kind, schema in {
+        "call": part(
+            ToolCall,
+            _CALL,
+            optional={"result": None, "error": None, "overlaps": 0},
+            aliases={**_AT, "duration": "duration_s"},
+            extra="ignore",
+        ),
+        "approval": part(
+            Approval,
+            _APPROVAL,
+            optional={"granted": True, "reason": ""},
+            aliases=_AT,
+            extra="ignore",
+        ),
+        "message": _event({"message": ANY}),
+        "output": _event({"text": TEXT}),
+        "answer": _event(_ANSWER),
+        "compared": part(Compared, COMPARED, extra="ignore"),
+        "problem": part(Problem, PROBLEM, aliases={"type": "exception"}, extra="ignore"),
+        "usage": part(Usage, USAGE, optional=UNKNOWN, extra="ignore"),
+        "end": _event({"ending": word(Ending), "duration_s": AMOUNT, "notes": TEXTS}),
+    }.items()
+}
+"""What is made of the events of each type."""
 
 
 def trace_of_log(log: str) -> Trace:
     """Return what a log holds of a trace, which is all of it but what a redaction took out.
 
     Raises:
-        ValueError: it is no event log, was cut short, or was written by a newer version.
+        ValueError: it is no event log, was cut short, or was written by another version.
     """
     try:
         lines = log.rstrip("\n").split("\n") if log else []
-        events: list[Mapping[str, Any]] = [json.loads(line) for line in lines]
+        events: list[Mapping[str, Any]] = [_loads(line) for line in lines]
         if not events or events[0]["type"] != "run" or events[-1]["type"] != "end":
             msg = "cut short, or no event log"
             raise ValueError(msg)
-        if events[0]["schema"] > SCHEMA:
-            msg = f"written by a newer pytest-sopbench (schema {events[0]['schema']})"
+        if events[0]["schema"] != SCHEMA:
+            msg = f"written by another pytest-sopbench (schema {events[0]['schema']})"
             raise ValueError(msg)
-        return _trace(events)
     except (KeyError, TypeError) as fault:
         msg = f"an event log with missing or unknown keys: {fault}"
         raise ValueError(msg) from fault
+    return trace_of_events(events[1:])
 
 
-def _trace(events: Sequence[Mapping[str, Any]]) -> Trace:
-    of_type: dict[str, list[Mapping[str, Any]]] = {}
+def trace_of_events(events: Iterable[Mapping[str, Any]]) -> Trace:
+    """Return the trace of which these are the events.
+
+    Raises:
+        ValueError: one is of no known type, lacks a key or holds something else than it should, or
+            the last one is missing.
+    """
+    found: dict[str, list[Any]] = {kind: [] for kind in _EVENTS}
     for event in events:
-        of_type.setdefault(event["type"], []).append(event)
-    end = events[-1]
-    answers, problems = of_type.get("answer", []), of_type.get("problem", [])
-    usage = of_type.get("usage", [])
+        kind = event.get("type")
+        if kind not in found:
+            msg = f"{kind!r} is no event"
+            raise ValueError(msg)
+        found[kind].append(value_of(_EVENTS[kind], event, f"the event {kind!r}"))
+    if not found["end"]:
+        msg = "no event says how the run ended"
+        raise ValueError(msg)
+    end = found["end"][0]
+    answer = next(iter(found["answer"]), None)
     return Trace(
-        ending=Ending(end["ending"]),
-        returned=_read_returned(answers[0]) if answers else None,
-        problem=_problem(problems[0]) if problems else None,
-        calls=tuple(_read_call(one) for one in of_type.get("call", [])),
-        approvals=tuple(
-            Approval(
-                step=one["step"],
-                by=one["by"],
-                started=one["at_s"],
-                calls=one.get("calls"),
-                granted=one.get("granted", True),
-                reason=one.get("reason", ""),
-            )
-            for one in of_type.get("approval", [])
-        ),
-        usage=Usage(**_without_type(usage[0])) if usage else Usage(),
-        messages=tuple(one["message"] for one in of_type.get("message", [])),
-        output="".join(one["text"] for one in of_type.get("output", [])),
+        ending=end["ending"],
+        returned=None if answer is None else Returned(**answer),
+        problem=next(iter(found["problem"]), None),
+        calls=tuple(found["call"]),
+        approvals=tuple(found["approval"]),
+        usage=next(iter(found["usage"]), UNKNOWN_USAGE),
+        messages=tuple(one["message"] for one in found["message"]),
+        output="".join(one["text"] for one in found["output"]),
         duration=end["duration_s"],
-        notes=tuple(end["notes"]),
-        compared=tuple(Compared(**_without_type(one)) for one in of_type.get("compared", [])),
+        notes=end["notes"],
+        compared=tuple(found["compared"]),
     )
-
-
-def _read_returned(event: Mapping[str, Any]) -> Returned:
-    return Returned(
-        kind=ReturnedKind(event["kind"]),
-        mapping=event["mapping"],
-        text=event["text"],
-        problem=event["problem"],
-        declared_error=event["declared_error"],
-    )
-
-
-def _problem(event: Mapping[str, Any]) -> Problem:
-    return Problem(type=event["exception"], message=event["message"], traceback=event["traceback"])
-
-
-def _read_call(event: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(
-        name=event["name"],
-        arguments=event["arguments"],
-        result=event.get("result"),
-        error=event.get("error"),
-        findings=tuple(_finding(one) for one in event["findings"]),
-        started=event["at_s"],
-        duration=event["duration_s"],
-        overlaps=event.get("overlaps", 0),
-    )
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    return Finding(
-        kind=FindingKind(data["kind"]),
-        parameter=data["parameter"],
-        message=data["message"],
-        copied=data["copied"],
-    )
-
-
-def _without_type(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in event.items() if name != "type"}

@@ -1,44 +1,31 @@
-"""Records, traces and rules as lines of JSON, and back."""
+"""Records as lines of JSON, and back."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
-from functools import cache
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from pydantic_core import SchemaValidator, ValidationError
 from pydantic_core import core_schema as cs
 
-from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.demands import DEMANDS, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import as_text, may_stand_in
-from pytest_sopbench._core.model.trace import (
-    Approval,
-    Compared,
-    Ending,
-    Finding,
-    FindingKind,
-    Mismatch,
-    Problem,
-    Returned,
-    ReturnedKind,
-    ToolCall,
-    Trace,
-    Usage,
-)
-from pytest_sopbench._core.model.usage import COUNTS, usage_to_json
+from pytest_sopbench._core.model.trace import Compared, Mismatch, Problem, Usage
+from pytest_sopbench._core.model.usage import ALWAYS_TOLD, COUNTS, usage_to_json
 from pytest_sopbench._core.verdict import Outcome
 
-from .record import CallRecord, RunRecord, TrajectoryCheck, is_cut
+from .record import CallRecord, DocumentRecord, RunRecord, TrajectoryCheck, is_cut
 
-# What the lines of runs and of traces hold, key by key: the one description of both.
+# What the line of a run holds, key by key.
 #
 # pydantic's core reads a line by it, checks the type of each value on the way, and makes our own
-# values of it, in less than half the time that it takes by hand. Whoever looks at a part of a line
-# checks that by the same description. It is loaded once the first line is read.
+# values of it, in less than half the time that it takes by hand. Event logs are read in the same
+# way, and have some of its parts.
 
 Keys: TypeAlias = Mapping[str, cs.CoreSchema]
 
@@ -67,214 +54,141 @@ AMOUNT: Final = cs.union_schema(
 )
 KEY: Final[Keys] = {"domain": TEXT, "task": TEXT, "trial": TRIAL, "agent": TEXT}
 
-_MEANT: Final[Mapping[tuple[type, str], object]] = {
-    **dict.fromkeys(((RuleResult, "clause"), (RuleResult, "why")), ""),
-    (RuleResult, "severity"): Severity.SHOULD,
-}
-"""What a line means that lacks a key, where the class itself does not say so."""
-
 
 def maybe(schema: cs.CoreSchema) -> cs.CoreSchema:
     return cs.nullable_schema(schema)
-
-
-class Form:
-    """What becomes of the parts of a line: values of our classes, tuples, members."""
-
-    def part(
-        self,
-        made: type,
-        keys: Keys,
-        *,
-        needed: Collection[str] = (),
-        extra: cs.ExtraBehavior = "forbid",
-    ) -> cs.CoreSchema:
-        """Describe an object that becomes a value of a class.
-
-        A key may be missing where the class has a default for it and `needed` does not name it.
-        """
-        known = {one.name: one for one in fields(made)}
-        members = [
-            cs.dataclass_field(
-                name,
-                schema if name in needed else _with_default(schema, made, known[name]),
-                kw_only=True,
-            )
-            for name, schema in keys.items()
-        ]
-        arguments = cs.dataclass_args_schema(made.__name__, members, extra_behavior=extra)
-        return cs.dataclass_schema(made, arguments, [*keys], slots=True)
 
 
 def many(schema: cs.CoreSchema) -> cs.CoreSchema:
     return cs.tuple_schema([schema], variadic_item_index=0)
 
 
-def _word(words: type[Enum]) -> cs.CoreSchema:
+def word(words: type[Enum]) -> cs.CoreSchema:
     return cs.enum_schema(words, [*words])
 
 
-def _with_default(schema: cs.CoreSchema, made: type, known: Field[Any]) -> cs.CoreSchema:
-    if (made, known.name) in _MEANT:
-        return cs.with_default_schema(schema, default=_MEANT[made, known.name])
-    if known.default is not MISSING:
-        return cs.with_default_schema(schema, default=known.default)
-    if known.default_factory is not MISSING:
-        return cs.with_default_schema(schema, default_factory=known.default_factory)
-    return schema
+def part(
+    made: type,
+    keys: Keys,
+    *,
+    optional: Mapping[str, object] = MappingProxyType({}),
+    aliases: Mapping[str, str] = MappingProxyType({}),
+    extra: cs.ExtraBehavior = "forbid",
+) -> cs.CoreSchema:
+    """Describe an object that becomes a value of a class.
+
+    Args:
+        made: the class.
+        keys: what each of its fields holds.
+        optional: what is left out of a line where there is nothing to say, and what that means.
+        aliases: the keys of fields that are called otherwise in a line.
+        extra: what becomes of other keys.
+    """
+    # No constructor is called, so a field that is not described would not be there at all.
+    if {*keys} != (known := {one.name for one in fields(made)}):
+        msg = f"{made.__name__}: {', '.join(sorted({*keys} ^ known))}"
+        raise TypeError(msg)
+    members = [
+        cs.dataclass_field(
+            name,
+            cs.with_default_schema(schema, default=optional[name]) if name in optional else schema,
+            kw_only=True,
+            validation_alias=aliases.get(name),
+        )
+        for name, schema in keys.items()
+    ]
+    arguments = cs.dataclass_args_schema(made.__name__, members, extra_behavior=extra)
+    return cs.dataclass_schema(made, arguments, [*keys], slots=True)
+
+
+def typed(keys: Keys) -> cs.CoreSchema:
+    """Describe an object that stays one; whoever reads it says which keys it lacks."""
+    members = {name: cs.typed_dict_field(schema, required=False) for name, schema in keys.items()}
+    return cs.typed_dict_schema(members, strict=True, extra_behavior="ignore")
 
 
 def _known_demand(kind: str) -> str:
-    from pytest_sopbench._core.contract.demands import DEMANDS  # noqa: PLC0415 - only where there is a contract
-
     if kind not in DEMANDS:
         msg = f"{kind!r} is no demand of a rule"
         raise ValueError(msg)
     return kind
 
 
-def _document(data: Mapping[str, Any]) -> object:
-    from .record import document_from_json  # noqa: PLC0415 - only where an answer is a document
+TEXTS: Final = many(TEXT)
+COMPARED: Final[Keys] = {
+    **dict.fromkeys(("field", "why", "quote"), TEXT),
+    "place": COUNT,
+    "held": maybe(FLAG),
+    "score": maybe(AMOUNT),
+}
+PROBLEM: Final[Keys] = dict.fromkeys(("type", "message", "traceback"), TEXT)
+USAGE: Final[Keys] = {
+    **dict.fromkeys(COUNTS, maybe(COUNT)),
+    "cost_usd": maybe(AMOUNT),
+    **dict.fromkeys(("model", "priced_by"), maybe(TEXT)),
+}
+UNKNOWN: Final = dict.fromkeys(name for name in USAGE if name not in ALWAYS_TOLD)
+"""What is left out of a usage that does not know it."""
 
-    return document_from_json(data)
-
-
-def typed(
-    keys: Keys, *, needed: Collection[str] = (), extra: cs.ExtraBehavior = "ignore"
-) -> cs.CoreSchema:
-    """Describe an object that stays one."""
-    members = {
-        name: cs.typed_dict_field(schema, required=name in needed) for name, schema in keys.items()
-    }
-    return cs.typed_dict_schema(members, strict=True, extra_behavior=extra)
-
-
-_DEMAND: Final = cs.no_info_after_validator_function(_known_demand, TEXT)
-_TEXTS: Final = many(TEXT)
 _CALL: Final[Keys] = {
     "name": TEXT,
     **dict.fromkeys(("arguments", "result"), ANY),
     "error": maybe(TEXT),
+    "bad": FLAG,
+    "findings": TEXTS,
     "overlaps": COUNT,
 }
-_DOCUMENT: Final = cs.no_info_after_validator_function(
-    _document,
-    typed(
-        {"paths": _TEXTS, "labelled": _TEXTS, "label": TEXT, "domain_class": TEXT},
-        needed=("paths", "labelled", "label"),
-        extra="forbid",
-    ),
-)
+_RULE: Final[Keys] = {
+    **dict.fromkeys(("id", "clause", "why"), TEXT),
+    "severity": word(Severity),
+    "kind": cs.no_info_after_validator_function(_known_demand, TEXT),
+    "state": word(RuleState),
+    **dict.fromkeys(("applies", "unfinished"), FLAG),
+}
+_USUAL_RULE: Final = {
+    **dict.fromkeys(("clause", "why"), ""),
+    "severity": Severity.SHOULD,
+    "applies": True,
+    "unfinished": False,
+}
+_MISMATCH: Final[Keys] = {"field": TEXT, "expected": ANY, "actual": ANY, "why": TEXT}
+_DOCUMENT: Final[Keys] = {
+    **dict.fromkeys(("paths", "labelled"), TEXTS),
+    **dict.fromkeys(("label", "domain_class"), TEXT),
+}
+_RUN: Final[Keys] = {
+    **KEY,
+    "task_hash": TEXT,
+    "outcome": word(Outcome),
+    "reason": TEXT,
+    "answer": maybe(OBJECT),
+    "answer_form": TEXT,
+    "expected": OBJECT,
+    "mismatches": many(part(Mismatch, _MISMATCH)),
+    "text": TEXT,
+    "calls": many(part(CallRecord, _CALL, optional={"overlaps": 0})),
+    "usage": part(Usage, USAGE, optional=UNKNOWN),
+    "duration_s": maybe(AMOUNT),
+    "problem": maybe(part(Problem, PROBLEM)),
+    "disagreement": TEXT,
+    "only_published": FLAG,
+    "rules": many(part(RuleResult, _RULE, optional=_USUAL_RULE)),
+    "contract": maybe(word(RuleState)),
+    "grounded": maybe(FLAG),
+    "trajectory": maybe(part(TrajectoryCheck, {"held": FLAG, "departure": TEXT})),
+    "unneeded": maybe(COUNT),
+    "trace": TEXT,
+    "notes": TEXTS,
+    "document": part(DocumentRecord, _DOCUMENT),
+    "compared": many(part(Compared, COMPARED)),
+    "ignored": TEXTS,
+}
+_OFTEN_EMPTY: Final = {"document": None, "compared": (), "ignored": ()}
+"""Left out of the line of a run where there are none."""
 
-
-def run_keys(form: Form) -> Keys:
-    """Return what stands in the line of a run, besides its type and its checksum."""
-    call = {**_CALL, "bad": FLAG, "findings": _TEXTS}
-    rule = {
-        **dict.fromkeys(("id", "clause", "why"), TEXT),
-        "severity": _word(Severity),
-        "kind": _DEMAND,
-        "state": _word(RuleState),
-        **dict.fromkeys(("applies", "unfinished"), FLAG),
-    }
-    mismatch = {"field": TEXT, "expected": ANY, "actual": ANY, "why": TEXT}
-    trajectory = {"held": FLAG, "departure": TEXT}
-    return {
-        **KEY,
-        "task_hash": TEXT,
-        "outcome": _word(Outcome),
-        "reason": TEXT,
-        "answer": maybe(OBJECT),
-        "answer_form": TEXT,
-        "expected": OBJECT,
-        "mismatches": many(form.part(Mismatch, mismatch)),
-        "text": TEXT,
-        "calls": many(form.part(CallRecord, call, needed=("findings",))),
-        "usage": _usage(form),
-        "duration_s": maybe(AMOUNT),
-        "problem": maybe(_problem(form)),
-        "disagreement": TEXT,
-        "only_published": FLAG,
-        "rules": many(form.part(RuleResult, rule, extra="ignore")),
-        "contract": maybe(_word(RuleState)),
-        "grounded": maybe(FLAG),
-        "trajectory": maybe(form.part(TrajectoryCheck, trajectory)),
-        "unneeded": maybe(COUNT),
-        "trace": TEXT,
-        "notes": _TEXTS,
-        "document": _DOCUMENT,
-        "compared": many(_compared(form)),
-        "ignored": _TEXTS,
-    }
-
-
-def _trace_keys(form: Form) -> Keys:
-    """Return what stands of a trace in a journal."""
-    finding = {"kind": _word(FindingKind), "parameter": TEXT, "message": TEXT, "copied": FLAG}
-    call = {
-        **_CALL,
-        "findings": many(form.part(Finding, finding)),
-        **dict.fromkeys(("started", "duration"), AMOUNT),
-    }
-    approval = {
-        **dict.fromkeys(("step", "by", "reason"), TEXT),
-        "started": AMOUNT,
-        "calls": maybe(COUNT),
-        "granted": FLAG,
-    }
-    beside = {"usage": _usage(form), "messages": many(ANY), "notes": _TEXTS}
-    returned = {
-        "kind": _word(ReturnedKind),
-        "mapping": OBJECT,
-        **dict.fromkeys(("text", "problem", "found_as"), TEXT),
-        "declared_error": maybe(TEXT),
-        **beside,
-    }
-    return {
-        "ending": _word(Ending),
-        "returned": maybe(form.part(Returned, returned, needed=beside)),
-        "problem": maybe(_problem(form)),
-        "calls": many(form.part(ToolCall, call, needed=("findings",))),
-        "approvals": many(form.part(Approval, approval)),
-        **beside,
-        "output": TEXT,
-        "duration": AMOUNT,
-        "compared": many(_compared(form)),
-    }
-
-
-def _usage(form: Form) -> cs.CoreSchema:
-    counts = dict.fromkeys((one for one in COUNTS if one != "cost_usd"), maybe(COUNT))
-    names = dict.fromkeys(("model", "priced_by"), maybe(TEXT))
-    return form.part(Usage, {**counts, "cost_usd": maybe(AMOUNT), **names})
-
-
-def _problem(form: Form) -> cs.CoreSchema:
-    return form.part(Problem, dict.fromkeys(("type", "message", "traceback"), TEXT))
-
-
-def _compared(form: Form) -> cs.CoreSchema:
-    texts = dict.fromkeys(("field", "why", "quote"), TEXT)
-    found = {"place": COUNT, "held": maybe(FLAG), "score": maybe(AMOUNT)}
-    return form.part(Compared, {**texts, **found})
-
-
-_NEEDED: Final = frozenset(
-    ("mismatches", "calls", "usage", "problem", "rules", "contract", "trajectory", "notes")
-)
-"""What every line of a run has; the rest is as it is in a record that says nothing of it."""
+RUN: Final = SchemaValidator(part(RunRecord, _RUN, optional=_OFTEN_EMPTY))
 
 _OF_KEYS: Final = frozenset(("missing", "unexpected_keyword_argument", "extra_forbidden"))
-_VALUES: Final = Form()
-
-RUN: Final = SchemaValidator(_VALUES.part(RunRecord, run_keys(_VALUES), needed=_NEEDED))
-
-
-@cache
-def traces() -> SchemaValidator:
-    """Return what reads traces, which few sessions do."""
-    keys = _trace_keys(_VALUES)
-    return SchemaValidator(_VALUES.part(Trace, keys, needed=keys, extra="ignore"))
 
 
 def value_of(validator: SchemaValidator, data: Mapping[str, Any], what: str) -> Any:
@@ -321,52 +235,12 @@ def rule_to_json(result: RuleResult) -> dict[str, Any]:
     return data
 
 
-# A trace as JSON and back, for a process that takes a finished run over from one that died.
-#
-# `trace_to_json` and `trace_from_json` are inverse. Nothing is redacted: whoever writes the result
-# down sees to it that nothing in it must be.
-
-
-def trace_to_json(trace: Trace) -> dict[str, Any]:
-    """Return a value that `json` takes; enumerations are texts by themselves.
-
-    The JSON values in it are those of the trace, and no copies.
-    """
-    return _parts(trace)
-
-
 def members(value: Any) -> dict[str, Any]:
     """Return the fields of a value by their names, and no copies, which `asdict` makes of all."""
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def _parts(value: Any) -> dict[str, Any]:
-    # By `members`, which makes a dictionary more, it takes nearly twice as long.
-    return {name: _part(getattr(value, name)) for name in value.__dataclass_fields__}
-
-
-def _part(part: Any) -> Any:
-    if part.__class__ is tuple:
-        return [_part(one) for one in part]
-    return _parts(part) if hasattr(part, "__dataclass_fields__") else part
-
-
-def trace_from_json(data: Mapping[str, Any]) -> Trace:
-    """Read what `trace_to_json` returned, or what came of it as JSON.
-
-    Raises:
-        ValueError: a key is missing or unknown, or holds something else than it should.
-    """
-    trace: Trace = value_of(traces(), data, "a trace")
-    return trace
-
-
 # The line of a run: `to_line` and `from_line` are inverse, and the line is ASCII.
-
-_OFTEN_EMPTY = ("document", "compared", "ignored")
-"""Left out of a line where there are none, so that other lines stay what every version reads."""
-
-_BEGIN: Final = '{"type":"run",'
 
 
 def to_line(record: RunRecord) -> str:
@@ -402,14 +276,6 @@ def from_line(line: str) -> RunRecord:
     Raises:
         ValueError: the line is not JSON, not of a run, or holds something else than it should.
     """
-    if line.startswith(_BEGIN):
-        try:
-            record: RunRecord = RUN.validate_json(f"{{{line[len(_BEGIN) :]}")
-        except ValueError:
-            # JSON of Python may hold more, such as half of a surrogate pair.
-            pass
-        else:
-            return _with_its_quotes(record)
     data: dict[str, Any] = _loads(line)
     if data.pop("type", None) != "run":
         msg = "not the line of a run"

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from pytest_sopbench._core.answers.forms import read_form
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.model.trace import (
     Answer,
@@ -43,7 +42,7 @@ def verdict_of(record: RunRecord) -> Verdict:
     """Return what was decided of a run; of the search for an answer only where it was found."""
     answer = None
     if record.answer_form:
-        answer = Answer(values=record.answer or {}, form=read_form(record.answer_form))
+        answer = Answer(values=record.answer or {}, form=AnswerForm(record.answer_form))
     held = record.trajectory
     return Verdict(
         outcome=record.outcome,
@@ -61,7 +60,9 @@ def verdict_of(record: RunRecord) -> Verdict:
 
 def trace_of(record: RunRecord) -> Trace:
     """Return what is left of a run's trace, with a note that it is not whole."""
-    ending = _ENDINGS.get(record.outcome, Ending.RETURNED)
+    # A run of which nobody could find out whether it is right has given its answer.
+    usual = Ending.RETURNED
+    ending = usual if record.compared else _ENDINGS.get(record.outcome, usual)
     return Trace(
         ending=ending,
         returned=_returned(record) if ending is Ending.RETURNED else None,
@@ -83,10 +84,17 @@ def trace_of(record: RunRecord) -> Trace:
     )
 
 
+def is_told_in_text(record: RunRecord) -> bool:
+    """Tell whether the text decides: how a document was written does, beside what it holds."""
+    return record.document is not None and record.answer_form != AnswerForm.MAPPING
+
+
 def _returned(record: RunRecord) -> Returned:
-    if record.answer is not None and record.answer_form == AnswerForm.MAPPING:
-        return Returned(kind=ReturnedKind.MAPPING, mapping=record.answer)
-    return Returned(kind=ReturnedKind.TEXT, text=record.text)
+    if record.answer is None or is_told_in_text(record):
+        return Returned(kind=ReturnedKind.TEXT, text=record.text)
+    # A float that stood in a text was compared as it was written.
+    found_as = "" if record.answer_form == AnswerForm.MAPPING else record.answer_form
+    return Returned(kind=ReturnedKind.MAPPING, mapping=record.answer, found_as=found_as)
 
 
 # Which runs may become a snapshot: what was approved once is compared for ever after.

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
-from typing import Any, Final
+from typing import Final
 
 from pytest_sopbench._core.contract.demands import RuleState
 from pytest_sopbench._core.contract.rules import RuleResult
@@ -321,18 +321,6 @@ def document_record(rules: DocumentRules, expected: Mapping[str, JsonValue]) -> 
         label=f"document {blake2b(spelled.encode(), digest_size=6).hexdigest()}",
         domain_class=rules.domain_class,
     )
-
-
-def document_from_json(data: Mapping[str, Any]) -> DocumentRecord:
-    """Read what stands in a run's line.
-
-    Raises:
-        KeyError: a key is missing.
-        TypeError: one is unknown.
-    """
-    texts = {name: tuple(data[name]) for name in ("paths", "labelled")}
-    read: dict[str, Any] = {**data, **texts}
-    return DocumentRecord(**read)
 
 
 def is_short(document: Mapping[str, JsonValue]) -> bool:

@@ -12,15 +12,12 @@ from pytest_sopbench._core.domain import JudgingRules
 from pytest_sopbench._core.judging.judge import CUT_OFF, Asking, judge
 from pytest_sopbench._core.model.task import MASK, Task
 from pytest_sopbench._core.model.trace import (
-    AnswerForm,
-    Ending,
     Returned,
-    ReturnedKind,
-    ToolCall,
     Trace,
 )
 from pytest_sopbench._core.verdict import Outcome
 
+from .reconstruct import is_told_in_text, trace_of
 from .record import DOCUMENT_LIMIT, CallRecord, RunRecord, is_cut, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
@@ -112,7 +109,7 @@ def _by_changed_rules(
     """Judge a run by rules that are not those of before: its answer, and its calls as well."""
     rules = judges.after
     if record.outcome in _LOST:
-        died = Trace(ending=Ending.PROCESS_DIED) if record.outcome is Outcome.CRASH else None
+        died = trace_of(record) if record.outcome is Outcome.CRASH else None
         return Rescored(record=_procedure_of(rules, task, record, died))
     seen = trace or _rebuilt(rules, record)
     why = _refusal(task, record, seen)
@@ -133,23 +130,7 @@ def _rebuilt(rules: JudgingRules, record: RunRecord) -> Trace | None:
         record.calls
     ):
         return None
-    cut_off = _is_cut_off(record)
-    away = record.outcome is Outcome.UNAVAILABLE
-    stopped = Trace(ending=Ending.UNAVAILABLE if away else Ending.RAISED)
-    answered = stopped if cut_off else _answered(record)
-    if answered is None:
-        return None
-    calls = (
-        ToolCall(
-            name=one.name,
-            arguments=one.arguments,
-            result=one.result,
-            error=one.error,
-            overlaps=one.overlaps,
-        )
-        for one in record.calls
-    )
-    return replace(answered, calls=tuple(calls))
+    return trace_of(record) if _is_cut_off(record) else _answered(record)
 
 
 def _are_whole(calls: Sequence[CallRecord]) -> bool:
@@ -159,21 +140,11 @@ def _are_whole(calls: Sequence[CallRecord]) -> bool:
 
 def _answered(record: RunRecord) -> Trace | None:
     """Return a trace that gives the recorded answer, or `None` where it is not whole."""
-    if record.document is not None and record.answer_form != AnswerForm.MAPPING:
-        # How a document was written decides as well, so that its text is read again.
-        return _told_in(record.text)
-    if record.answer is None or any(is_cut(one) for one in record.answer.values()):
-        return None
-    # A float that stood in a text was compared as it was written.
-    found_as = "" if record.answer_form == AnswerForm.MAPPING else record.answer_form
-    returned = Returned(kind=ReturnedKind.MAPPING, mapping=record.answer, found_as=found_as)
-    return Trace(ending=Ending.RETURNED, returned=returned, compared=record.compared)
-
-
-def _told_in(text: str) -> Trace | None:
-    if not text or len(text) > DOCUMENT_LIMIT:
-        return None
-    return Trace(ending=Ending.RETURNED, returned=Returned(kind=ReturnedKind.TEXT, text=text))
+    if is_told_in_text(record):
+        is_whole = 0 < len(record.text) <= DOCUMENT_LIMIT
+    else:
+        is_whole = record.answer is not None and not any(map(is_cut, record.answer.values()))
+    return trace_of(record) if is_whole else None
 
 
 def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, cast, get_args
 from urllib.parse import quote
 
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
+from pytest_sopbench._core.trajectory.calls import canonical
 from pytest_sopbench._core.values.json import JsonValue
 
 from .calls import ArgumentMode, group_lines, is_sequence, read_groups, spans, stands_before
@@ -70,8 +71,6 @@ class SnapshotRules:
 
         Of calls that overlap, it changes which began first.
         """
-        from .calls import canonical, is_sequence  # noqa: PLC0415 - only where calls are compared
-
         calls = tuple(self._call(call) for call in trajectory)
         if is_sequence(calls):
             return Trajectory(calls=calls)

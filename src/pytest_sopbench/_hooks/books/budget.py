@@ -25,8 +25,8 @@ from pytest_sopbench._core.records.record import RunRecord, cost_now
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.items.collection import attach_not_run, tear_down
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
-from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher, RunResult
-from pytest_sopbench._hooks.runs.run_cache import RUNS, asks_for_run
+from pytest_sopbench._hooks.runs.reportable import JudgedRun
+from pytest_sopbench._hooks.runs.run_cache import Runs, asks_for_run
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.judging import judged_in
@@ -92,15 +92,15 @@ class BudgetTracker:
     def is_spent(self) -> bool:
         return self._spending.reaches(self._budget, self.seconds)
 
-    def follow(self, flights: RunPrefetcher) -> None:
+    def follow(self, runs: Runs) -> None:
         """Count each run of this process as it ends, which may be long before its test comes."""
 
-        def told(done: RunResult) -> None:
-            self._add(done.kept.record)
+        def told(done: JudgedRun) -> None:
+            self._add(done.record)
             if self._spending.reaches_money(self._budget):
-                flights.hold_back()
+                runs.hold_back()
 
-        flights.tell(told)
+        runs.tell(told)
 
     @pytest.hookimpl
     def pytest_sop_run_finished(self, run: RunRecord) -> None:
@@ -199,16 +199,13 @@ class BudgetTracker:
 class BudgetStop:
     """Passes over tests whose runs must not begin, in a process that makes runs."""
 
-    def __init__(self, flights: RunPrefetcher, is_spent: Callable[[], bool]) -> None:
-        self._flights = flights
+    def __init__(self, runs: Runs, is_spent: Callable[[], bool]) -> None:
+        self._runs = runs
         self._is_spent = is_spent
         self._is_pulled = False
         self._refused: set[RunKey] = set()
-        flights.watch(self._look)
-
-    @pytest.hookimpl
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        session.config.stash[RUNS].guard(self.ask_leave)
+        runs.watch(self._look)
+        runs.guard(self.ask_leave)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(
@@ -235,12 +232,12 @@ class BudgetStop:
 
     def _may_begin(self, key: RunKey) -> bool:
         self._look()
-        return not self._is_pulled or self._flights.is_begun(key)
+        return not self._is_pulled or self._runs.is_begun(key)
 
     def _look(self) -> None:
         if not self._is_pulled and self._is_spent():
             self._is_pulled = True
-            self._flights.hold_back()
+            self._runs.hold_back()
 
 
 class WorkerBudget:

@@ -26,21 +26,19 @@ from pytest_sopbench._hooks.items.transport import (
     mark_failed_by,
 )
 from pytest_sopbench._hooks.process.exit_guard import exited
-from pytest_sopbench._hooks.runs.journals import (
-    begun_in_journals,
-    finished_in_journals,
-    journal_folder,
-    unfinished_in_journals,
-)
-from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness, RunPrefetcher
+from pytest_sopbench._hooks.runs.journals import journal_folder
+from pytest_sopbench._hooks.runs.prefetch import ALIKE, Likeness
 from pytest_sopbench._hooks.runs.reportable import unreported_record
+from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.runs.shown import explain_record
+from pytest_sopbench._hooks.session.builtin_ids import learn_ids
 from pytest_sopbench._hooks.session.consistency import check_same_inputs
 from pytest_sopbench._hooks.session.session import SopSession, missing_runs, whole_plan
 from pytest_sopbench._reports.notices import RunAlarms
 from pytest_sopbench._reports.terminal.misses import LIMIT, MissGroups
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._running.observing.problem import Deferral
+from pytest_sopbench._sessions.journal import ReadJournal
 
 from .resume import Resumption
 from .saving import Saving
@@ -103,9 +101,9 @@ INTERRUPTED: Final = "it had begun when the session was cut short"
 class SessionRecorder:
     """Enters each run as its report arrives; what never arrives is entered at the end."""
 
-    def __init__(self, sop: SopSession, flights: RunPrefetcher) -> None:
+    def __init__(self, sop: SopSession, runs: Runs) -> None:
         self._sop = sop
-        self._flights = flights
+        self._runs = runs
         self._outcomes: dict[RunKey, Outcome] = {}
         sop.plan.made = self._outcomes
         self.crashes = WorkerCrashes(sop, self._outcomes)
@@ -121,9 +119,8 @@ class SessionRecorder:
         self._closed: Mapping[str, Summary] | None = None
         self._has_begun = False
         self.groups: dict[GroupKey, Summary] = {}
-        self._first_runs = EarlyAbort(
-            lambda: max(flights.starts.begun, begun_in_journals(self._sop))
-        )
+        self._journals = journal_folder(sop)
+        self._first_runs = EarlyAbort(self._begun)
         # The first of them, or all where each is printed in full; the groups know all.
         self.misses: list[RunRecord] = []
         self.miss_groups = MissGroups()
@@ -153,7 +150,7 @@ class SessionRecorder:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong with the saved session."""
-        journals = (*self._flights.problems, *self.crashes.problems)
+        journals = (*self._runs.problems, *self.crashes.problems)
         return (*self.saving.problems, *self.saving.log_problems, *journals)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -204,7 +201,7 @@ class SessionRecorder:
     def open_file(self) -> None:
         """Open the saved session where runs are planned, before the first of them can end."""
         if self._sop.makes_runs and self.has_runs:
-            self.saving.begin()
+            self.saving.open()
 
     def tell_again(self, told: Callable[[RunRecord], None]) -> None:
         """Have something called for each run that was made although it had been made before."""
@@ -228,8 +225,6 @@ class SessionRecorder:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
         """Learn which built-in items the workers collected."""
-        from pytest_sopbench._hooks.session.builtin_ids import learn_ids  # noqa: PLC0415 - only where workers collect
-
         learn_ids(self._sop, ids)
 
     @pytest.hookimpl(optionalhook=True)
@@ -274,10 +269,10 @@ class SessionRecorder:
             # Entered as they are below, none of them would look missing any more.
             self._sop.plan.missing = {**missing_runs(self._sop)}
             planned = whole_plan(self._sop)
-            self._enter_unasked(planned)
+            journal = self._journals.read(self._runs.problems)
+            self._enter_unasked(planned, journal)
             unmade = self.crashes.unmade()
-            begun = unfinished_in_journals(self._sop)
-            begun = self._started if begun is None else begun
+            begun = self._started if journal is None else journal.unfinished
             for key in planned:
                 if key not in self._outcomes:
                     record = unreported_record(self._sop, key, unmade.get(key))
@@ -294,8 +289,14 @@ class SessionRecorder:
             self.groups = {group: self._closed[group.title(groups)] for group in groups}
             self.saving.finish(planned, self._closed)
             if not self.saving.problems:
-                journal_folder(self._sop).end()
+                self._journals.remove()
         return self._closed
+
+    def _begun(self) -> int:
+        """Return how many runs were begun, in this process or in workers that keep journals."""
+        journal = self._journals.read()
+        known = 0 if journal is None else len(journal.finished) + len(journal.unfinished)
+        return max(self._runs.starts.begun, known)
 
     def disagreeing(self, domain: str, agent: str) -> Sequence[TaskTrials]:
         """Return the tasks of a closed group whose trials disagree."""
@@ -308,16 +309,16 @@ class SessionRecorder:
             if (key.domain, key.agent) == (domain, agent)
         )
 
-    def _enter_unasked(self, planned: Container[RunKey]) -> None:
+    def _enter_unasked(self, planned: Container[RunKey], journal: ReadJournal | None) -> None:
         """Enter runs that ended, and whose tests were never run: they were made, and paid for."""
-        for done in self._flights.left_over:
-            if done.kept.record.key not in self._outcomes:
-                self._enter(done.kept.record, done.line, done.kept.events)
+        for done in self._runs.left_over:
+            if done.record.key not in self._outcomes:
+                self._enter(done.record, done.line, done.events)
                 self.special.unasked += 1
         for record, line in self.resumption.unasked():
             if record.key not in self._outcomes and record.key in planned:
                 self._enter(record, line, taken_over=True)
-        for key, run in finished_in_journals(self._sop, self._flights.problems).items():
+        for key, run in journal.finished.items() if journal is not None else ():
             if key not in self._outcomes and key in planned:
                 self._enter(run.record, run.line, run.events)
                 self.special.unasked += 1
@@ -328,13 +329,15 @@ class SessionRecorder:
             return
         if not self.has_runs and self._sop.options.shard is not None and self._sop.plan.specs:
             # A shard without tasks is a part like the others, when they are put together.
-            self.saving.begin()
+            self.saving.open()
             self.close()
         elif self.has_runs:
             self.close()
-        elif not finished_in_journals(self._sop, []):
+        else:
             # Workers may have been told of a folder for journals before tests were taken away.
-            journal_folder(self._sop).end()
+            journal = self._journals.read()
+            if journal is None or not journal.finished:
+                self._journals.remove()
 
     def _enter(
         self,
@@ -355,8 +358,7 @@ class SessionRecorder:
         self.resumption.watch(record, taken_over=taken_over)
         self._outcomes[key] = record.outcome
         tally.add(record)
-        self.saving.add_events(key, events)
-        self.saving.add(line or to_line(record), record)
+        self.saving.add(record, line or to_line(record), events)
         if not taken_over:
             # What an agent of an earlier process left behind has gone with it.
             self.special.watch(record)

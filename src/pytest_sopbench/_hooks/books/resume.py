@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import pytest
 
@@ -19,6 +19,14 @@ from pytest_sopbench._hooks.runs.prefetch import taken_over_of
 from pytest_sopbench._hooks.session.domains import ActiveDomain
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.text import counted
+from pytest_sopbench._sessions.commands.resume import (
+    Resumable,
+    domain_differences,
+    git_differences,
+    header_differences,
+    read_resumable,
+    some_names,
+)
 from pytest_sopbench._sessions.file.event_logs import TraceFolder, bring_logs
 from pytest_sopbench._sessions.folder.mark import Mark, claim, refuse_running
 from pytest_sopbench._sessions.folder.paths import session_path
@@ -31,9 +39,6 @@ from pytest_sopbench._sessions.folder.pointer import (
 )
 from pytest_sopbench._sessions.header import SessionHeader, git_state
 from pytest_sopbench.errors import SessionFileError
-
-if TYPE_CHECKING:
-    from pytest_sopbench._sessions.commands.resume import Resumable
 
 # What a saved session says of its agents beside what it calls them.
 
@@ -55,12 +60,13 @@ class Resumption:
 
     def __init__(self, sop: SopSession) -> None:
         self._sop = sop
-        self._taken = taken_over_of(sop)
+        self.taken = taken_over_of(sop)
         self._left: Resumable | None = None
         self._checked: set[str] = set()
         self._anyway: dict[str, None] = {}
         self._changed: set[RunKey] = set()
-        self._written: frozenset[str] = frozenset()
+        # The lines with which the file was opened.
+        self.written: frozenset[str] = frozenset()
         self.refused = False
         self._took: set[RunKey] = set()
         self.retried = 0
@@ -76,19 +82,14 @@ class Resumption:
         options = self._sop.options.resume
         if options is None:
             return
-        from pytest_sopbench._sessions.commands.resume import (  # noqa: PLC0415 - only where a session is resumed
-            git_differences,
-            read_resumable,
-        )
-
         try:
             self._resumed = ResumedSession(self._sop, options.session)
             self._left = read_resumable(self._resumed.path, options.retry)
         except SessionFileError as error:
             msg = f"--sop-resume={options.session}: {error}\n{START_ANEW}"
             raise pytest.UsageError(msg) from None
-        self._taken.session = self._left.saved.path
-        self._taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
+        self.taken.session = self._left.saved.path
+        self.taken.lines = {key: to_line(one) for key, one in self._left.finished.items()}
         then = self._left.saved.header
         self._carry_on(then)
         self._compare_headers(then)
@@ -107,7 +108,7 @@ class Resumption:
     def pytest_report_header(self) -> list[str]:
         if self._left is None:
             return []
-        runs = counted(len(self._taken.lines), "finished run")
+        runs = counted(len(self.taken.lines), "finished run")
         damage = [f"sop: {one}" for one in self._left.problems]
         return [f"sop: resumes {self._name}, which has {runs}", *damage]
 
@@ -127,8 +128,6 @@ class Resumption:
         here = {key.agent for key in planned}
         unplanned = [key for key in self._left.finished if key not in planned and key.agent in here]
         if unplanned and self._is_last:
-            from pytest_sopbench._sessions.commands.resume import some_names  # noqa: PLC0415 - only where a session is resumed
-
             runs = counted(len(unplanned), "finished run")
             self._refuse(
                 f"it has {runs} that this session does not plan ({some_names(unplanned)}), and "
@@ -136,10 +135,6 @@ class Resumption:
                 "select the same tasks, or resume it by its own name: "
                 f"--sop-resume={self._left.saved.path.stem}",
             )
-
-    def takes(self, key: RunKey) -> bool:
-        """Tell whether a run may be taken over, so that nothing need be said of its start."""
-        return key in self._taken.lines
 
     def took(self, key: RunKey) -> bool:
         """Tell whether a run that was entered had been made before, and paid for."""
@@ -154,10 +149,10 @@ class Resumption:
         if self._left is None:
             return ()
         keys = self._keys()
-        if self._taken.session is not None:
-            bring_logs(self._taken.session, session, keys)
-        lines = [self._taken.lines[key] for key in keys]
-        self._written = frozenset(lines)
+        if self.taken.session is not None:
+            bring_logs(self.taken.session, session, keys)
+        lines = [self.taken.lines[key] for key in keys]
+        self.written = frozenset(lines)
         self._record(len(lines))
         return lines
 
@@ -169,10 +164,6 @@ class Resumption:
         """
         return TraceFolder(session, taken=self._keys())
 
-    def is_written(self, line: str) -> bool:
-        """Tell whether the file was opened with this line in it."""
-        return line in self._written
-
     def watch(self, record: RunRecord, *, taken_over: bool) -> None:
         """Count a run as it is entered."""
         if taken_over:
@@ -180,12 +171,12 @@ class Resumption:
         elif record.outcome is not Outcome.NOT_RUN and self._left is not None:
             key = record.key
             self.retried += key in self._left.again
-            self.without_log += key in self._taken.lines and key not in self._changed
+            self.without_log += key in self.taken.lines and key not in self._changed
 
     def unasked(self) -> Iterator[tuple[RunRecord, str]]:
         """Yield the runs that may be taken over, for those whose items were never run."""
         if self._left is not None:
-            for key, line in self._taken.lines.items():
+            for key, line in self.taken.lines.items():
                 yield self._left.finished[key], line
 
     def summary_lines(self) -> Iterator[str]:
@@ -236,7 +227,7 @@ class Resumption:
 
         Where this session takes the other's place, what no test has asked for so far comes along.
         """
-        lines, planned = self._taken.lines, self._sop.plan.planned
+        lines, planned = self.taken.lines, self._sop.plan.planned
         keys = [key for key in planned if key in lines]
         if not self._is_last:
             return keys
@@ -244,8 +235,6 @@ class Resumption:
         return [*keys, *(key for key in lines if key not in planned and key.agent in here)]
 
     def _compare_headers(self, then: SessionHeader) -> None:
-        from pytest_sopbench._sessions.commands.resume import header_differences  # noqa: PLC0415 - only where a session is resumed
-
         options, agent = self._sop.options, self._sop.agents_run
         is_fixture = then.agent.startswith("fixture ") and not self._sop.plan.fixture
         # Marks of tests are read late, too.
@@ -267,8 +256,6 @@ class Resumption:
             self._refuse(difference, f"give what the session was given, or {START_ANEW}")
 
     def _check_domain(self, active: ActiveDomain) -> None:
-        from pytest_sopbench._sessions.commands.resume import domain_differences  # noqa: PLC0415 - only where a session is resumed
-
         name = active.domain.name
         then = self._left.saved.header.domains.get(name) if self._left is not None else None
         if then is None or name in self._checked:
@@ -278,13 +265,11 @@ class Resumption:
             self._refuse(difference, START_ANEW)
         changed = list(self._changed_tasks(active))
         if changed:
-            from pytest_sopbench._sessions.commands.resume import some_names  # noqa: PLC0415 - only where a session is resumed
-
             said = f"the rows of {some_names(changed)} have changed"
             self._accept([said], "with --sop-resume-anyway these tasks are run anew")
             self._changed.update(changed)
             for key in changed:
-                del self._taken.lines[key]
+                del self.taken.lines[key]
 
     def _changed_tasks(self, active: ActiveDomain) -> Iterator[RunKey]:
         places = {task: place for place, task in enumerate(active.domain.task_ids)}

@@ -33,7 +33,8 @@ from pytest_sopbench._sessions.header import (
     git_state,
     planned_tasks,
 )
-from pytest_sopbench._sessions.reading.reader import KnownRun, SavedSession, read_session
+from pytest_sopbench._sessions.reading.reader import SavedSession, read_session
+from pytest_sopbench._settings.extensions import outside_metrics
 from pytest_sopbench.errors import SessionFileError, SopbenchError
 
 from .costs import with_judge
@@ -46,77 +47,64 @@ class Saving:
     def __init__(self, sop: SopSession, resumption: Resumption) -> None:
         self._sop = sop
         self._resumption = resumption
+        self._journals = journal_folder(sop)
         self._writer: SessionWriter | None = None
         self._header: SessionHeader | None = None
         self._traces: TraceFolder | None = None
-        # Runs as they were written, where the finished session is going to be looked at.
-        self._known: dict[RunKey, KnownRun] = {}
-        self._keeps_runs = False
         self.problems: tuple[str, ...] = ()
         self.log_problems: tuple[str, ...] = ()
 
     @property
     def path(self) -> Path:
-        return journal_folder(self._sop).session
+        return self._journals.session
+
+    def open(self) -> bool:
+        """Open the file, also where there is no run to write into it so far.
+
+        Returns:
+            Whether lines may be added.
+        """
+        if self._writer is not None or self.problems:
+            return not self.problems
+        try:
+            kept = kept_path(self._sop)
+            lines = self._resumption.lines(self.path)
+            header = self._header = session_header(self._sop)
+            self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
+        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            self.problems = (_why_unkept(self.path, error),)
+            return False
+        try:
+            self._traces = self._resumption.logs(self.path)
+        except Exception as error:  # noqa: BLE001 - see above
+            self.log_problems = (_why_unkept(self.path, error),)
+        return True
 
     def start(self, key: RunKey) -> None:
         """Write that a run begins, so that a process that dies in it leaves its name."""
         # In any case: what may be taken over is made again nevertheless where its log is not whole.
-        if self._writer is None:
-            self.begin()
-        if not self._resumption.takes(key):
-            self.add(start_to_line(key))
+        if self.open() and key not in self._resumption.taken.lines:
+            self._append(start_to_line(key))
 
-    def keep_runs(self) -> None:
-        """Keep every run in memory, so that the finished session need not be parsed."""
-        self._keeps_runs = True
-
-    def add(self, line: str, record: RunRecord | None = None) -> None:
-        """Append a line, that of `record` if it is one of a run; the first one opens the file."""
-        if self.problems:
+    def add(self, record: RunRecord, line: str, events: str = "") -> None:
+        """Write a run; its event log before its line, and none where `events` is empty."""
+        if not self.open():
             return
-        writer = self._writer or self._open()
+        if events and self._traces is not None and not self.log_problems:
+            try:
+                self._traces.write(record.key, events)
+            except Exception as error:  # noqa: BLE001 - see `open`
+                self.log_problems = (_why_unkept(self.path, error),)
+        # A session that is resumed was opened with what it takes over.
+        if line not in self._resumption.written:
+            self._append(line)
+
+    def _append(self, line: str) -> None:
         try:
-            if writer is not None and not self._resumption.is_written(line):
-                seal = writer.append(line)
-                if self._keeps_runs and record is not None:
-                    self._known[record.key] = KnownRun(seal, record)
-        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
+            if self._writer is not None:
+                self._writer.append(line)
+        except Exception as error:  # noqa: BLE001 - see `open`
             self.problems = (_why_unkept(self.path, error),)
-
-    def _open(self) -> SessionWriter | None:
-        try:
-            if self._writer is None:
-                kept = kept_path(self._sop)
-                lines = self._resumption.lines(self.path)
-                header = self._header = session_header(self._sop)
-                self._writer = SessionWriter(self.path, header, kept=kept, lines=lines)
-                self._open_traces()
-        except Exception as error:  # noqa: BLE001 - an agent may have put anything there
-            self.problems = (_why_unkept(self.path, error),)
-        return self._writer
-
-    def add_events(self, key: RunKey, log: str) -> None:
-        """Keep the event log of a run before its line is added; an empty one is none."""
-        # A session that is resumed takes over what has a line, and its log with it.
-        if not log or self.problems or self._open() is None or self.log_problems:
-            return
-        try:
-            if self._traces is not None:
-                self._traces.write(key, log)
-        except Exception as error:  # noqa: BLE001 - see `add`
-            self.log_problems = (_why_unkept(self.path, error),)
-
-    def _open_traces(self) -> None:
-        try:
-            self._traces = self._resumption.logs(self.path)
-        except Exception as error:  # noqa: BLE001 - see `add`
-            self.log_problems = (_why_unkept(self.path, error),)
-
-    def begin(self) -> None:
-        """Open the file, also where there is no run to write into it so far."""
-        if not self.problems:
-            self._open()
 
     def finish(self, order: Iterable[RunKey], summaries: Mapping[str, Summary]) -> None:
         """Put the lines into the order of the plan, and close the file."""
@@ -153,12 +141,12 @@ class Saving:
         if self.problems:
             return None
         try:
-            # Every line is still checked: what decides must be what was written.
-            found = read_session(self.path, known=self._known)
+            # What decides is what was written.
+            found = read_session(self.path)
         except Exception as error:  # noqa: BLE001 - an agent may have put anything there
             self.problems = (_why_unkept(self.path, error),)
             return None
-        if found.header.identity != journal_folder(self._sop).identity:
+        if found.header.identity != self._journals.identity:
             self.problems = (f"{self.path}: another session lies in its place",)
             return None
         if found.doubts:
@@ -261,6 +249,7 @@ def _options(sop: SopSession) -> SessionOptions:
         trials=options.trials,
         agents=named_agents(sop),
         gates=tuple(map(gate_text, options.gates)),
+        metrics=outside_metrics(),
         max_calls=options.max_calls,
         concurrency=options.concurrency,
         timeout=options.timeout,
@@ -280,7 +269,6 @@ def _beside(sop: SopSession) -> SessionOptions:
     return replace(
         sop.recorded,
         failures=sop.failures,
-        records_failures=True,
         # Also of a session without gates, and of a shard: gates may be asked of the file later.
         not_evaluated=deselection_reason(sop),
         compare=sop.recorded.compare or baseline or "",

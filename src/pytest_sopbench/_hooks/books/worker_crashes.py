@@ -22,6 +22,7 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import NOBODY_KNOWS, Ending, Trace
 from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.session.session import SopSession
+from pytest_sopbench._reports.notices import death_lines, untold_lines
 from pytest_sopbench._sessions.journal import (
     ReadJournal,
     journal_path,
@@ -98,15 +99,11 @@ class WorkerCrashes:
     def pytest_sop_summary(self) -> list[str]:
         if not (self._unmade or self._waiting):
             return []
-        from pytest_sopbench._reports.notices import death_lines  # noqa: PLC0415 - only where a worker died
-
         return [*death_lines(self._unmade, tests=len(self._waiting))]
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._unmade and not self._sop.plan.planned:
-            from pytest_sopbench._reports.notices import untold_lines  # noqa: PLC0415 - only where a worker died
-
             # No worker has lived to say what was to be run, so there is no summary.
             for line in untold_lines(self._unmade):
                 terminalreporter.write_line(line, red=True)

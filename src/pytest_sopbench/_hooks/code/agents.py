@@ -171,7 +171,7 @@ class Agents:
         typed = self._sop.config.getoption("sop_approver") is not None
         folder = self._sop.config.invocation_params.dir if typed else self._sop.config.rootpath
         try:
-            from pytest_sopbench._loading.approval_script import read_script  # noqa: PLC0415 - only where approvals are scripted
+            from pytest_sopbench._loading.load import read_script  # noqa: PLC0415 - only where approvals are scripted
 
             return read_script(folder / from_home(path))
         except SopbenchError as error:

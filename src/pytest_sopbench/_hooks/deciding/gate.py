@@ -32,7 +32,6 @@ from pytest_sopbench._hooks.items.without_runs import (
     fails_without_runs,
     is_empty_shard,
 )
-from pytest_sopbench._hooks.process.ahead import load_ahead
 from pytest_sopbench._hooks.session.consistency import has_workers
 from pytest_sopbench._hooks.session.judging import doubtful_in
 from pytest_sopbench._hooks.session.session import (
@@ -166,13 +165,6 @@ class Gate:
         self.baseline.read()
         self.entries.read()
         self.entries.record()
-        if self._looks_back:
-            self._ledger.saving.keep_runs()
-        load_ahead(
-            self._sop.options,
-            reads_back=self._looks_back,
-            verbosity=int(self._sop.config.getoption("verbose", 0) or 0),
-        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -95,7 +95,7 @@ class Quarantine:
         named = {one.domain for one in self._entries.entries} - self._checked
         if not named:
             return
-        from pytest_sopbench._loading.finding.resolve import domains_called  # noqa: PLC0415 - only where entries are of other domains
+        from pytest_sopbench._loading.finding import domains_called  # noqa: PLC0415 - only where entries are of other domains
 
         for name in sorted(named):
             try:

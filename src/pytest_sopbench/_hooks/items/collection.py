@@ -15,9 +15,6 @@ from typing import Any, Final
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
-from pytest_sopbench._core.judging.judge import judge
-from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._hooks.code.agents import (
     agent_of,
     agent_parameters,
@@ -26,9 +23,8 @@ from pytest_sopbench._hooks.code.agents import (
     overriding_fixture,
 )
 from pytest_sopbench._hooks.runs.journals import leave_plan
-from pytest_sopbench._hooks.runs.prefetch import RunRequest, RunResult
-from pytest_sopbench._hooks.runs.reportable import make_reportable
-from pytest_sopbench._hooks.runs.run_cache import LEFT, PendingReport, RunCache, asks_for_run
+from pytest_sopbench._hooks.runs.reportable import judged
+from pytest_sopbench._hooks.runs.run_cache import LEFT, WAITED, Runs, asks_for_run
 from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.consistency import SHOWN
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
@@ -40,6 +36,7 @@ from pytest_sopbench._reports.text import one_line
 from pytest_sopbench._settings.readers import GivenAgent
 
 from .transport import ContractBroken, TaskFailed
+from .variants import variant_items
 
 # Imports what the tests that are left after collection will need, and nothing for others.
 #
@@ -49,7 +46,7 @@ _ASK_FOR_AGENT: Final = frozenset({"sop_agent", "sop_run"})
 _ASK_FOR_TOOLS: Final = frozenset({"sop_tools", "sop_run"})
 
 
-def prepare_session(sop: SopSession, runs: RunCache, session: pytest.Session) -> None:
+def prepare_session(sop: SopSession, runs: Runs, session: pytest.Session) -> None:
     """Prepare the items of a session; a worker of xdist tells the controller of what is wrong.
 
     Raises:
@@ -67,7 +64,7 @@ def prepare_session(sop: SopSession, runs: RunCache, session: pytest.Session) ->
         errors.tell_controller(session.config, f"{place}{error}")
 
 
-def prepare_items(sop: SopSession, runs: RunCache, items: Sequence[pytest.Item]) -> None:
+def prepare_items(sop: SopSession, runs: Runs, items: Sequence[pytest.Item]) -> None:
     """Stop now at what would else fail in every test, one by one, or be paid for in vain.
 
     Raises:
@@ -92,7 +89,7 @@ def asks_for_agent(item: pytest.Item) -> bool:
     return not _ASK_FOR_AGENT.isdisjoint(names) and marked_agent(item) is None
 
 
-def _prepare(sop: SopSession, runs: RunCache, item: pytest.Item, ref: TaskRef | None) -> None:
+def _prepare(sop: SopSession, runs: Runs, item: pytest.Item, ref: TaskRef | None) -> None:
     names = getattr(item, "fixturenames", ())
     if asks_for_agent(item):
         check_agent_given(sop, item.parent if BUILTIN in item.stash and item.parent else item)
@@ -129,8 +126,6 @@ class SopDomain(pytest.Module):
     obj = None  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def collect(self) -> Iterator[pytest.Item]:
-        from .variants import variant_items  # noqa: PLC0415 - only where there are variants
-
         self.collected = True
         make: Callable[..., SopItem] = SopItem.from_parent  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - pytest leaves keywords untyped
         fixtureinfo: object = None
@@ -212,7 +207,7 @@ class SopItem(pytest.Function):
 class Collection:
     """Collects the domains' data files, and keeps the plan."""
 
-    def __init__(self, sop: SopSession, runs: RunCache) -> None:
+    def __init__(self, sop: SopSession, runs: Runs) -> None:
         self._sop = sop
         self._runs = runs
         self._has_packages = False
@@ -384,13 +379,8 @@ def package_above_data(path: Path, parent: pytest.Collector) -> PackageAboveData
 def attach_not_run(item: pytest.Item) -> None:
     """Have the next report of an item tell that its run, which nobody had planned, never began."""
     ref: TaskRef = item.stash[REF]
-    sop = item.config.stash[SESSION]
-    verdict = judge(ref.domain.rules, ref.task, None)
-    kept = make_reportable(sop, ref, ref.task, None, verdict)
-    # It took no time; how it ended nobody asks, since the verdict is made.
-    trace = Trace(ending=Ending.TIMED_OUT)
-    done = RunResult(RunRequest(ref, ref.task, None), trace, verdict, kept, to_line(kept.record))
-    item.stash[LEFT] = PendingReport(done, 0.0)
+    item.stash[LEFT] = judged(item.config.stash[SESSION], ref, ref.task, None)
+    item.stash[WAITED] = 0.0
 
 
 def tear_down(item: pytest.Item, nextitem: pytest.Item | None) -> None:

@@ -12,7 +12,8 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
 from pytest_sopbench._core.steps.approving import Approver
 from pytest_sopbench._hooks.code.agents import NO_AGENT, WHICH
-from pytest_sopbench._hooks.runs.prefetch import RunRequest, RunResult, definition, is_ours
+from pytest_sopbench._hooks.runs.prefetch import definition, is_ours
+from pytest_sopbench._hooks.runs.reportable import JudgedRun
 from pytest_sopbench._hooks.runs.run_cache import RUNS
 from pytest_sopbench._hooks.runs.shown import Run
 from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef
@@ -57,7 +58,7 @@ def approver(request: pytest.FixtureRequest) -> Approver:
 
 def tools(request: pytest.FixtureRequest, task: Task) -> Iterator[Tools]:
     with _no_traceback_of_ours():
-        toolbox = request.config.stash[RUNS].open_toolbox(_ref(request).domain, task)
+        toolbox = request.config.stash[RUNS].toolbox(_ref(request).domain, task)()
     try:
         yield toolbox.tools
     finally:
@@ -72,15 +73,15 @@ def run(request: pytest.FixtureRequest, task: Task) -> Run:
         if spec is not None and spec != ref.key.agent:
             raise pytest.UsageError(LATE_MARK.format(spec, ref.key.agent))
         chosen: object = runs.agents.resolve(spec) if spec else _agent(request, ref)
-        return runs.run(ref, task, chosen, request.node, _approver(request))
+        return runs.run(ref, task, chosen, _approver(request), request.node)
 
 
-def variant(request: pytest.FixtureRequest, ref: TaskRef) -> RunResult:
+def variant(request: pytest.FixtureRequest, ref: TaskRef) -> JudgedRun:
     """Return the run of a variant, which no other test can ask for."""
     runs = request.config.stash[RUNS]
     with _no_traceback_of_ours():
-        ask = RunRequest(ref, ref.task, _agent(request, ref), _approver(request))
-        return runs.variant(ask, request.node)
+        chosen = _agent(request, ref)
+        return runs.make(ref, ref.task, chosen, _approver(request), request.node)
 
 
 def _agent(request: pytest.FixtureRequest, ref: TaskRef) -> object:

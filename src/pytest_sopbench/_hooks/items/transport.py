@@ -11,8 +11,8 @@ import pytest
 
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.prefetch import RunResult
-from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, PendingReport, RunCache
+from pytest_sopbench._hooks.runs.reportable import JudgedRun
+from pytest_sopbench._hooks.runs.run_cache import LEFT, RAISED, RERUN, RUN, WAITED, Runs
 from pytest_sopbench._hooks.session.session import BUILTIN, REF, SopSession
 from pytest_sopbench._hooks.settings.marks import answer_ignored
 from pytest_sopbench._sessions.header import SessionOptions, options_to_json
@@ -156,7 +156,7 @@ LEARNED = "sop_learned"
 class ReportHooks:
     """The hooks around each item, in the process that runs it."""
 
-    def __init__(self, sop: SopSession, runs: RunCache) -> None:
+    def __init__(self, sop: SopSession, runs: Runs) -> None:
         self._sop = sop
         self._runs = runs
         self._plan_sent = False
@@ -183,10 +183,9 @@ class ReportHooks:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         stash = item.stash
-        left: PendingReport | None = None
-        if LEFT in stash:
-            left = stash[LEFT]
-            record = left.done.kept.record
+        left = stash.get(LEFT, None)
+        if left is not None:
+            record = left.record
             item.user_properties += [
                 ("sop.domain", record.domain),
                 ("sop.task", record.task),
@@ -200,11 +199,11 @@ class ReportHooks:
         report = yield
         if left is not None:
             del stash[LEFT]
-            _take_own_time(left, report)
+            _take_own_time(report, stash[WAITED], left.trace.duration)
         is_first, self._plan_sent = not self._plan_sent, True
         is_rerun = RERUN in stash
         if left is not None or is_first or is_rerun:
-            self._hand_over(left.done if left else None, report, first=is_first, rerun=is_rerun)
+            self._hand_over(left, report, first=is_first, rerun=is_rerun)
         if is_rerun:
             del stash[RERUN]
         if call.excinfo is not None and call.when == "call":
@@ -215,7 +214,7 @@ class ReportHooks:
         return report
 
     def _hand_over(
-        self, done: RunResult | None, report: pytest.TestReport, *, first: bool, rerun: bool
+        self, done: JudgedRun | None, report: pytest.TestReport, *, first: bool, rerun: bool
     ) -> None:
         """Put on a report what the run of its item left, and on the first one the plan."""
         # In the process that keeps the books the plan is theirs already.
@@ -228,10 +227,10 @@ class ReportHooks:
                 plan=plan,
                 is_rerun=rerun,
                 line=done.line,
-                record=done.kept.record,
-                events=done.kept.events,
-                taken_over=done.kept.taken_over,
-                inherited=done.kept.inherited,
+                record=done.record,
+                events=done.events,
+                taken_over=done.taken_over,
+                inherited=done.inherited,
             )
         )
         attach(report, payload, is_sent=is_sent)
@@ -243,7 +242,7 @@ class ReportHooks:
             output[PLAN] = self._sop.plan.to_json()
         if output is not None:
             known = self._sop.recorded
-            learned = SessionOptions(setups=known.setups, prompts=known.prompts, stands={})
+            learned = SessionOptions(setups=known.setups, prompts=known.prompts)
             output[LEARNED] = json.dumps(options_to_json(learned))
             output[GIVEN] = [*self._sop.given]
 
@@ -255,9 +254,9 @@ class ReportHooks:
         return result
 
 
-def _take_own_time(left: PendingReport, report: pytest.TestReport) -> None:
+def _take_own_time(report: pytest.TestReport, waited: float, took: float) -> None:
     """Report the time that a run took, and not how long its test waited for it."""
-    report.duration = max(0.0, report.duration - left.waited) + left.done.trace.duration
+    report.duration = max(0.0, report.duration - waited) + took
 
 
 def _found(item: pytest.Item, excinfo: pytest.ExceptionInfo[BaseException]) -> FailedBy | None:

@@ -32,7 +32,7 @@ def check_variant(request: pytest.FixtureRequest) -> None:
     item = request.node
     ref: TaskRef = item.stash[VARIANT]
     done = fixtures.variant(request, ref)
-    task = done.ask.task.id
+    task = done.task.id
     outcome = done.verdict.outcome.value
     item.stash[_TOLD] = [ref.key.domain, ref.key.agent, ref.variant, task, outcome]
 

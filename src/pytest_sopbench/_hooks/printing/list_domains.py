@@ -34,8 +34,7 @@ def list_domains(config: pytest.Config) -> pytest.ExitCode:
 def _print_domains(config: pytest.Config) -> pytest.ExitCode:
     # Here, since most of the garbage that is searched for in vain comes with these.
     from pytest_sopbench._hooks.settings.asked import domain_paths, read_asked_domains
-    from pytest_sopbench._loading.finding.resolve import load_catalogue
-    from pytest_sopbench._loading.finding.search_paths import SearchPaths
+    from pytest_sopbench._loading.finding import SearchPaths, load_catalogue
     from pytest_sopbench._reports.lists import listing_lines
 
     check_rootdir(config)
@@ -60,7 +59,7 @@ def _saved_audits(config: pytest.Config, domains: Sequence[Domain]) -> Mapping[s
     # A plain list shows none of them.
     if not domains:
         return {}
-    from pytest_sopbench._audit.saved import saved_summary
+    from pytest_sopbench._audit.report import saved_summary
 
     return {one.name: saved_summary(one, config.rootpath) for one in domains}
 

@@ -14,7 +14,7 @@ from pytest_sopbench._core.gates.conditions import UNAVAILABLE
 from pytest_sopbench._core.metrics.summary import UNAVAILABLE_SHARE, Summary
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._hooks.runs.prefetch import RunPrefetcher
+from pytest_sopbench._hooks.runs.run_cache import Runs
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._reports.notices import Progress, progress_line
 
@@ -44,10 +44,10 @@ class ProgressHooks:
     """Counts what is recorded, and shows it; quiet under `-q`."""
 
     def __init__(
-        self, sop: SopSession, flights: RunPrefetcher, clock: Callable[[], float] = time.monotonic
+        self, sop: SopSession, runs: Runs, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._sop = sop
-        self._flights = flights
+        self._runs = runs
         self._clock = clock
         self._began = self._shown = clock()
         self._recorded: Counter[Outcome] = Counter()
@@ -57,7 +57,7 @@ class ProgressHooks:
         self._terminal: Any = None
         self._is_live = False
         self._no_letters = NoLetters(sop)
-        flights.watch(self._tick)
+        runs.watch(self._tick)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
@@ -130,7 +130,7 @@ class ProgressHooks:
     def _progress(self, now: float) -> Progress:
         plan = self._sop.plan
         planned = len(plan.planned if plan.tests.keys else plan.builtin.keys)
-        standing = self._flights.standing()
+        standing = self._runs.standing()
         recorded = self._recorded.total()
         done, slowest, in_flight = recorded, 0.0, None
         if standing is not None:

@@ -22,7 +22,7 @@ from pytest_sopbench._sessions.file.event_logs import add_to_page, try_page, wri
 from pytest_sopbench._sessions.reading.reader import SavedSession
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.readers import ReportTarget
-from pytest_sopbench.errors import SopbenchError
+from pytest_sopbench.errors import ExtensionError, SopbenchError
 
 if TYPE_CHECKING:
     from pytest_sopbench._core.gates.decide import PageSources, SessionPage
@@ -39,10 +39,16 @@ def check_reports(sop: SopSession, environment: Mapping[str, str] = os.environ) 
     """
     for target in _pages(sop):
         from pytest_sopbench._reports.html.needs import missing_for  # noqa: PLC0415 - only where a page is written
+        from pytest_sopbench._reports.pages.formats import find_format  # noqa: PLC0415 - only where a page is written
 
         if why := missing_for(target.format):
             msg = f"--sop-report={target}: {why}"
             raise pytest.UsageError(msg)
+        try:
+            find_format(target.format)
+        except ExtensionError as fault:
+            msg = f"--sop-report={target}: {fault}"
+            raise pytest.UsageError(msg) from None
         if target.is_step_summary and not environment.get(STEP_SUMMARY):
             msg = f"--sop-report=md=github: {STEP_SUMMARY} is not set; GitHub Actions sets it"
             raise pytest.UsageError(msg)
@@ -86,7 +92,12 @@ def write_reports(sop: SopSession, gate: Gate, saved: SavedSession) -> Reported:
         sources=_sources(sop, gate, saved),
     )
     mask = sop.options.redaction.text
-    texts = {name: rendered(name, page, mask) for name in {target.format for target in _pages(sop)}}
+    texts: dict[str, str | ExtensionError] = {}
+    for name in dict.fromkeys(target.format for target in _pages(sop)):
+        try:
+            texts[name] = rendered(name, page, mask)
+        except ExtensionError as fault:
+            texts[name] = fault
     written = (_written(sop, target, texts[target.format]) for target in _pages(sop))
     return Reported(unwritten=tuple(filter(None, written)), commands=tuple(_annotations(sop, page)))
 
@@ -142,8 +153,10 @@ def _sources(sop: SopSession, gate: Gate, saved: SavedSession) -> PageSources:
     )
 
 
-def _written(sop: SopSession, target: ReportTarget, page: str) -> str:
+def _written(sop: SopSession, target: ReportTarget, page: str | ExtensionError) -> str:
     path = _path(sop, target)
+    if isinstance(page, ExtensionError):
+        return f"--sop-report={target}: {page}"
     try:
         if target.is_step_summary:
             # A step may write several pages into its summary.

@@ -327,7 +327,7 @@ def header_lines(sop: SopSession) -> Iterator[str]:
     if not (sop.options.typed_domains or sop.options.named):
         return
     for active in sop.domains:
-        from pytest_sopbench._audit.saved import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
+        from pytest_sopbench._audit.report import has_faults, saved_summary  # noqa: PLC0415 - only where a domain is named
 
         count, every = len(active.positions), len(active.domain.task_ids)
         part = f"{count} of {every} tasks" if count < every else f"{count} tasks"

@@ -1,31 +1,25 @@
-"""What code of a project breaks in its process, which pytest needs: mended, told, and no pass."""
+"""Streams and descriptors that pytest writes to, which stay open although somebody closes them.
+
+pytest reads back what was written there, to the end of a session. The promises: no false green, and
+nobody pays for another. Without this a session whose agent closes `sys.stdout` ends in the middle
+of a traceback, and other runs lose their verdicts (`tests/hooks/test_breakage.py`,
+`test_closed_at_import.py`).
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import currentframe
-from operator import is_
 from types import FrameType
 from typing import Any, Final, TextIO
 
 import pytest
 
 from pytest_sopbench._core.hiding import harmless
-from pytest_sopbench._running.observing.problem import (
-    kept_recursion_limit,
-    restored_recursion_limit,
-)
-
-from .broken_functions import EVERY, INDISPENSABLE, Mending, Seen, Watched, must_be_mended, seen_now
-
-# Standard streams, and their descriptors, that stay open although somebody closes them.
-#
-# pytest writes to them, and reads back what was written, to the end of a session: one that is
-# closed ends the session in the middle of a traceback.
 
 
 class KeptOpen:
@@ -113,7 +107,7 @@ def _is_pytest(frame: FrameType) -> bool:
 
 
 SENT: Final = "sop_broken"
-"""In the output of a worker: what was broken in its process."""
+"""In the output of a worker: what was closed in its process."""
 
 _MOST: Final = 20
 """Notes that are kept; an agent may close a stream in each of its runs."""
@@ -121,25 +115,10 @@ _MOST: Final = 20
 BREAKAGE = pytest.StashKey["Breakage"]()
 
 
-class _Watching(restored_recursion_limit):
-    """Has somebody look, after a block, at what was there before it."""
-
-    __slots__ = ("_look", "_seen")
-
-    def __init__(self, look: Callable[..., None]) -> None:
-        self._look = look
-
-    def __enter__(self) -> None:
-        self._seen = seen_now()
-        super().__enter__()
-
-    def __exit__(self, *raised: object) -> None:
-        super().__exit__(*raised)
-        self._look(since=self._seen)
-
-
 class Breakage:
-    """Mends what is broken where no test can have meant it, and keeps a note of each.
+    """Keeps what pytest writes to open, and a note of each that somebody closed.
+
+    A session goes on with what was there before, and fails: what was written meanwhile may lack.
 
     Args:
         config: of the session.
@@ -153,54 +132,29 @@ class Breakage:
         self._config = config
         self.notes = notes
         self._mask = mask
-        self._mending = Mending()
         self._open = KeptOpen(self.note)
-        # Those that were seen last: from one phase to the next they nearly always are the same.
-        self._streams: tuple[object, ...] = (None,) * 4
-
-    def watching(self) -> AbstractContextManager[None]:
-        """Put back what does not work and was replaced in the block, in which a run is made."""
-        return _Watching(self._look)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        # Before fixtures of the test, which may mean to replace such functions.
         self.keep_streams()
-        self._look()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
+        # pytest has put others there since.
         self.keep_streams()
-        if must_be_mended():
-            self._mend(INDISPENSABLE)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_teardown(self) -> None:
-        if must_be_mended():
-            self._mend(INDISPENSABLE)
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self) -> Generator[None, object, object]:
-        # A run in flight may have done it since.
-        if must_be_mended():
-            self._mend(INDISPENSABLE)
-        return (yield)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Let whatever was broken fail the session, once the last test has been run."""
-        # pytest imports it when a destructor raises. One that raises meanwhile met half of it, and
-        # an innocent test was blamed.
+        """Let whatever was closed fail the session, once the last test has been run."""
+        # pytest imports it when a destructor raises. One that raised meanwhile met half of it, and
+        # an innocent test was blamed; campaign: "raises an exception when it is forgotten".
         import_module("tracemalloc")
         result = yield
-        self._look()
         session.testsfailed += len(self.notes)
         return result
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, object, object]:
-        # Also where the loop was cut short.
-        self._look()
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[SENT] = [*self.notes]
@@ -215,21 +169,8 @@ class Breakage:
     def pytest_unconfigure(self) -> None:
         self._open.let_go()
 
-    def _look(self, *, since: Seen | None = None) -> None:
-        """Mend whatever does not work; see `Mending.mend`."""
-        if EVERY.are_replaced():
-            self._mend(EVERY, since=since)
-
-    def _mend(self, watched: Watched, *, since: Seen | None = None) -> None:
-        self.take(self._mending.mend(watched, since=since))
-
     def keep_streams(self) -> None:
         """Keep the standard streams open that are there."""
-        streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-        # Not by `==`, which may be the project's own.
-        if all(map(is_, streams, self._streams)):
-            return
-        self._streams = streams
         # What a fixture put there is closed by the fixture.
         if _is_of_pytest(sys.stdout):
             self._open.keep(stdout=sys.stdout)
@@ -237,33 +178,10 @@ class Breakage:
             self._open.keep(stderr=sys.stderr)
         self._open.keep(__stdout__=sys.__stdout__, __stderr__=sys.__stderr__)
 
-    def look_quickly(self) -> None:
-        """Mend what pytest cannot do without until its next hook."""
-        if must_be_mended():
-            self._mend(INDISPENSABLE)
-
-    def take(self, notes: Iterable[str]) -> None:
-        """Keep notes of what was mended."""
-        for note in notes:
-            self.note(note)
-
     def note(self, note: str) -> None:
         """Keep a note, once."""
         if len(self.notes) < _MOST:
             self.notes[harmless(self._mask(note))] = None
-
-
-def breakage_of(
-    config: pytest.Config, notes: dict[str, None], mask: Callable[[str], str]
-) -> Breakage:
-    """Return what looks after the process of a session; see `Breakage`."""
-    breakage = config.stash[BREAKAGE] = Breakage(config, notes, mask)
-    limit = ExitStack()
-    limit.enter_context(kept_recursion_limit())
-    config.add_cleanup(limit.close)
-    early: Any = config.pluginmanager.get_plugin("sop-end-guard")
-    breakage.take(early.broken if early is not None else ())
-    return breakage
 
 
 def _is_of_pytest(stream: object) -> bool:

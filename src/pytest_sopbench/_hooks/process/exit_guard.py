@@ -2,7 +2,8 @@
 
 After `os._exit` nothing of a session is left: no summary, no gate, no report. What is left is the
 exit status, and with 0 a CI server would read the session as passed. So a 0 becomes the status of
-the session, which is a failure until the session has ended. Every other status stays.
+the session, which is a failure until the session has ended. Every other status stays. The promise
+is that there is no false green; without this `tests/hooks/test_ending.py` ends with 0.
 
 What ends the process past Python (`exit` of the C library) cannot be seen here, nor what got hold
 of the function before this stood and keeps it elsewhere than in a module. For those there is the
@@ -39,9 +40,6 @@ REPLACED = (
 EXECS = ("execv", "execve")
 """All others call these."""
 
-# Taken at import: an agent may put others into their place.
-_getpid, _write = os.getpid, os.write
-
 SYSTEM = (os, sys.modules.get(os.name))
 """Where the functions of the system come from."""
 
@@ -70,7 +68,7 @@ class ExitGuard:
         self._config = config
         self._status = status
         self._leave = leave
-        self._process = _getpid()
+        self._process = os.getpid()
         self._early = TOO_EARLY
         self._undo: list[Callable[[], None]] = []
 
@@ -105,7 +103,7 @@ class ExitGuard:
 
     def _exit_in_place_of(self, leave: Callable[[Any], NoReturn]) -> Callable[[Any], NoReturn]:
         def _exit(status: Any) -> NoReturn:
-            if _getpid() != self._process:
+            if os.getpid() != self._process:
                 leave(status)
             own = self._status()
             # The system keeps the last eight bits: 256 is 0 as well.
@@ -126,11 +124,11 @@ class ExitGuard:
         if own is None and capture is not None:
             capture.suspend_global_capture(in_=True)
         text = self._early if own is None else AT_THE_END.format(own)
-        _write(2, text.encode())
+        os.write(2, text.encode())
 
     def _refusal_in_place_of(self, original: Callable[..., object]) -> Callable[..., object]:
         def refuse(*arguments: Any, **named: Any) -> object:
-            if _getpid() != self._process:
+            if os.getpid() != self._process:
                 return original(*arguments, **named)
             raise PermissionError(REPLACED)
 
@@ -147,7 +145,8 @@ def _places(original: object, modules: Iterable[object]) -> Iterator[tuple[Modul
     for module in modules:
         if not _is_module(module):
             continue
-        # Past the module's own way of giving attributes, which may load what nobody needs.
+        # Past the module's own way of giving attributes, which may load what nobody needs, as with
+        # `importlib.util.LazyLoader`.
         names: dict[str, object] = object.__getattribute__(module, "__dict__")
         # Nearly all have it not, and there are thousands of names in hundreds of modules.
         if any(map(is_, list(names.values()), repeat(original))):

@@ -2,7 +2,8 @@
 
 Python waits for every thread that is no daemon, for all that a pool still has to do, and for
 whatever was registered with `atexit`, before it ends. An agent that was given no time limit, or
-whose client has a thread of its own, would keep a session from ending that was saved long ago.
+whose client has a thread of its own, would keep a session from ending that was saved long ago. The
+promise is that every session ends; without this `tests/hooks/test_left_threads.py` hangs.
 """
 
 from __future__ import annotations
@@ -30,8 +31,6 @@ LAST: float = 60.0
 
 _SHOWN: Final = 3
 
-# Taken at import: an agent may put others into their place.
-_write, _now = os.write, time.monotonic
 _register: Callable[..., object] | None = getattr(threading, "_register_atexit", None)
 """Has a function called when Python begins to wait for threads; it has no public name."""
 
@@ -80,19 +79,19 @@ class LeftThreads:
         """
         # Until then it may be a program that has called pytest and goes on, whatever its arguments.
         waits.wait()
-        deadline = _now() + last
-        if not goes_on.wait(min(patience, deadline - _now())):
+        deadline = time.monotonic() + last
+        if not goes_on.wait(min(patience, deadline - time.monotonic())):
             names = harmless(", ".join(repr(one.name) for one in left_threads()[:_SHOWN]))
             why = f"left without waiting for the threads that still run: {names}"
             self._leave(why, _last_calls, patience)
         else:
             # Nothing sets it: the process ends, or does not.
-            Event().wait(max(0.0, deadline - _now()))
+            Event().wait(max(0.0, deadline - time.monotonic()))
             why = "left without waiting for what was registered with atexit, which does not end"
             self._leave(why, _flush, patience)
 
     def _leave(self, why: str, last_calls: Callable[[], None], patience: float) -> None:
-        _write(2, self._mask(f"sop: {why}\n").encode(errors="replace"))
+        os.write(2, self._mask(f"sop: {why}\n").encode(errors="replace"))
         last = Thread(target=last_calls, daemon=True, name="sopbench-end")
         last.start()
         last.join(patience)

@@ -54,15 +54,11 @@ class Outgoing:
     Args:
         config: of the session.
         redaction: what is masked.
-        mend: puts right, before each report is made, what pytest needs to make it.
     """
 
-    def __init__(
-        self, config: pytest.Config, redaction: Redaction, mend: Callable[[], None]
-    ) -> None:
+    def __init__(self, config: pytest.Config, redaction: Redaction) -> None:
         self._config = config
         self._redaction = redaction
-        self._mend = mend
 
     def text(self, text: str) -> str:
         """Return lines that may be printed."""
@@ -71,7 +67,6 @@ class Outgoing:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         # Here, and not in a wrapper of its own: this one is around all others.
-        self._mend()
         report = yield
         self._clean(report)
         if any(map(_is_foreign, report.user_properties)):

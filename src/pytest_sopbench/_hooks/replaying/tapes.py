@@ -35,7 +35,7 @@ from pytest_sopbench._hooks.session.domains import TaskRef
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.cassettes.lines import TaskPlace
 from pytest_sopbench._replay.cassettes.store import Store
-from pytest_sopbench._replay.proxy.children import Watching, watching
+from pytest_sopbench._replay.proxy.server import Watching, watching
 from pytest_sopbench._replay.tape.exchange import BesideTape, OutsideTape, Recording, Shaping
 from pytest_sopbench._replay.tape.miss import Miss
 from pytest_sopbench._replay.tape.run_tape import Mode, RunTape, Taken, on_tape, switched_on

@@ -22,14 +22,14 @@ from pytest_sopbench._core.model.trace import (
     UNUSED,
 )
 from pytest_sopbench._core.records.record import RunRecord, is_replayed
-from pytest_sopbench._hooks.replaying import OUTPUT
+from pytest_sopbench._hooks.replaying import OUTPUT, TAPES
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._replay.tape.exchange import host_lines, show_path
 from pytest_sopbench._reports.text import counted, money, one_line
 from pytest_sopbench._settings.readers import HOST
 
 from .before import Stock, check_stock, stock_lines
-from .choice import TAPES
+from .tapes import Tapes
 
 _NAMED: Final = 3
 
@@ -143,7 +143,7 @@ class ReplayTotals:
         yield from self._unused_lines()
         yield from self._miss_lines()
         yield from self._record_lines()
-        tapes = self._sop.config.stash.get(TAPES, None)
+        tapes: Tapes | None = self._sop.config.pluginmanager.get_plugin(TAPES)
         outside = self._outside + (tapes.outside.seen if tapes is not None else 0)
         if outside:
             sent = counted(outside, "request was", "requests were")

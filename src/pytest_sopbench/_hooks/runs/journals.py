@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,15 +12,15 @@ import pytest
 
 from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.model.trace import Ending, Trace
-from pytest_sopbench._hooks.process.ahead import load_reading
 from pytest_sopbench._hooks.session.last import BegunSession, begun_session
 from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._sessions.file.atomic import replace_file
 from pytest_sopbench._sessions.journal import (
     MAIN,
     DeadWorkerRuns,
-    FinishedRun,
     Journal,
+    ReadJournal,
+    claim_journals,
     clear_journals,
     journal_path,
     journals_folder,
@@ -39,29 +39,45 @@ _JOURNALS = pytest.StashKey["JournalFolder"]()
 class JournalFolder:
     """The folder of the journals, beside the file that this session and no other writes.
 
-    `identity` is of this session: journals that it stands beside belong to no other.
+    `identity` is of this session: journals that it stands beside belong to no other. `is_there`
+    tells that some process of the session keeps a journal.
     """
 
     def __init__(self, begun: BegunSession) -> None:
         self.identity, self.session = begun
         self.folder = journals_folder(self.session)
-        self.begun = False
+        self.is_there = False
 
-    def begin(self) -> Path:
+    def make(self) -> Path:
         """Make the folder, once, and return it."""
-        if not self.begun:
-            # Runs whose tests never came are read back from them, at the end.
-            load_reading()
-            from pytest_sopbench._sessions.journal import claim_journals  # noqa: PLC0415 - only where a session is read
-
-            self.begun = True
+        if not self.is_there:
+            self.is_there = True
             claim_journals(self.folder, self.identity)
         return self.folder
 
-    def end(self) -> None:
+    def remove(self) -> None:
         """Remove the journals of a session whose file is whole."""
-        if self.begun:
+        if self.is_there:
             clear_journals(self.folder)
+
+    def read(self, problems: list[str] | None = None) -> ReadJournal | None:
+        """Return what all of them say, `None` where no process keeps one.
+
+        It is `None` as well where they cannot be read, which is added to `problems`.
+        """
+        try:
+            return read_journals(self.folder) if self.is_there else None
+        except SessionFileError as error:
+            if problems is not None:
+                problems.append(str(error))
+            return None
+
+    def left_plan(self) -> str:
+        """Return the plan that a worker on this machine has left; empty where none did."""
+        try:
+            return (self.folder / _PLAN).read_text("ascii") if self.is_there else ""
+        except OSError:
+            return ""
 
 
 def journal_folder(sop: SopSession) -> JournalFolder:
@@ -70,43 +86,6 @@ def journal_folder(sop: SopSession) -> JournalFolder:
     if _JOURNALS not in stash:
         stash[_JOURNALS] = JournalFolder(begun_session(sop.config))
     return stash[_JOURNALS]
-
-
-def finished_in_journals(sop: SopSession, problems: list[str]) -> Mapping[RunKey, FinishedRun]:
-    """Return the runs that ended, as the journals have them; what cannot be read is a problem."""
-    journals = journal_folder(sop)
-    if not journals.begun:
-        return {}
-    try:
-        found = read_journals(journals.folder)
-    except SessionFileError as error:
-        problems.append(str(error))
-        return {}
-    problems += found.problems
-    return found.finished
-
-
-def unfinished_in_journals(sop: SopSession) -> Collection[RunKey] | None:
-    """Return the runs that began and did not end; `None` where no process keeps a journal."""
-    journals = journal_folder(sop)
-    if not journals.begun:
-        return None
-    try:
-        return read_journals(journals.folder).unfinished
-    except SessionFileError:
-        # What is wrong with them is told with those that ended.
-        return None
-
-
-def begun_in_journals(sop: SopSession) -> int:
-    """Return how many runs the journals know of, whether they ended or not."""
-    journals = journal_folder(sop)
-    try:
-        found = read_journals(journals.folder)
-    except SessionFileError:
-        # What is wrong with them is told at the end.
-        return 0
-    return len(found.finished) + len(found.unfinished)
 
 
 def leave_plan(sop: SopSession) -> None:
@@ -124,15 +103,6 @@ def leave_plan(sop: SopSession) -> None:
         file.write(sop.plan.to_json().encode("ascii"))
 
 
-def left_plan(sop: SopSession) -> str:
-    """Return what a worker on this machine has left; empty where none did."""
-    journals = journal_folder(sop)
-    try:
-        return (journals.folder / _PLAN).read_text("ascii") if journals.begun else ""
-    except OSError:
-        return ""
-
-
 # What a process writes down of its runs, and what workers have left it that died before.
 
 
@@ -147,7 +117,7 @@ class RunJournal:
         given: dict[str, Any] = getattr(sop.config, "workerinput", {})
         try:
             if not given:
-                self._journal = Journal(journal_path(journal_folder(sop).begin(), MAIN))
+                self._journal = Journal(journal_path(journal_folder(sop).make(), MAIN))
             elif JOURNALS in given:
                 folder = Path(given[JOURNALS])
                 self._journal = Journal(journal_path(folder, given["workerid"]))

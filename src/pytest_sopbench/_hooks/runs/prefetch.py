@@ -1,49 +1,32 @@
-"""Has the runs made that items ask for, and begins those of the items that come next."""
+"""Which runs may be begun before their tests ask for them, and which need not be made at all."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pluggy
 import pytest
 
-from pytest_sopbench._core.hiding import masking
-from pytest_sopbench._core.judging.availability import is_unavailable
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.protocols import RunWrapper
 from pytest_sopbench._core.model.task import MASK, RunKey, Task
-from pytest_sopbench._core.model.trace import NO_RECORDING, Ending, Trace
-from pytest_sopbench._core.records.lines import from_line, to_line
+from pytest_sopbench._core.model.trace import NO_RECORDING, Trace
+from pytest_sopbench._core.records.event_log import trace_of_log
+from pytest_sopbench._core.records.lines import from_line
+from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.steps.approving import Approver
-from pytest_sopbench._core.verdict import Verdict
-from pytest_sopbench._hooks.process.ahead import load_lazy_parts
-from pytest_sopbench._hooks.process.debugging import Debugging
-from pytest_sopbench._hooks.process.outgoing import output_apart
-from pytest_sopbench._hooks.replaying.choice import tapes_of
-from pytest_sopbench._hooks.session.domains import ActiveDomain, TaskRef, pace_of, shares
-from pytest_sopbench._hooks.session.session import REF, SopSession
+from pytest_sopbench._hooks.session.domains import TaskRef, shares
+from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._hooks.session.variants import VARIANT
-from pytest_sopbench._running.agents.caller import AgentCaller
-from pytest_sopbench._running.engine.engine import Engine
-from pytest_sopbench._running.observing.capture import show_from_now_on
-from pytest_sopbench._running.observing.problem import standing_watch
-from pytest_sopbench._running.queue import EngineStatus, Job, Limits
-from pytest_sopbench._running.tools.toolbox import Toolbox
 from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 
-from .reportable import ReportableRun, comparing, judge_and_keep, may_store_trace
-
-if TYPE_CHECKING:
-    from .journals import RunJournal
+from .reportable import JudgedRun
 
 # Which items come next, and which of them may have their runs begun before they come.
 
@@ -185,41 +168,6 @@ class Starts:
         return not self.likeness.alike and self._clock() >= self._began + GRACE_S
 
 
-# What a run is made of, and what comes of it, between those who ask and those who make it.
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What a run is to be made of; without an `approver`, the session's own is asked."""
-
-    ref: TaskRef
-    task: Task
-    agent: object
-    approver: Approver | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """A run that was made and judged; `line` is its record as it is sent and kept."""
-
-    ask: RunRequest
-    trace: Trace
-    verdict: Verdict
-    kept: ReportableRun
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunFactories:
-    """What is needed to make runs, and belongs to those who ask for them."""
-
-    caller: Callable[[object, Approver | None], AgentCaller]
-    agent: Callable[[RunKey], object]
-    toolbox: Callable[[ActiveDomain, Task], Callable[[], Toolbox]]
-    is_known: Callable[[RunKey], bool]
-    raised: Callable[[RunKey, BaseException], None]
-
-
 # What others put around each attempt at a run, by the hook `pytest_sop_wrap_run`.
 
 
@@ -263,33 +211,39 @@ class ResumedRuns:
         """Tell whether a run need not be made."""
         key = ref.key
         if key in self.lines and key not in self._known:
-            self._known[key] = self.find(RunRequest(ref, ref.task, None)) is not None
+            self._known[key] = self.find(ref, ref.task) is not None
         return self._known.get(key, False)
 
     def needs_nothing(self, key: RunKey) -> bool:
         """Tell whether a run is surely not made, without a look at its task or its log."""
         return key in self.lines and self._known.get(key, key not in self._asked_by_tests)
 
-    def find(self, ask: RunRequest) -> RunResult | None:
+    def find(self, ref: TaskRef, task: Task) -> JudgedRun | None:
         """Return a run that need not be made, else `None`."""
-        ref, task = ask.ref, ask.task
         line = self.lines.get(ref.key)
         if line is None:
             return None
         record = from_line(line)
         if record.task_hash != task.hash:
             return None
-        kept = ReportableRun(record=record, taken_over=True)
-        if ref.key not in self._asked_by_tests:
-            from pytest_sopbench._core.records.reconstruct import trace_of, verdict_of  # noqa: PLC0415 - only where a session is resumed
-
-            return RunResult(ask, trace_of(record), verdict_of(record), kept, line)
-        trace = self._logged(ref, record)
-        verdict = judge(ref.domain.rules, task, trace)
-        # What a redaction took out of a log may be what decided.
-        if trace is None or verdict.outcome is not record.outcome:
-            return None
-        return RunResult(ask, trace, verdict, kept, line)
+        trace: Trace | None
+        if ref.key in self._asked_by_tests:
+            trace = self._logged(ref, record)
+            verdict = judge(ref.domain.rules, task, trace)
+            # What a redaction took out of a log may be what decided.
+            if trace is None or verdict.outcome is not record.outcome:
+                return None
+        else:
+            trace, verdict = trace_of(record), verdict_of(record)
+        return JudgedRun(
+            ref=ref,
+            task=task,
+            trace=trace,
+            verdict=verdict,
+            record=record,
+            line=line,
+            taken_over=True,
+        )
 
     def for_worker(self, *, local: bool) -> dict[str, Any]:
         """Return what a worker needs; `local`: it sees the disk of this process."""
@@ -312,8 +266,6 @@ class ResumedRuns:
             return None
         path = traces_folder(self.session) / trace_name(ref.key)
         try:
-            from pytest_sopbench._core.records.event_log import trace_of_log  # noqa: PLC0415 - only where event logs are kept
-
             log = path.read_text("ascii")
             masked = MASK in log and self._sop.options.redaction.masks_texts
             return None if masked else trace_of_log(log)
@@ -330,253 +282,3 @@ def taken_over_of(sop: SopSession) -> ResumedRuns:
         if RESUMED in given:
             taken.take_from(given[RESUMED])
     return stash[_TAKEN_OVER]
-
-
-CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
-
-
-class RunPrefetcher:
-    """The engine of one process, from the first item to the last."""
-
-    def __init__(self, sop: SopSession, makings: RunFactories) -> None:
-        self._sop = sop
-        self._makings = makings
-        self._taken = taken_over_of(sop)
-        self._tapes = tapes_of(sop)
-        self.starts = Starts(sop.config)
-        self.pace = pace_of(sop.config, sop.options)
-        self._asks: dict[RunKey, RunRequest] = {}
-        self._foreseen: set[RunKey] = set()
-        self._done: dict[RunKey, RunResult] = {}
-        self._engine: Engine[RunKey] | None = None
-        self._upcoming: ItemQueue | None = None
-        self._journal: RunJournal | None = None
-        self._looks: list[Callable[[], None]] = [Debugging(sop.config).look]
-        self._told: Callable[[RunResult], None] | None = None
-        self._loaded: set[str] = set()
-        self._is_held_back = False
-        # What ends while runs are held back may hold them back in turn.
-        self._holding = RLock()
-        self.problems: list[str] = []
-
-    def watch(self, look: Callable[[], None]) -> None:
-        """Have something called now and then while an item waits for its run."""
-        self._looks.append(look)
-
-    def tell(self, told: Callable[[RunResult], None]) -> None:
-        """Have something called as each run ends, in the thread that made it."""
-        self._told = told
-
-    def hold_back(self) -> None:
-        """Begin no more runs before their tests come; those that are in flight go on.
-
-        It may be called from any thread.
-        """
-        with self._holding:
-            self._is_held_back = True
-            for key in self._engine.cancel_queued() if self._engine is not None else ():
-                self._asks.pop(key, None)
-                self._foreseen.discard(key)
-
-    def is_begun(self, key: RunKey) -> bool:
-        """Tell whether a run is in flight or was made, once runs are held back."""
-        begun = key in self._asks or key in self._done or self._makings.is_known(key)
-        return begun or self._taken.needs_nothing(key)
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Have the engine ready while items run: runs see the context from before the first."""
-        if not self._sop.makes_runs:
-            return (yield)
-        with ExitStack() as stack:
-            stack.enter_context(masking(self._sop.options.redaction.text))
-            self._engine = Engine(
-                self.pace.limit,
-                Limits(timeout=self.pace.timeout, retries=self._tapes.retries),
-                listener=self,
-            )
-            stack.callback(self._engine.stop)
-            apart = standing_watch() if self.pace.direct else output_apart(self._sop.config)
-            stack.enter_context(apart)
-            if self.pace.ahead:
-                self._upcoming = ItemQueue(session)
-                from .journals import RunJournal  # noqa: PLC0415 - one run at a time needs no journal
-
-                self._journal = RunJournal(self._sop, self.problems)
-                stack.callback(self._journal.close)
-            return (yield)
-
-    @pytest.hookimpl
-    def pytest_enter_pdb(self) -> None:
-        """Let a debugger that opens in an agent be seen, and take its time."""
-        show_from_now_on()
-        if self._engine is not None:
-            self._engine.lift_timeout()
-
-    @property
-    def left_over(self) -> Iterator[RunResult]:
-        """Runs that ended, that no item has asked for, and that count."""
-        return (done for done in self._done.values() if not done.ask.ref.variant)
-
-    def standing(self) -> EngineStatus[RunKey] | None:
-        """Tell what is in flight, once the first item is run."""
-        return self._engine.standing() if self._engine is not None else None
-
-    def make(self, ask: RunRequest, item: pytest.Item) -> RunResult:
-        """Return the run that is asked for, made now or before.
-
-        Raises:
-            KeyboardInterrupt: the user has interrupted.
-            pytest.UsageError: the domain's tools or the agent cannot be used.
-            SopbenchError: the run's toolbox cannot be opened.
-        """
-        engine = self._engine
-        if engine is None:
-            msg = f"{item.nodeid}: it asks for a run outside of the loop in which tests run"
-            raise pytest.UsageError(msg)
-        key = ask.ref.key
-        self._foreseen.discard(key)
-        if key not in self._asks and (left := self._done.pop(key, None) or self._left(ask)):
-            return left
-        self._asks.setdefault(key, ask)
-        if self.pace.limit.highest > 1:
-            load_lazy_parts(self._loaded)
-        engine.ensure(key, self._ahead(ask, item), self._job)
-        trace = self._wait(engine, ask, item)
-        if trace is None and self._is_held_back:
-            # Held back while its test was waiting already: it is made all the same.
-            with self._holding:
-                self._asks[key] = ask
-            engine.ensure(key, (), self._job)
-            trace = self._wait(engine, ask, item)
-        if trace is None:
-            # Whoever ended the waiting did so before the run could begin.
-            return self._judged(ask, None)
-        engine.forget(key)
-        del self._asks[key]
-        return self._done.pop(key)
-
-    def let_go(self, key: RunKey) -> None:
-        """Expect no more that an item asks for a run; what came of it counts all the same."""
-        self._foreseen.discard(key)
-
-    def started(self, key: RunKey) -> None:
-        """Write down that a run begins."""
-        if self._journal is not None and not self._asks[key].ref.variant:
-            self._journal.start(key)
-
-    def ended(self, key: RunKey, trace: Trace) -> None:
-        """Judge a run, and write it down, before anybody goes on with it."""
-        trace = self._tapes.settle(self._asks[key].ref, trace)
-        done = self._done[key] = self._judged(self._asks[key], trace)
-        if self._told is not None:
-            self._told(done)
-        if done.ask.ref.variant:
-            # What it costs counts, and nothing else of it.
-            return
-        self.starts.likeness.watch(done.kept.record)
-        if self._journal is not None:
-            may_lie = self._journal.is_inherited and may_store_trace(self._sop, done.ask.ref, trace)
-            self._journal.end(key, done.line, trace if may_lie else None, done.kept.events)
-
-    def _wait(self, engine: Engine[RunKey], ask: RunRequest, item: pytest.Item) -> Trace | None:
-        key = ask.ref.key
-
-        def look() -> None:
-            # A worker is sent items while it waits, and their runs have room beside this one.
-            with self._holding:
-                for upcoming in self._ahead(ask, item):
-                    engine.submit(self._job(upcoming))
-            for one in self._looks:
-                one()
-
-        try:
-            trace = engine.wait(key, look)
-        except BaseException as error:
-            if not self._is_timed_out(error):
-                raise
-            return engine.abandon(key, CUT_BY_PLUGIN)
-        look()
-        return trace
-
-    def _is_timed_out(self, error: BaseException) -> bool:
-        # pytest-timeout fails the item from a signal, in the middle of whatever it waits for.
-        plugins = self._sop.config.pluginmanager
-        return issubclass(type(error), pytest.fail.Exception) and plugins.hasplugin("timeout")
-
-    def _ahead(self, ask: RunRequest, item: pytest.Item) -> Iterator[RunKey]:
-        """Yield the keys of runs that may be begun now, as many as the look-ahead has room for."""
-        if self._upcoming is None:
-            return
-        following = self._upcoming.after(item)
-        while len(self._foreseen) < self.pace.ahead and not self._is_held_back:
-            other = next(following, None) if self.starts.are_open else None
-            if other is None:
-                return
-            ref = other.stash.get(REF, None) or other.stash.get(VARIANT, None)
-            if ref is None or not self._is_foreseeable(ref, other, ask, item):
-                continue
-            agent = self._makings.agent(ref.key) or ask.agent
-            foreseen = RunRequest(ref, ref.task, agent, ask.approver)
-            self._foreseen.add(ref.key)
-            left = self._left(foreseen)
-            if left is not None:
-                self._done[ref.key] = left
-                continue
-            self._asks[ref.key] = foreseen
-            yield ref.key
-
-    def _is_foreseeable(
-        self, ref: TaskRef, other: pytest.Item, ask: RunRequest, item: pytest.Item
-    ) -> bool:
-        key = ref.key
-        known = key in self._asks or key in self._done or self._makings.is_known(key)
-        return bool(
-            not known
-            and self._sop.has_at_hand(key.agent, ask.ref.key.agent)
-            and (ref.variant or "sop_run" in getattr(other, "fixturenames", ()))
-            and may_run_ahead(other, item)
-            and not self._taken.has(ref)
-        )
-
-    def _job(self, key: RunKey) -> Job[RunKey]:
-        ask = self._asks[key]
-        if not ask.ref.variant:
-            self.starts.begin()
-        return Job(
-            key=key,
-            caller=self._makings.caller(ask.agent, ask.approver),
-            domain=ask.ref.domain.domain,
-            task=ask.task,
-            open_toolbox=self._makings.toolbox(ask.ref.domain, ask.task),
-            unavailable=partial(self._is_unavailable, key),
-            timed_out=self._is_timed_out,
-            alone=self._journal is not None and self._journal.is_suspect(key),
-            wrap=partial(wrapper, key) if (wrapper := run_wrapper(self._sop.config)) else None,
-            compare=comparing(
-                self._sop,
-                ask.ref,
-                ask.task,
-                self._tapes.beside,
-                "tee" if self.pace.direct else "keep",
-            ),
-        )
-
-    def _is_unavailable(self, key: RunKey, error: BaseException) -> bool:
-        self._makings.raised(key, error)
-        return is_unavailable(error, self._sop.options.unavailable)
-
-    def _judged(self, ask: RunRequest, trace: Trace | None) -> RunResult:
-        verdict, kept = judge_and_keep(self._sop, ask.ref, ask.task, trace)
-        seen = trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,))
-        return RunResult(ask, seen, verdict, kept, to_line(kept.record))
-
-    def _left(self, ask: RunRequest) -> RunResult | None:
-        """Return a run that an earlier session finished, or that a dead worker has left."""
-        if (taken := self._taken.find(ask)) is not None:
-            return taken
-        left = self._journal.left(ask.ref.key) if self._journal is not None else None
-        if left is None:
-            return None
-        done = self._judged(ask, left)
-        return replace(done, kept=replace(done.kept, inherited=True))

@@ -1,16 +1,18 @@
-"""What leaves the process of a run: its line, and its event log where one is wanted."""
+"""A run, judged: what its tests see, and what may leave its process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.judging.judge import judge
 from pytest_sopbench._core.model.task import RunKey, Task
-from pytest_sopbench._core.model.trace import Trace
+from pytest_sopbench._core.model.trace import Ending, Trace
 from pytest_sopbench._core.records.event_log import event_log
+from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import RunRecord, record_of
 from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
@@ -18,51 +20,57 @@ from pytest_sopbench._hooks.session.session import SopSession
 from pytest_sopbench._running.observing.capture import Capture
 from pytest_sopbench._sessions.file.event_logs import trace_name
 
+CUT_BY_PLUGIN: Final = "pytest-timeout ended the test that waited for the run"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportableRun:
-    """A run without what must not leave its process; `events` is empty where no log is kept.
+class JudgedRun:
+    """A run that was made and judged.
 
-    `taken_over` tells that it was made by an earlier session, `inherited` that a worker made it
-    which has died since, and may have reported it.
+    `trace` and `verdict` are whole, for the tests of the run. `record`, its `line` and its event
+    log `events` lack what must not leave the process; `events` is empty where no log is kept.
+    `taken_over` tells that an earlier session made it, `inherited` that a worker made it which has
+    died since, and may have reported it.
     """
 
+    ref: TaskRef
+    task: Task
+    trace: Trace
+    verdict: Verdict
     record: RunRecord
+    line: str
     events: str = ""
     taken_over: bool = False
     inherited: bool = False
 
 
-def make_reportable(
-    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None, verdict: Verdict
-) -> ReportableRun:
-    """Make of a judged run what may be sent, written and printed; one not made leaves no log."""
+def judged(sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None) -> JudgedRun:
+    """Judge a run by what was observed; without a trace it never began, and leaves no log."""
     active = ref.domain
-    redaction = sop.options.redaction.of(active.domain.private_columns)
-    wanted = trace is not None and _is_wanted(sop, verdict)
-    masks = redaction.masks
-    if masks:
-        # Before anything is cut: a part of a secret is no longer known for one.
-        trace, verdict = trace and redaction.trace(trace), redaction.verdict(verdict)
-    trial, agent = ref.key.trial, ref.key.agent
-    record = record_of(active.rules, task, trace, verdict, trial=trial, agent=agent)
-    if masks:
-        record = redaction.record(record)
-    if trace is None or not wanted:
-        return ReportableRun(record=record)
-    return ReportableRun(
-        record=replace(record, trace=trace_name(ref.key)),
-        events=event_log(ref.key, active.rules, trace, verdict, redaction),
-    )
-
-
-def judge_and_keep(
-    sop: SopSession, ref: TaskRef, task: Task, trace: Trace | None
-) -> tuple[Verdict, ReportableRun]:
-    """Judge a run by what was observed, and make of it what may be sent, written and printed."""
     with masking(sop.options.redaction.text):
-        verdict = judge(ref.domain.rules, task, trace)
-    return verdict, make_reportable(sop, ref, task, trace, verdict)
+        verdict = judge(active.rules, task, trace)
+    redaction = sop.options.redaction.of(active.domain.private_columns)
+    seen, told = trace, verdict
+    if redaction.masks:
+        # Before anything is cut: a part of a secret is no longer known for one.
+        seen, told = trace and redaction.trace(trace), redaction.verdict(verdict)
+    trial, agent = ref.key.trial, ref.key.agent
+    record = record_of(active.rules, task, seen, told, trial=trial, agent=agent)
+    if redaction.masks:
+        record = redaction.record(record)
+    events = ""
+    if seen is not None and _is_wanted(sop, verdict):
+        record = replace(record, trace=trace_name(ref.key))
+        events = event_log(ref.key, active.rules, seen, told, redaction)
+    return JudgedRun(
+        ref=ref,
+        task=task,
+        trace=trace or Trace(ending=Ending.TIMED_OUT, notes=(CUT_BY_PLUGIN,)),
+        verdict=verdict,
+        record=record,
+        line=to_line(record),
+        events=events,
+    )
 
 
 def comparing(

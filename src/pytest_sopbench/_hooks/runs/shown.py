@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import pytest
 
-from pytest_sopbench._core.contract.demands import RuleState
+from pytest_sopbench._core.contract.demands import Known, RuleState
 from pytest_sopbench._core.contract.rules import (
-    Contract,
     RuleResult,
     check_contract,
     contract_state,
@@ -23,7 +21,7 @@ from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging.judge import breaches, has_shown
 from pytest_sopbench._core.model.agent_labels import parameter_of
-from pytest_sopbench._core.model.task import OutputField, RunKey, Task
+from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Answer, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import (
     CallForms,
@@ -32,9 +30,17 @@ from pytest_sopbench._core.model.trajectory import (
     expected_calls,
     trajectory_of,
 )
+from pytest_sopbench._core.records.reconstruct import refusal
 from pytest_sopbench._core.records.record import RunRecord
-from pytest_sopbench._core.records.redaction import NOTHING_REDACTED, Redaction
-from pytest_sopbench._core.trajectory.calls import ArgumentMode
+from pytest_sopbench._core.records.redaction import Redaction
+from pytest_sopbench._core.trajectory.calls import (
+    ArgumentMode,
+    CallDemand,
+    Unmet,
+    unmet_call,
+    unwanted_call,
+)
+from pytest_sopbench._core.trajectory.match import MatchMode, match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Outcome, Verdict
 from pytest_sopbench._hooks.session.domains import TaskRef
@@ -47,10 +53,7 @@ from pytest_sopbench._reports.failure.trajectory import departure_lines
 from pytest_sopbench._reports.text import cut, one_line, shell_word, shown
 from pytest_sopbench._settings.table import SAME, SPECS, TABLE
 
-if TYPE_CHECKING:
-    from pytest_sopbench._core.contract.demands import Known
-    from pytest_sopbench._core.trajectory.calls import CallDemand, Unmet
-    from pytest_sopbench._core.trajectory.match import MatchMode
+from .reportable import JudgedRun
 
 # What a test may demand of the calls of a run; a failure is its reason, and no traceback.
 
@@ -64,21 +67,11 @@ NO_CALL = "the run was stopped before it called a tool\nso it has shown nothing 
 class Calls:
     """The calls of one run, as assertions see them; values that are shown are redacted."""
 
-    def __init__(
-        self,
-        known: Callable[[], Known],
-        trace: Trace,
-        outcome: Outcome,
-        redaction: Redaction,
-        *,
-        domain: str,
-        tools: Sequence[str] = (),
-    ) -> None:
-        self._outcome = outcome
-        self._known = known
-        self._domain = domain
-        self._tools = tools
-        self._trace = trace
+    def __init__(self, done: JudgedRun, redaction: Redaction) -> None:
+        self._done = done
+        self._domain = done.ref.domain.domain
+        self._tools = done.ref.domain.tool_names
+        self._trace = done.trace
         self._redaction = redaction
 
     def match(
@@ -90,8 +83,6 @@ class Calls:
     ) -> str:
         """Return why the trajectory does not match, or nothing."""
         with self._masking():
-            from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
-
             wanted = expected_calls(expected)
             found = match_trajectory(
                 trajectory_of(self._trace),
@@ -111,8 +102,6 @@ class Calls:
         __tracebackhide__ = True
         self._check_tools((demand.name, *demand.before, *demand.after))
         with self._masking():
-            from pytest_sopbench._core.trajectory.calls import unmet_call  # noqa: PLC0415 - only where calls are compared
-
             return self._unmet(demand.words(), unmet_call(demand, self._trace.calls))
 
     def not_called(self, name: str) -> str:
@@ -124,8 +113,6 @@ class Calls:
         __tracebackhide__ = True
         self._check_tools((name,))
         with self._masking():
-            from pytest_sopbench._core.trajectory.calls import unwanted_call  # noqa: PLC0415 - only where calls are compared
-
             return self._unmet(f"{name} must not be called", unwanted_call(name, self._trace.calls))
 
     def _check_tools(self, asked: Iterable[str]) -> None:
@@ -137,22 +124,25 @@ class Calls:
             near = did_you_mean(stranger, self._tools)
             raise ValueError(
                 NO_TOOL.format(
-                    domain=self._domain,
+                    domain=self._domain.name,
                     name=stranger,
                     hint=" ".join(filter(None, (f"{known};", near))).rstrip(";"),
                 )
             )
 
-    def contract(self, contract: Contract | None) -> str:
+    def contract(self) -> str:
         """Return which rules are broken, or nothing where all that apply hold."""
+        contract, verdict = self._domain.contract, self._done.verdict
+        if contract is None:
+            return NO_CONTRACT.format(domain=self._domain.name)
         with self._masking():
-            if contract is None:
-                return NO_CONTRACT.format(domain=self._domain)
-            results = check_contract(contract, self._trace, self._known())
+            fields = {field.name: field for field in self._domain.fields}
+            known = Known(task=self._done.task, answer=verdict.answer, fields=fields)
+            results = check_contract(contract, self._trace, known)
             broken = [one for one in results if one.broken]
             if broken:
                 return self._text(contract_lines(broken, self._shown()))
-            shown = has_shown(self._trace, self._outcome)
+            shown = has_shown(self._trace, verdict.outcome)
             silent = contract_state(results, shown=shown) is RuleState.NOT_EXERCISED
             return NO_CALL if silent else ""
 
@@ -420,38 +410,6 @@ def _test_of(sop: SopSession, key: RunKey) -> str:
 # The run that a test sees: what happened, what was decided, and assertions on both.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun:
-    """A run and its verdict, with what else an assertion needs.
-
-    `tools` are the names of the domain's tools, `fields` its output fields. `enforce` tells that
-    every broken rule fails the run, and not only one that must hold.
-    """
-
-    task: Task
-    trace: Trace
-    verdict: Verdict
-    contract: Contract | None = None
-    enforce: bool = False
-    redaction: Redaction = NOTHING_REDACTED
-    tools: tuple[str, ...] = ()
-    fields: tuple[OutputField, ...] = ()
-    document: DocumentRules | None = None
-
-    def known(self) -> Known:
-        """Return what else than the calls the rules of a contract may ask for."""
-        from pytest_sopbench._core.contract.demands import Known  # noqa: PLC0415 - only where there is a contract
-
-        fields = {field.name: field for field in self.fields}
-        return Known(task=self.task, answer=self.verdict.answer, fields=fields)
-
-    @property
-    def breaches(self) -> tuple[RuleResult, ...]:
-        """The broken rules that fail the run, whatever its answer is."""
-        rules = self.verdict.rules
-        return breaches(rules, self.verdict.outcome, enforce=self.enforce) if rules else ()
-
-
 class Run:
     """One agent on one task, once, as it was observed and judged.
 
@@ -460,9 +418,11 @@ class Run:
     the others. A test that never looks at the verdict fails with a run that is not correct.
     """
 
-    def __init__(self, judged: JudgedRun, explain: Callable[[], str]) -> None:
-        self._judged = judged
-        self._explain = explain
+    def __init__(self, sop: SopSession, done: JudgedRun, test: str) -> None:
+        self._sop = sop
+        self._judged = done
+        # The node id of the user's test that asks; empty for the built-in test.
+        self._test = test
         self._looked_at = False
         self._contract_asserted = False
         # The last assertion on the answer, or on the contract, that failed.
@@ -471,15 +431,12 @@ class Run:
     @cached_property
     def _calls(self) -> Calls:
         # Made when a test first demands anything of the calls, which most never do.
-        judged = self._judged
-        return Calls(
-            judged.known,
-            judged.trace,
-            judged.verdict.outcome,
-            judged.redaction,
-            domain=judged.task.domain,
-            tools=judged.tools,
-        )
+        return Calls(self._judged, self._redaction)
+
+    @property
+    def _redaction(self) -> Redaction:
+        hidden = self._judged.ref.domain.domain.private_columns
+        return self._sop.options.redaction.of(hidden)
 
     def __repr__(self) -> str:
         task = self._judged.task
@@ -529,13 +486,13 @@ class Run:
     @property
     def breaches(self) -> tuple[RuleResult, ...]:
         """The broken rules that fail this run, whatever its answer is."""
-        return self._judged.breaches
+        verdict = self._judged.verdict
+        enforce = self._sop.options.contract == "enforce"
+        return breaches(verdict.rules, verdict.outcome, enforce=enforce) if verdict.rules else ()
 
     @property
     def refusal(self) -> str:
         """Why this run may not be approved as a snapshot, or nothing."""
-        from pytest_sopbench._core.records.reconstruct import refusal  # noqa: PLC0415 - only where it is asked for
-
         return refusal(self._judged.verdict.outcome, self._judged.verdict.rules)
 
     def assert_correct(self) -> None:
@@ -597,8 +554,6 @@ class Run:
             AssertionError: with the reason, and the calls that were made.
             ValueError: the domain has no tool of one of these names.
         """
-        from pytest_sopbench._core.trajectory.calls import CallDemand  # noqa: PLC0415 - only where calls are compared
-
         __tracebackhide__ = True
         demand = CallDemand(
             name=name,
@@ -637,8 +592,9 @@ class Run:
         """
         __tracebackhide__ = True
         self._looked_at = True
-        why = wrong_at(self._judged.document, self._judged.verdict, path, expected)
-        self._fail("answer", harmless(self._judged.redaction.text(why)))
+        rules = self._judged.ref.domain.domain.document
+        why = wrong_at(rules, self._judged.verdict, path, expected)
+        self._fail("answer", harmless(self._redaction.text(why)))
 
     def assert_contract(self) -> None:
         """Fail if a rule of the domain's contract is broken, whatever its severity.
@@ -649,18 +605,19 @@ class Run:
         """
         __tracebackhide__ = True
         self._contract_asserted = True
-        self._fail("contract", self._calls.contract(self._judged.contract))
+        self._fail("contract", self._calls.contract())
 
     def explain(self) -> str:
         """Say what happened on this task, as a failed task prints it."""
-        return self._explain()
+        done = self._judged
+        return explain_run(self._sop, done.ref, done.task, done.record, self._test)
 
     def explain_failed_test(self) -> str:
         """Say the same where the body of the test held, and why the test fails all the same."""
         verdict = self._judged.verdict
         if verdict.correct or not verdict.completed:
-            return self._explain()
-        return "\n".join((self._explain(), *JUDGED_AS_WELL))
+            return self.explain()
+        return "\n".join((self.explain(), *JUDGED_AS_WELL))
 
     def fails_test(self, *, answer_ignored: bool) -> bool:
         """Tell whether a test that passed must fail by its run, after the test's own body.

@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, cast
 
@@ -25,10 +24,10 @@ from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._hooks.process.breakage import BREAKAGE, kept_descriptors
 from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.domain.rows import TaskRows
-from pytest_sopbench._loading.finding.resolve import FoundDomain
+from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
-from pytest_sopbench._running.engine.engine import HIGHEST, START, Limit
+from pytest_sopbench._running.engine.limits import HIGHEST, START, Limit
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError
 from pytest_sopbench._settings.readers import Sample
 from pytest_sopbench.errors import ComparerError
@@ -269,7 +268,6 @@ def comparers_of(
         # Asked only where a field has a judge, whose room no other session loads.
         return judging_of(config, options).comparer(output, place)
 
-    _load_what_judges(domain)
     place = Place(
         domain=domain.name,
         folder=domain.folder,
@@ -289,23 +287,6 @@ def comparers_of(
         return find()
     with import_limit(config, options, f"the comparers of domain {domain.name}"):
         return find()
-
-
-def _load_what_judges(domain: Domain) -> None:
-    """Load what runs of a domain are held against before the first of them: it may break imports.
-
-    What a contract needs is loaded with its rules.
-    """
-    documents = "pytest_sopbench._core.documents"
-    needed = {
-        "pytest_sopbench._core.trajectory.match": bool(domain.expected_calls),
-        "pytest_sopbench._core.judging.judge": domain.document is not None,
-        "pytest_sopbench._core.records.record": domain.document is not None,
-        f"{documents}.comparing": any(one.compare is Compare.JSON for one in domain.fields),
-        f"{documents}.wording": any(one.compare is Compare.JSON for one in domain.fields),
-    }
-    for name in (name for name, is_needed in needed.items() if is_needed):
-        import_module(name)
 
 
 def _registered(config: pytest.Config) -> Mapping[str, object]:

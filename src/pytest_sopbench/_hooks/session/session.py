@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_sopbench._core.documents.published import refuse_without_libraries
 from pytest_sopbench._core.domain import Domain, JudgingRules
 from pytest_sopbench._core.gates.quarantine import NOTHING_FORGIVEN
 from pytest_sopbench._core.model.agent_labels import labels_of, parameter_of
@@ -20,7 +21,8 @@ from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._hooks.settings.marks import domain_id
 from pytest_sopbench._hooks.settings.options import Options
-from pytest_sopbench._loading.finding.resolve import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, find_domains
+from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._running.comparing import Comparers
 from pytest_sopbench._sessions.file.atomic import try_writing
@@ -147,12 +149,8 @@ def prices_of(asked: Path | str) -> Prices | None:
     Raises:
         pytest.UsageError: the file cannot be used, or the library is not installed.
     """
-    from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library  # noqa: PLC0415 - only where prices are asked for
-
     if isinstance(asked, Path):
         try:
-            from pytest_sopbench._loading.prices import read_price_file  # noqa: PLC0415 - only where prices are asked for
-
             return read_price_file(asked)
         except LoadingError as error:
             msg = f"sop_prices: {error}"
@@ -354,8 +352,6 @@ class SopSession:
 
     def _rules(self, domain: Domain, comparers: Comparers) -> JudgingRules:
         if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
-            from pytest_sopbench._core.documents.published import refuse_without_libraries  # noqa: PLC0415 - only where an answer is a document
-
             refuse_without_libraries(domain.name)
         return JudgingRules(
             fields=domain.fields,

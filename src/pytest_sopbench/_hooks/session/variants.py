@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
+from pytest_sopbench._core.variants import AUTOMATIC, Replacement, Variant, variant_id
 from pytest_sopbench._loading.files.cells import did_you_mean, listed
+from pytest_sopbench._loading.variants import bundled_sops, has_variant, own_names, variants_of
 from pytest_sopbench.errors import SopbenchError
 
 from .domains import ActiveDomain, TaskRef
 from .session import SopSession
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.variants import Replacement, Variant
 
 VARIANT: Final = pytest.StashKey[TaskRef]()
 """Stands on the item of a variant, which has no `REF`: whoever counts runs passes it over."""
@@ -43,12 +42,7 @@ class Variants:
             return
         domains = [active.domain for active in self._sop.domains]
         for name in names:
-            from pytest_sopbench._loading.variants import has_variant  # noqa: PLC0415 - only where there are variants
-
             if not any(has_variant(domain, name) for domain in domains):
-                from pytest_sopbench._core.variants import AUTOMATIC  # noqa: PLC0415 - only where there are variants
-                from pytest_sopbench._loading.variants import own_names  # noqa: PLC0415 - only where there are variants
-
                 known = [*AUTOMATIC, *(one for domain in domains for one in own_names(domain))]
                 what = (
                     did_you_mean(name, known) or f"the variants are {listed(dict.fromkeys(known))}"
@@ -67,12 +61,8 @@ class Variants:
         """
         domain = active.domain
         if domain.name not in self._known:
-            from pytest_sopbench._loading.variants import bundled_sops  # noqa: PLC0415 - only where there are variants
-
             others = partial(bundled_sops, domain.name)
             try:
-                from pytest_sopbench._loading.variants import variants_of  # noqa: PLC0415 - only where there are variants
-
                 found = variants_of(domain, self._sop.options.variants, others)
             except SopbenchError as error:
                 raise pytest.UsageError(str(error)) from None
@@ -89,8 +79,6 @@ class Variants:
                 yield self._ref(ref, one.name, replacement)
 
     def _ref(self, ref: TaskRef, name: str, replacement: Replacement) -> TaskRef:
-        from pytest_sopbench._core.variants import variant_id  # noqa: PLC0415 - only where there are variants
-
         active, position = self._with_sop(ref.domain, replacement.sop), ref.position
         if replacement.inputs is not None:
             task = replace(ref.task, inputs=replacement.inputs)

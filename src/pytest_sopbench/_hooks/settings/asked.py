@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_sopbench._loading.finding.resolve import domains_in
+from pytest_sopbench._loading.finding import domains_in
 from pytest_sopbench._loading.load import DATA_FILES
-from pytest_sopbench._loading.metadata.read import is_domain_folder
+from pytest_sopbench._loading.metadata import is_domain_folder
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.readers import GivenAgent, read_agents
 from pytest_sopbench._settings.table import AGENT_OPTION, SPECS

@@ -14,8 +14,9 @@ from pytest_sopbench._core.gates.conditions import GateSpec
 from pytest_sopbench._core.model.task import Scoring
 from pytest_sopbench._core.records.redaction import Redaction
 from pytest_sopbench._core.trajectory.snapshot import SnapshotRules
-from pytest_sopbench._reports.pages.formats import FORMATS
+from pytest_sopbench._reports.pages.formats import format_names
 from pytest_sopbench._settings import readers
+from pytest_sopbench._settings.extensions import load_metrics
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench._settings.readers import GivenAgent, ReportTarget, Resume, Sample, Shard
 from pytest_sopbench._settings.table import SPECS
@@ -125,13 +126,16 @@ def read_options(config: pytest.Config) -> Options:
     """
     # First of all: what is said of the others must be masked, too.
     hidden = read_hidden(config)
+    # Gates are read by the names of the metrics.
+    load_metrics(hidden.redaction.text)
     asked = read_asked_domains(config)
     with refusing("--sop-agent-arg"):
         agent_args = readers.read_agent_args(_words(config, "sop_agent_arg"))
     with refusing("--sop-budget"):
         budget = readers.read_budget(_words(config, "sop_budget"))
     with refusing("--sop-report"):
-        reports = readers.read_reports(_words(config, "sop_report"), FORMATS)
+        asked_reports = _words(config, "sop_report")
+        reports = readers.read_reports(asked_reports, format_names() if asked_reports else ())
     with refusing("sop_snapshot_rules", ": "):
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(

@@ -7,12 +7,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from pytest_sopbench.errors import ExtensionError
+
 
 @contextmanager
 def refusing(source: str, sign: str = "=") -> Generator[None, None, None]:
     """Turn the complaint of a reader into one that names what set the value."""
     try:
         yield
-    except ValueError as fault:
+    except (ValueError, ExtensionError) as fault:
         msg = f"{source}{sign}{fault}"
         raise pytest.UsageError(msg) from None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pytest_sopbench._hooks.books.recorder import SessionRecorder
 from pytest_sopbench._hooks.items.transport import GIVEN, LEARNED, PLAN
-from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder, left_plan
+from pytest_sopbench._hooks.runs.journals import JOURNALS, journal_folder
 from pytest_sopbench._hooks.runs.prefetch import RESUMED, taken_over_of
 from pytest_sopbench._hooks.session.consistency import (
     SHOWN,
@@ -30,12 +31,9 @@ RESTARTS = 10_000
 class ControllerHooks:
     """The hooks of xdist in its controller."""
 
-    def __init__(
-        self, sop: SopSession, learn: Callable[[str, Any], None], open_file: Callable[[], None]
-    ) -> None:
+    def __init__(self, sop: SopSession, ledger: SessionRecorder) -> None:
         self._sop = sop
-        self._learn = learn
-        self._open_file = open_file
+        self._ledger = ledger
         self._free: list[int] | None = None
         self._came_up: set[str] = set()
         self._lost = 0
@@ -54,7 +52,7 @@ class ControllerHooks:
         node.workerinput[RESUMED] = taken_over_of(self._sop).for_worker(local=is_local)
         if is_local:
             journals = journal_folder(self._sop)
-            journals.begin()
+            journals.make()
             node.workerinput[JOURNALS] = str(journals.folder)
         else:
             node.workerinput[SHOWN] = worker_shown(node)
@@ -66,11 +64,11 @@ class ControllerHooks:
         A worker ends runs, and writes them down, before its first message of them is read here.
         """
         self._came_up.add(node.gateway.id)
-        if plan := left_plan(self._sop):
-            self._learn(plan, node)
+        if plan := journal_folder(self._sop).left_plan():
+            self._ledger.learn(plan, node)
         # Whoever refuses the plan does so here; then nothing may be written.
         result = yield
-        self._open_file()
+        self._ledger.open_file()
         return result
 
     @pytest.hookimpl(optionalhook=True)
@@ -82,7 +80,7 @@ class ControllerHooks:
         """
         output: Mapping[str, Any] = getattr(node, "workeroutput", {})
         if output.get(PLAN):
-            self._learn(output[PLAN], node)
+            self._ledger.learn(output[PLAN], node)
         self._learn_agents(read_session_options(json.loads(output.get(LEARNED, "{}"))))
         self._sop.given.update(dict.fromkeys(output.get(GIVEN, ())))
         if node.gateway.id not in self._came_up:

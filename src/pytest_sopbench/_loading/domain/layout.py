@@ -15,9 +15,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.document import digest
 from pytest_sopbench._loading.files.table import Table
-from pytest_sopbench._loading.metadata.read import DATA_FILE as PUBLISHED_DATA
-from pytest_sopbench._loading.metadata.read import Described
-from pytest_sopbench._loading.metadata.schema import Metadata
+from pytest_sopbench._loading.metadata import DATA_FILE as PUBLISHED_DATA
+from pytest_sopbench._loading.metadata import Described, Metadata
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .tools import parameter_names

@@ -8,8 +8,7 @@ from typing import NoReturn
 
 from pytest_sopbench._core.model.task import LookupTool, ToolSpec
 from pytest_sopbench._loading.files.cells import did_you_mean, listed
-from pytest_sopbench._loading.metadata.read import Described
-from pytest_sopbench._loading.metadata.schema import LookupShape
+from pytest_sopbench._loading.metadata import Described, LookupShape
 from pytest_sopbench.errors import ToolSpecError
 
 from .layout import Layout

@@ -25,8 +25,7 @@ from pytest_sopbench._core.values.text import fold, is_empty
 from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.document import is_a_file, lies_inside, read_text
 from pytest_sopbench._loading.files.table import Table
-from pytest_sopbench._loading.metadata.read import Described, is_published
-from pytest_sopbench._loading.metadata.schema import OutputShape
+from pytest_sopbench._loading.metadata import Described, OutputShape, is_published
 from pytest_sopbench.errors import LoadingError, RowError
 
 # What `outputs` says of how a field is compared: does it belong together, and can it be read?

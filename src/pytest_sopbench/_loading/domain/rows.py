@@ -23,8 +23,7 @@ from pytest_sopbench._loading.files.cells import (
 )
 from pytest_sopbench._loading.files.document import canonical, digest, is_a_file, lies_inside
 from pytest_sopbench._loading.files.table import Table, read_table
-from pytest_sopbench._loading.metadata.read import Described
-from pytest_sopbench._loading.metadata.schema import TableShape
+from pytest_sopbench._loading.metadata import Described, TableShape
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .layout import Layout

@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from pytest_sopbench._core.steps.split import Moment, Procedure, Step, merged
+from pytest_sopbench._core.steps.split import (
+    Moment,
+    Procedure,
+    Step,
+    approvals_of,
+    jumps_of,
+    merged,
+    sections_of,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import did_you_mean, listed, shown
 from pytest_sopbench._loading.files.document import is_a_file, read_json
@@ -45,8 +53,6 @@ def read_steps(data: JsonValue, path: Path, sop: str) -> Procedure:
     Raises:
         LoadingError: as `own_steps`; carries the key.
     """
-    from pytest_sopbench._core.steps.split import jumps_of, sections_of  # noqa: PLC0415 - only where the steps of an SOP are asked for
-
     keys = _object(data, path, "", _KEYS)
     raw = keys.get("steps")
     if not isinstance(raw, list) or not raw:
@@ -129,8 +135,6 @@ class _Reader:
 
     def _approvals(self, value: JsonValue, text: str, where: str) -> tuple[Moment, ...]:
         if value is None:
-            from pytest_sopbench._core.steps.split import approvals_of  # noqa: PLC0415 - only where the steps of an SOP are asked for
-
             return approvals_of(text)
         words = value if isinstance(value, list) else [value]
         for word in words:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -177,8 +178,6 @@ def read_toml(path: Path) -> Mapping[str, object]:
         LoadingError: as `read_text`, or not TOML; the message has line and column.
     """
     try:
-        import tomllib  # noqa: PLC0415 - only where a file is TOML
-
         return tomllib.loads(read_text(path))
     except RecursionError as fault:
         raise LoadingError(path, _TOO_DEEP) from fault

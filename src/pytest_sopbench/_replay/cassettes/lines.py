@@ -319,16 +319,15 @@ def _bytes(chunk: str | Mapping[str, str]) -> bytes:
 CRC: Final = "crc"
 """The key of the line about a trial under which its checksum stands."""
 
-CHANGED: Final = "changed since it was recorded, its checksum does not fit"
+CHANGED: Final = "changed since it was recorded, its checksum is missing or does not fit"
 
 _sealed_dumps = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Seal(Enum):
-    """What the checksum of a recording says; earlier versions wrote none."""
+    """What the checksum of a recording says; one that is missing does not fit."""
 
     FITS = "fits"
-    NONE = "none"
     BROKEN = "broken"
 
 
@@ -347,7 +346,7 @@ def seal_of(told: Mapping[str, Any], lines: Iterable[bytes]) -> Seal:
         ValueError: a line is no JSON.
     """
     if CRC not in told:
-        return Seal.NONE
+        return Seal.BROKEN
     found = [*lines]
     # As it was written, in nearly every file: then nothing is parsed.
     if told[CRC] == checksum(told, found):
@@ -453,9 +452,7 @@ def cassette_lines(
         told |= shaping.keyed_by
         writer = BodyWriter(put, texts)
         lines = [_line(_exchange(one, writer)) for one in recording.exchanges]
-        # What nobody could check so far is not vouched for because it is written again.
-        if cassette.seals.get(trial) is not Seal.NONE:
-            told[CRC] = checksum(told, (line.encode("ascii") for line in lines))
+        told[CRC] = checksum(told, (line.encode("ascii") for line in lines))
         yield _line(told)
         yield from lines
 

@@ -246,9 +246,8 @@ class Store:
             with _alone_in(path.parent):
                 before = self._before(place)
                 others = {n: one for n, one in before.trials.items() if n <= trials}
-                seals = {n: seal for n, seal in before.seals.items() if n != trial}
                 recordings = {**others, trial: recording}
-                self._write(path, Cassette(place=place, trials=recordings, seals=seals), texts)
+                self._write(path, Cassette(place=place, trials=recordings), texts)
         except OSError as fault:
             msg = f"{path}: cannot be written: {fault.strerror or fault}"
             raise CassetteError(msg) from fault

@@ -32,7 +32,7 @@ class TrialSurvey:
     models: tuple[str, ...]
     tokens: int | None = None
     cost_usd: float | None = None
-    seal: Seal = Seal.NONE
+    seal: Seal
     keyed_by: Mapping[str, Sequence[str]] = field(default_factory=dict[str, "Sequence[str]"])
 
 
@@ -112,11 +112,6 @@ class Inspection:
 
     surveys: tuple[Survey, ...]
     problems: tuple[str, ...]
-
-    @property
-    def unsealed(self) -> int:
-        """How many cassettes have a recording without a checksum: earlier versions wrote none."""
-        return sum(Seal.NONE in one.seals.values() for one in self.surveys)
 
 
 def inspect(root: Path) -> Inspection:

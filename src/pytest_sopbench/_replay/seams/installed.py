@@ -12,10 +12,10 @@ from threading import RLock
 from types import ModuleType
 from typing import Any, Final
 
-from pytest_sopbench._replay.seams.libraries.aiohttp_sessions import AIOHTTP
-from pytest_sopbench._replay.seams.libraries.botocore_sessions import BOTOCORE
-from pytest_sopbench._replay.seams.libraries.httpx_clients import HTTPX, HTTPX2
-from pytest_sopbench._replay.seams.libraries.urllib3_pools import URLLIB3
+from pytest_sopbench._replay.seams.aiohttp_sessions import AIOHTTP
+from pytest_sopbench._replay.seams.botocore_sessions import BOTOCORE
+from pytest_sopbench._replay.seams.httpx_clients import HTTPX, HTTPX2
+from pytest_sopbench._replay.seams.urllib3_pools import URLLIB3
 from pytest_sopbench.errors import CassetteError
 
 from .decoding import leaving_out

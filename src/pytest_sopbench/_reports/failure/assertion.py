@@ -7,15 +7,12 @@ they stay within 80 columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.trajectory.calls import Unmet
 from pytest_sopbench._reports.text import columns, cut, one_line, padded, shown
 
 from .trajectory import SeenCall, call_text, rule_lines
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.trajectory.calls import Unmet
 
 WIDTH = 80 - len("E       ")
 """Columns of a line."""

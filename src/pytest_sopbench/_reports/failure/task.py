@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from pytest_sopbench._core.answers.forms import FORMS
+from pytest_sopbench._core.answers.values import FORMS
 from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import number_kind
 from pytest_sopbench._core.metrics.counts import RuleTally, wrong_of
@@ -210,7 +210,7 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
     elif not record.mismatches:
         yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
     if record.answer_form in FORMS and record.answer is not None:
-        yield from labelled("found", FORMS[record.answer_form].heading, width=width)
+        yield from labelled("found", FORMS[record.answer_form], width=width)
 
 
 def _said_lines(record: RunRecord, width: int) -> Iterator[str]:

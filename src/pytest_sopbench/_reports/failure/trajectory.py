@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from pytest_sopbench._core.contract.rules import RuleResult
 from pytest_sopbench._core.hiding import ready_to_cut
@@ -15,6 +15,14 @@ from pytest_sopbench._core.metrics.counts import RuleTally
 from pytest_sopbench._core.model.trajectory import Call, ExpectedCall, Trajectory
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.trajectory.calls import ArgumentDifference
+from pytest_sopbench._core.trajectory.match import (
+    ORDERED,
+    Departure,
+    MatchedPair,
+    TrajectoryMatch,
+    UnlikePair,
+    match_trajectory,
+)
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text import (
     LABEL_WIDTH,
@@ -27,14 +35,6 @@ from pytest_sopbench._reports.text import (
     padded,
     shown,
 )
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.trajectory.match import (
-        Departure,
-        MatchedPair,
-        TrajectoryMatch,
-        UnlikePair,
-    )
 
 # Lay the expected calls and those of a run side by side, row by row.
 
@@ -54,8 +54,6 @@ def aligned_rows(match: TrajectoryMatch) -> list[Row]:
     either side is laid side by side; calls that overlap stand in the order they were taken in.
     Else rows follow the run, and what is missing comes last.
     """
-    from pytest_sopbench._core.trajectory.match import ORDERED  # noqa: PLC0415 - only where calls are compared
-
     return list(_ordered(match) if match.match in ORDERED else _unordered(match))
 
 
@@ -328,8 +326,6 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
 
 def differences_of(calls: Sequence[CallRecord], expected: Sequence[ExpectedCall]) -> Differences:
     """Return what differs in the arguments of calls that were expected with others."""
-    from pytest_sopbench._core.trajectory.match import match_trajectory  # noqa: PLC0415 - only where calls are compared
-
     if not expected:
         return {}
     made = tuple(

@@ -15,7 +15,7 @@ from pytest_sopbench._reports.html import parts as comparison
 from pytest_sopbench._reports.html import parts as fields
 from pytest_sopbench._reports.html import parts as overview
 from pytest_sopbench._reports.html import parts as tables
-from pytest_sopbench._reports.html.data.runs import (
+from pytest_sopbench._reports.html.runs import (
     GAINED,
     LOST,
     NOTHING_KNOWN,
@@ -25,7 +25,7 @@ from pytest_sopbench._reports.html.data.runs import (
     details_of,
     json_text,
 )
-from pytest_sopbench._reports.html.data.timeline import shortened
+from pytest_sopbench._reports.html.timeline import shortened
 from pytest_sopbench._reports.text import counted, report_lines
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, log10
 from typing import Final
 
@@ -20,6 +21,7 @@ from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, o
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.metrics.counts import Confusion
+from pytest_sopbench._core.metrics.metric import Metric, run_metrics
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.metrics.trials import TrialBounds
@@ -27,7 +29,7 @@ from pytest_sopbench._core.model.task import domain_of
 from pytest_sopbench._core.model.trace import Mismatch
 from pytest_sopbench._core.values.text import as_words
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._reports.html.data.runs import Rows, agent_labels, fragment, run_name
+from pytest_sopbench._reports.html.runs import Rows, agent_labels, fragment, run_name
 from pytest_sopbench._reports.terminal.comparison import (
     change_text,
     difference_text,
@@ -47,6 +49,7 @@ from pytest_sopbench._reports.text import (
     of_runs,
     seconds,
     unavailable,
+    value_text,
 )
 
 # Charts as numbers: where the marks of an inline picture stand, and what its words are.
@@ -416,11 +419,24 @@ def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
     for name, words, more in told:
         if words(summary) != NOT_AVAILABLE:
             yield Fact(name=name, value=words(summary), more=more, was=_was(was, words))
+    for metric in run_metrics():
+        if metric.name in summary.measured:
+            measured = metric.measured(summary)
+            yield Fact(
+                name=metric.label,
+                value=_value(metric, summary),
+                more=measured.lacks or metric.counted(measured.total, measured.known),
+                was=_was(was, partial(_value, metric)),
+            )
     if summary.chance is not None:
         # The right answers alone decide it, so no baseline had another one.
         yield Fact(
             name="chance", value=as_percent(summary.chance), more="by the most frequent answer"
         )
+
+
+def _value(metric: Metric, summary: Summary) -> str:
+    return value_text(metric.name, metric.rate(summary))
 
 
 def endings_of(page: SessionPage) -> Sequence[Ending]:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pytest_sopbench._core.comparing.comparison import SessionComparison
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import ready_to_cut, without_commands, without_controls
-from pytest_sopbench._core.metrics.metric import METRICS, About
+from pytest_sopbench._core.metrics.metric import About, cell_of, run_columns
 from pytest_sopbench._core.model.task import TaskKey
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
@@ -78,7 +78,7 @@ def csv_runs(page: SessionPage) -> str:
 
 def _columns(page: SessionPage) -> Mapping[str, Column]:
     """Return what each column tells of a run, by its name."""
-    metrics = {one.column: one.per_run.of for one in METRICS.values() if one.column and one.per_run}
+    metrics = {name: partial(cell_of, metric) for name, metric in run_columns().items()}
     return {
         "domain": attrgetter("domain"),
         "task": attrgetter("task"),

@@ -2,96 +2,140 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from pytest_sopbench._core.hiding import Mask, masking
+from pytest_sopbench._core.hiding import Mask, harmless, masking
+from pytest_sopbench._settings.extensions import installed_formats, loaded, source_of
+from pytest_sopbench._settings.readers import ANNOTATIONS
+from pytest_sopbench.errors import ExtensionError
 
 if TYPE_CHECKING:
     # The names of the formats are read at every start, and that must not load comparisons.
     from pytest_sopbench._core.gates.decide import SessionPage
 
 
-class PageFormat(Protocol):
-    """A way to write a page; a user asks for it by `name`, as in `--sop-report NAME=PATH`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFormat:
+    """A way to write a page.
 
-    @property
-    def name(self) -> str: ...
+    Attributes:
+        name: as in `--sop-report NAME=PATH`.
+        render: returns the whole text of a page, with its last line ended.
+        masks: whether it masks each text by itself: in a finished one a mask could hit half a
+            number.
+        source: the package and the entry point that it comes from; empty for those of the plugin.
+    """
 
-    def render(self, page: SessionPage, /) -> str:
-        """Return the whole text of the page, with its last line ended."""
-        ...
-
-
-class MarkdownFormat:
-    """One page of Markdown."""
-
-    @property
-    def name(self) -> str:
-        return "md"
-
-    def render(self, page: SessionPage, /) -> str:
-        # Only a session that writes a page pays for its modules.
-        from .markdown import markdown  # noqa: PLC0415
-
-        return markdown(page)
+    name: str
+    render: Callable[[SessionPage], object]
+    masks: bool = False
+    source: str = ""
 
 
-class CsvFormat:
-    """One line a run, for a spreadsheet."""
-
-    @property
-    def name(self) -> str:
-        return "csv"
-
-    def render(self, page: SessionPage, /) -> str:
-        from .csv_runs import csv_runs  # noqa: PLC0415
-
-        return csv_runs(page)
+# Only a session that writes a page pays for its modules.
 
 
-class JsonFormat:
-    """One document, for programs."""
+def _markdown(page: SessionPage) -> str:
+    from .markdown import markdown  # noqa: PLC0415
 
-    @property
-    def name(self) -> str:
-        return "json"
-
-    def render(self, page: SessionPage, /) -> str:
-        from .json_document import json_document  # noqa: PLC0415
-
-        return json_document(page)
+    return markdown(page)
 
 
-class HtmlFormat:
-    """One HTML file that needs no network."""
+def _csv(page: SessionPage) -> str:
+    from .csv_runs import csv_runs  # noqa: PLC0415
 
-    @property
-    def name(self) -> str:
-        return "html"
-
-    def render(self, page: SessionPage, /) -> str:
-        # As above; it needs a library besides, which an extra brings.
-        from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415
-
-        return html_page(page)
+    return csv_runs(page)
 
 
-_IN_ORDER: Final[tuple[PageFormat, ...]] = (
-    MarkdownFormat(),
-    CsvFormat(),
-    JsonFormat(),
-    HtmlFormat(),
+def _json(page: SessionPage) -> str:
+    from .json_document import json_document  # noqa: PLC0415
+
+    return json_document(page)
+
+
+def _html(page: SessionPage) -> str:
+    # As above; it needs a library besides, which an extra brings.
+    from pytest_sopbench._reports.html.page import html_page  # noqa: PLC0415
+
+    return html_page(page)
+
+
+_IN_ORDER: Final = (
+    PageFormat(name="md", render=_markdown),
+    PageFormat(name="csv", render=_csv, masks=True),
+    PageFormat(name="json", render=_json, masks=True),
+    PageFormat(name="html", render=_html, masks=True),
 )
 
 FORMATS: Final[dict[str, PageFormat]] = {one.name: one for one in _IN_ORDER}
-"""Every format by its name; a new one is a module of its own and a row of `_IN_ORDER`."""
+"""Every format of the plugin by its name; a new one is a module of its own and a row."""
 
-_MASKED_INSIDE: Final = frozenset({"csv", "json", "html"})
-"""The formats that mask each text by itself: in a finished one a mask could hit half a number."""
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats, those of packages last; no package is imported.
+
+    Raises:
+        ExtensionError: a package has a name that is taken.
+    """
+    points = installed_formats()
+    for point in points:
+        if point.name in {*FORMATS, ANNOTATIONS}:
+            msg = f"{source_of(point)}: the report format {point.name!r} is the plugin's own"
+            raise ExtensionError(msg, hint="give the entry point another name")
+    names = [point.name for point in points]
+    for point in points:
+        if names.count(point.name) > 1:
+            msg = f"{source_of(point)}: two packages have a report format {point.name!r}"
+            raise ExtensionError(msg, hint="uninstall one of them")
+    return (*FORMATS, *names)
+
+
+def find_format(name: str) -> PageFormat:
+    """Return a format by its name, which `format_names` has.
+
+    Raises:
+        ExtensionError: that of a package cannot be imported, or cannot be called.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    point = next(one for one in installed_formats() if one.name == name)
+    render = loaded(point)
+    if not callable(render):
+        msg = f"{source_of(point)}: no function, but {type(render).__name__}"
+        raise ExtensionError(msg, hint="name one that is given a SessionPage, and returns a text")
+    return PageFormat(name=name, render=render, source=source_of(point))
 
 
 def rendered(name: str, page: SessionPage, mask: Mask) -> str:
-    """Return the whole text of a page, without what `mask` takes out of texts."""
+    """Return the whole text of a page, without what `mask` takes out of texts.
+
+    Raises:
+        ExtensionError: the format of a package fails.
+    """
+    found = find_format(name)
     with masking(mask):
-        text = FORMATS[name].render(page)
-    return text if name in _MASKED_INSIDE else mask(text)
+        text = _text_of(found, page, mask)
+    if found.source:
+        # Nobody has looked at what a package writes, which may also stand on a terminal.
+        text = harmless(text).encode("utf-8", "backslashreplace").decode().rstrip("\n") + "\n"
+    return text if found.masks else mask(text)
+
+
+def _text_of(found: PageFormat, page: SessionPage, mask: Mask) -> str:
+    try:
+        text = found.render(page)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as fault:
+        if not found.source:
+            raise
+        # Code of a package, which may also end the process.
+        why = f"raised {type(fault).__name__}: {mask(' '.join(str(fault).split()))[:200]}"
+        msg = f"{found.source}: the report format {found.name} {why}"
+        raise ExtensionError(msg) from fault
+    if not isinstance(text, str):
+        msg = f"{found.source}: the report format {found.name} returned {type(text).__name__}"
+        raise ExtensionError(msg, hint="it returns the text of the page")
+    return text

@@ -15,7 +15,7 @@ from pytest_sopbench._core.comparing.comparison import (
 from pytest_sopbench._core.comparing.leaderboard import Leaderboard
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.hiding import without_commands
-from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, MetricSpec
+from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, run_metrics
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total, classes_of, total_of
 from pytest_sopbench._core.metrics.trials import disagreements
@@ -41,6 +41,7 @@ from pytest_sopbench._reports.text import (
     counted,
     cut,
     interval,
+    measured_text,
     money,
     of_runs,
     one_line,
@@ -48,6 +49,7 @@ from pytest_sopbench._reports.text import (
     report_lines,
     seconds,
     tokens_text,
+    value_text,
 )
 
 # Text as Markdown shows it, and tables of it.
@@ -232,12 +234,18 @@ def _change_lines(one: GroupComparison) -> Iterator[str]:
     rows = [
         (
             escaped(METRICS[name].label),
-            as_percent(change.before),
-            as_percent(change.after),
-            change_text(change),
+            escaped(value_text(name, change.before)),
+            escaped(value_text(name, change.after)),
+            # The brackets of an interval are no link; a unit is the text of a package.
+            escaped(change_text(change, name)) if METRICS[name].unit else change_text(change),
         )
         for name, change in one.changes.items()
         if change_text(change) != NOT_AVAILABLE
+    ]
+    rows += [
+        (escaped(METRICS[name].label), NOT_AVAILABLE, NOT_AVAILABLE, escaped(change.open))
+        for name, change in one.changes.items()
+        if change.open
     ]
     if rows:
         yield ""
@@ -388,6 +396,7 @@ def markdown(page: SessionPage) -> str:
         list(_rule_lines(page.summaries)),
         list(_slow_lines(page.records, by=page.leaderboard is not None)),
         list(_cost_lines(page)),
+        list(_metric_lines(page.summaries)),
         list(_fact_lines(page.facts)),
     ]
     text = "".join("\n".join(block) + "\n\n" for block in blocks if block).rstrip("\n")
@@ -446,12 +455,12 @@ def _rate_row(name: str, summary: Summary, chance: float | None) -> Sequence[str
         of_runs(summary.correct, summary),
         as_percent(tsr.rate(summary)),
         interval(summary.tsr_bounds),
-        *(as_percent(one.rate(summary)) for one in others),
+        *(escaped(value_text(one.name, one.rate(summary))) for one in others),
         as_percent(chance),
     )
 
 
-def _columns() -> list[MetricSpec]:
+def _columns() -> list[Metric]:
     """Return the metrics of the table; the first is TSR, which alone has an interval."""
     return [metric for metric in METRICS.values() if metric.heading and metric.table]
 
@@ -539,6 +548,20 @@ def _cost_lines(page: SessionPage) -> Iterator[str]:
     each = f"{money(total.cost_per_correct)} per correct run"
     spent = f", {money(cost.total)} in {counted(cost.known, 'run')}, {each}" if cost else ""
     yield f"- cost: {money(mean.get('cost_usd'))}{spent}"
+
+
+def _metric_lines(summaries: Mapping[str, Summary]) -> Iterator[str]:
+    """Yield a line for each metric that is counted run by run, of each group of runs."""
+    told = [
+        f"- {escaped(name)}: {escaped(measured_text(metric, one))}"
+        for name, one in summaries.items()
+        for metric in run_metrics()
+        if metric.name in one.measured
+    ]
+    if told:
+        yield "## Metrics"
+        yield ""
+        yield from told
 
 
 def _fact_lines(facts: Mapping[str, str]) -> Iterator[str]:

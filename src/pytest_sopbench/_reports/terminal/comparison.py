@@ -69,6 +69,10 @@ def comparison_lines(comparison: GroupComparison) -> Iterator[str]:
         yield from packed(start, list(_verdict_parts(comparison)), gap=" ", indent=_LABEL)
         yield from _said(_tier_text(comparison).split(), gap=" ")
         yield from _said(_change_parts(comparison), gap=_GAP)
+        for name, change in comparison.changes.items():
+            if change.open:
+                why = one_line(f"{METRICS[name].label} not compared: {change.open}")
+                yield from _said(why.split(), gap=" ")
         yield from _said(_kind_parts(comparison), gap=" ")
         yield from _said(moved_path_parts(comparison), gap=" ")
         yield from _said(field_change_parts(comparison), gap=_GAP)
@@ -145,15 +149,21 @@ def p_value(p: float) -> str:
     return f"p = {text if (float(text) < ALPHA) == (p < ALPHA) else f'{p:.4g}'}"
 
 
-def change_text(change: Change) -> str:
-    """`-1.1 [-3.4, +1.2]`, in points of per cent; `n/a` where a session has nothing to divide."""
+def change_text(change: Change, metric: str = "") -> str:
+    """`-1.1 [-3.4, +1.2]`, in points of per cent; `n/a` where a session has nothing to divide.
+
+    That of a metric with a unit is in this unit: `+0.9 [0.1, 1.7] calls`.
+    """
     if change.difference is None:
         return NOT_AVAILABLE
-    difference = _points(change.difference)
+    unit = METRICS[metric].unit if metric in METRICS else ""
+    write = "{:+.3g}".format if unit else _points
+    behind = f" {one_line(unit)}" if unit else ""
+    difference = write(change.difference)
     if change.bounds is None:
-        return difference
+        return f"{difference}{behind}"
     low, high = change.bounds
-    return f"{difference} [{_points(low)}, {_points(high)}]"
+    return f"{difference} [{write(low)}, {write(high)}]{behind}"
 
 
 def _verdict_parts(comparison: GroupComparison) -> Iterator[str]:
@@ -187,7 +197,8 @@ def _change_parts(comparison: GroupComparison) -> Iterator[str]:
     yield f"TSR {as_percent(tsr.before)} -> {as_percent(tsr.after)}, {change_text(tsr)}"
     for name, change in comparison.changes.items():
         if name != "tsr" and change.difference is not None:
-            yield f"{METRICS[name].heading or METRICS[name].label} {change_text(change)}"
+            label = METRICS[name].heading or METRICS[name].label
+            yield f"{one_line(label)} {change_text(change, name)}"
 
 
 def field_change_parts(comparison: GroupComparison) -> Iterator[str]:

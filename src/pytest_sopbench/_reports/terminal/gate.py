@@ -132,7 +132,8 @@ def without_lines(asked: Mapping[About, Mapping[str, Summary]]) -> Iterator[str]
         summaries = asked.get(about, {})
         label = metric.heading or metric.label
         for name, one in summaries.items():
-            share, whole = metric.counts(one)
+            part, whole = metric.divided(one)
+            share = int(part)
             if not whole and about is not About.ANSWERS:
                 continue
             where = f" of {one_line(name)}" if len(summaries) > 1 else ""

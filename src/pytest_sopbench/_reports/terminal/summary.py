@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_sopbench._core.contract.rules import Severity
 from pytest_sopbench._core.metrics.counts import (
+    Collapse,
+    Confusion,
     DocumentCounts,
     FieldCounts,
     RuleTally,
     RunCounts,
     ToolCounts,
 )
-from pytest_sopbench._core.metrics.metric import CHANCE, METRICS
+from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, run_metrics
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import Total
 from pytest_sopbench._core.metrics.trials import TaskTrials, TrialCounts
@@ -31,6 +33,7 @@ from pytest_sopbench._reports.text import (
     cut,
     heading,
     interval,
+    measured_text,
     money,
     of_runs,
     one_line,
@@ -40,12 +43,10 @@ from pytest_sopbench._reports.text import (
     seconds,
     tokens_text,
     unavailable,
+    value_text,
     with_commas,
     wrong_parts,
 )
-
-if TYPE_CHECKING:
-    from pytest_sopbench._core.metrics.counts import Collapse, Confusion
 
 # The rates of a summary, in plain words, each with the counts that it comes from.
 
@@ -218,6 +219,17 @@ def _whole_cost(summary: Summary) -> str:
         return ""
     each = f"{money(summary.cost_per_correct)} per correct run"
     return f" ({money(cost.total)} in {counted(cost.known, 'run')}), {each}"
+
+
+# Metrics that are counted run by run, as those of other packages are.
+
+
+def metric_lines(summary: Summary) -> Iterator[str]:
+    """Yield a line for each such metric of which a run was asked."""
+    for metric in run_metrics():
+        if metric.name in summary.measured:
+            words = measured_text(metric, summary).split()
+            yield from packed(f"{'metric':<{LABEL - 1}}", words, gap=" ", indent=LABEL)
 
 
 # Answers that are JSON documents: their tiers, their worst paths, and classes of domains.
@@ -555,6 +567,7 @@ def domain_lines(
     if verbosity < 0:
         yield _short_line(domain, summary, scoring)
         yield from breach_lines(summary)
+        yield from metric_lines(summary)
         return
     is_published = scoring is Scoring.PUBLISHED
     published = ", published scoring and extraction" if is_published else ""
@@ -575,6 +588,7 @@ def domain_lines(
         yield from _collapse_lines(collapse, several=several, verbosity=verbosity)
     yield from _remarks(summary)
     yield from all_lines(summary) if is_closer else known_lines(summary)
+    yield from metric_lines(summary)
     yield from table_lines(summary) if is_closer else ()
 
 
@@ -608,6 +622,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     yield from trial_lines(pooled)
     yield from contract_lines(pooled, verbosity=verbosity)
     yield from all_lines(pooled) if is_closer else known_lines(pooled)
+    yield from metric_lines(pooled)
 
 
 def _means(total: Total, verbosity: int) -> Iterator[str]:
@@ -617,7 +632,7 @@ def _means(total: Total, verbosity: int) -> Iterator[str]:
     always = [metric for metric in shown if not metric.optional]
     known = [one for one in shown if one.optional and total.means.get(one.name) is not None]
     for metric in (*always, *known):
-        yield f"{metric.heading} {as_percent(total.means.get(metric.name))}"
+        yield f"{metric.heading} {value_text(metric.name, total.means.get(metric.name))}"
     if verbosity > 0:
         yield f"{CHANCE} {as_percent(total.means.get(CHANCE))}"
 

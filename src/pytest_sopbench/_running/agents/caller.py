@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Final, Literal
 
 from pytest_sopbench._core.domain import Domain
@@ -152,9 +151,6 @@ class AgentCaller:
         self._target = _target(agent, tuple(self._arguments))
         self._check_taken()
         self._late_values()
-        if self.is_async:
-            # Before the first run, which may break what an import needs.
-            import_module("pytest_sopbench._running.event_loop")
 
     def asking(self, approver: Approver) -> AgentCaller:
         """Return the same caller, whose runs ask this approver."""
@@ -163,15 +159,6 @@ class AgentCaller:
         other = copy(self)
         other._approver = approver  # noqa: SLF001 - a copy of this object
         return other
-
-    @property
-    def is_async(self) -> bool:
-        """Whether the agent is known to be async; others may still return an awaitable."""
-        owner = self._target.owner
-        called: Any = getattr(owner, self._target.method) if self._target.method else owner
-        while isinstance(called, functools.partial):
-            called = called.func
-        return inspect.iscoroutinefunction(called)
 
     def call(self, domain: Domain, task: Task, tools: Tools) -> object:
         """Call the agent on one task, and return what it returns, awaitable or not."""

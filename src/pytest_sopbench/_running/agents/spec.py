@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache, partial
 from importlib.metadata import EntryPoints, entry_points
 from os.path import isfile
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, NoReturn, cast
 
 from pytest_sopbench._core.agent_source import AgentContext, AgentOptions, AgentSource
 from pytest_sopbench._core.domain import Domain
@@ -21,6 +22,7 @@ from pytest_sopbench._core.model.protocols import Policy, ToolCaller
 from pytest_sopbench._core.values.json import STRICT, JsonValue
 from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.problem import message_of, name_of
+from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError, LoadingError
@@ -31,87 +33,28 @@ REFERENCE_POLICY: Final = "reference-policy"
 """The spec that names this agent."""
 
 
-class ReferencePolicy:
-    """Answers each task with the policy of the task's own domain."""
+def _reference_policy(_: str, context: AgentContext) -> object:
+    """Return an agent that answers each task with the policy of the task's own domain."""
+    policy = cache(context.policy)
+    for name in context.domains:
+        policy(name)
 
-    def __init__(self, load: Callable[[str], Policy]) -> None:
-        self._load = load
-        self._policies: dict[str, Policy] = {}
-
-    def policy(self, domain: str) -> Policy:
-        """Return the policy of a domain by the domain's name.
-
-        Raises:
-            LoadingError: the domain has none that can be used.
-        """
-        if domain not in self._policies:
-            self._policies[domain] = self._load(domain)
-        return self._policies[domain]
-
-    def __call__(
-        self, inputs: Mapping[str, JsonValue], tools: ToolCaller, domain: str
+    def reference_policy(
+        inputs: Mapping[str, JsonValue], tools: ToolCaller, domain: str
     ) -> Mapping[str, JsonValue]:
-        return self.policy(domain)(inputs, tools.call)
+        return policy(domain)(inputs, tools.call)
+
+    return reference_policy
 
 
-# What the files of `replayed:` and `scripted:` have in common: JSON, each value of one task.
-
-_T = TypeVar("_T")
-
-
-def read_task_file(path: Path, prefix: str) -> str:
-    """Return the text of a file of JSON lines.
-
-    Raises:
-        AgentSpecError: it cannot be read.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
-        msg = f"{path}: {reason}"
-        raise AgentSpecError(msg, hint=f"{prefix}FILE names a file of JSON lines") from None
-
-
-def refuse_line(path: Path, line: int, problem: str, hint: str) -> NoReturn:
-    """Refuse the file for what is wrong in one of its lines."""
-    msg = f"{path}, line {line}: {problem}"
-    raise AgentSpecError(msg, hint=hint)
-
-
-def refuse_task(path: Path, line: int, task: str, known: list[str], hint: str) -> NoReturn:
-    """Refuse a task that no domain has, with one of a similar name where there is one."""
-    near = get_close_matches(task, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else hint
-    refuse_line(path, line, f"there is no task {task!r}", hint)
-
-
-def as_object(path: Path, line: int, value: object, hint: str) -> Mapping[str, Any]:
-    """Return what must be an object of JSON."""
-    if not isinstance(value, dict):
-        refuse_line(path, line, "no object", hint)
-    return cast("dict[str, Any]", value)
-
-
-def of_task(held: Mapping[tuple[str, str], _T], domain: str, task: str) -> _T | None:
-    """Return what is held of a task; what names its domain goes before what names none."""
-    return held.get((domain, task)) or held.get(("", task))
-
-
-# An agent that does what a file says, task by task: for tutorials, and for tests of tests.
-
-SCRIPTED: Final = "scripted:"
-KEYS: Final = ("task", "domain", "calls", "answer", "raises", "usage")
-CALL_KEYS: Final = ("name", "arguments")
-
-_EXAMPLE: Final = (
-    'write {"task": "T1", "calls": [{"name": "TOOL", "arguments": {}}], "answer": {"FIELD": "..."}}'
-)
+# An agent that does what a file says, task by task. `scripted:` has such files written by hand, for
+# tutorials and for tests of tests. `replayed:` reads outputs that were recorded elsewhere, which is
+# how people come from another benchmark.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What the agent does on one task; `domain` is empty where it says nothing of it."""
+    """What the agent does on one task; `domain` is empty where the line says nothing of it."""
 
     task: str
     line: int
@@ -130,7 +73,8 @@ class ScriptedAgent:
         self._scripts = scripts
 
     def __call__(self, tools: Tools, task_id: str, domain: str) -> object:
-        script = of_task(self._scripts, domain, task_id)
+        # A line that names the domain goes before one that names none.
+        script = self._scripts.get((domain, task_id)) or self._scripts.get(("", task_id))
         if script is None:
             msg = f"{self._path}: it says nothing of task {task_id!r} of {domain}"
             raise LookupError(msg)
@@ -143,53 +87,95 @@ class ScriptedAgent:
         return script.answer
 
 
-class ScriptedSource:
-    """`scripted:FILE`."""
-
-    form = f"{SCRIPTED}FILE"
-
-    def claims(self, spec: str) -> bool:
-        return spec.startswith(SCRIPTED)
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        path = context.path / from_home(spec.removeprefix(SCRIPTED))
-        scripts: dict[tuple[str, str], Script] = {}
-        for script in _read(path):
-            key = (script.domain, script.task)
-            if key in scripts:
-                refuse_line(
-                    path,
-                    script.line,
-                    f"task {script.task!r} stands in line {scripts[key].line} already",
-                    "say once what is done on a task",
-                )
-            _check_task(path, script, context.domains)
-            scripts[key] = script
-        return ScriptedAgent(path, scripts)
+def _scripted(spec: str, context: AgentContext) -> object:
+    path = context.path / from_home(spec.removeprefix(SCRIPTED))
+    scripts: dict[tuple[str, str], Script] = {}
+    for script in _scripts(path):
+        _enter(path, scripts, script, "task", "say once what is done on a task")
+        _check_task(path, script, context.domains, 'name its domain beside it: "domain": "NAME"')
+    return ScriptedAgent(path, scripts)
 
 
-def _check_task(path: Path, script: Script, domains: Mapping[str, Domain]) -> None:
+def _replayed(spec: str, context: AgentContext) -> object:
+    path = context.path / from_home(spec.removeprefix(REPLAYED))
+    scripts: dict[tuple[str, str], Script] = {}
+    for script in _outputs(path):
+        _enter(path, scripts, script, "the id", _REPLAYED_EXAMPLE)
+    for script in scripts.values():
+        _check_task(path, script, context.domains, "its ids are those of the tasks")
+    for name, domain in context.domains.items():
+        # A task without an output would spoil a rate unsaid.
+        missing = [
+            task
+            for task in domain.task_ids
+            if (name, task) not in scripts and ("", task) not in scripts
+        ]
+        if missing:
+            shown = ", ".join(missing[:3])
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
+            msg = f"{path}: no output of {shown}{more}, of {len(domain.task_ids)} tasks of {name}"
+            raise AgentSpecError(msg, hint="record them, or write null where there was none")
+    return ScriptedAgent(path, scripts)
+
+
+def _enter(
+    path: Path, scripts: dict[tuple[str, str], Script], script: Script, noun: str, hint: str
+) -> None:
+    key = (script.domain, script.task)
+    if key in scripts:
+        problem = f"{noun} {script.task!r} stands in line {scripts[key].line} already"
+        _refuse_line(path, script.line, problem, hint)
+    scripts[key] = script
+
+
+def _check_task(path: Path, script: Script, domains: Mapping[str, Domain], hint: str) -> None:
     """Refuse a task that nobody has; domains that are not run in this session are passed over."""
-    asked = (
-        domains.values()
-        if not script.domain
-        else [one for name, one in domains.items() if name == script.domain]
-    )
+    asked = [one for name, one in domains.items() if script.domain in {"", name}]
     known = [task for one in asked for task in one.task_ids]
-    if not known or script.task in known:
-        return
-    hint = 'name its domain beside it: "domain": "NAME"'
-    refuse_task(path, script.line, script.task, known, hint)
+    if known and script.task not in known:
+        near = get_close_matches(script.task, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else hint
+        _refuse_line(path, script.line, f"there is no task {script.task!r}", hint)
 
 
-def _read(path: Path) -> Iterator[Script]:
-    text = read_task_file(path, SCRIPTED)
+def _text_of(path: Path, prefix: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        msg = f"{path}: {reason}"
+        raise AgentSpecError(msg, hint=f"{prefix}FILE names a file of JSON lines") from None
+
+
+def _refuse_line(path: Path, line: int, problem: str, hint: str) -> NoReturn:
+    msg = f"{path}, line {line}: {problem}"
+    raise AgentSpecError(msg, hint=hint)
+
+
+def _as_object(path: Path, line: int, value: object, hint: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        _refuse_line(path, line, "no object", hint)
+    return cast("dict[str, Any]", value)
+
+
+# The lines of `scripted:`, or a list of such objects.
+
+SCRIPTED: Final = "scripted:"
+KEYS: Final = ("task", "domain", "calls", "answer", "raises", "usage")
+CALL_KEYS: Final = ("name", "arguments")
+
+_EXAMPLE: Final = (
+    'write {"task": "T1", "calls": [{"name": "TOOL", "arguments": {}}], "answer": {"FIELD": "..."}}'
+)
+
+
+def _scripts(path: Path) -> Iterator[Script]:
     found = False
-    for line, value in _values(path, text):
+    for line, value in _values(path, _text_of(path, SCRIPTED)):
         found = True
         yield _script(path, line, value)
     if not found:
-        refuse_line(path, 1, "it is empty", _EXAMPLE)
+        _refuse_line(path, 1, "it is empty", _EXAMPLE)
 
 
 def _values(path: Path, text: str) -> Iterator[tuple[int, object]]:
@@ -202,13 +188,13 @@ def _values(path: Path, text: str) -> Iterator[tuple[int, object]]:
         try:
             value, place = STRICT.raw_decode(text, place)
         except json.JSONDecodeError as fault:
-            refuse_line(path, fault.lineno, f"no JSON: {fault.msg}", _EXAMPLE)
+            _refuse_line(path, fault.lineno, f"no JSON: {fault.msg}", _EXAMPLE)
         except (ValueError, RecursionError) as fault:
-            refuse_line(path, line, f"no JSON: {fault}", _EXAMPLE)
+            _refuse_line(path, line, f"no JSON: {fault}", _EXAMPLE)
         yield line, value
         place = _after(text, place, " \t\r\n,")
     if is_list and text[place:].strip() != "]":
-        refuse_line(path, text.count("\n") + 1, "the list does not end", "write ] behind the last")
+        _refuse_line(path, text.count("\n") + 1, "the list does not end", "write ] behind the last")
 
 
 def _after(text: str, place: int, passed: str) -> int:
@@ -218,19 +204,19 @@ def _after(text: str, place: int, passed: str) -> int:
 
 
 def _script(path: Path, line: int, value: object) -> Script:
-    held = as_object(path, line, value, _EXAMPLE)
+    held = _as_object(path, line, value, _EXAMPLE)
     _check_keys(path, line, held, KEYS)
     for key in ("task", "domain", "raises"):
         if key in held and (not isinstance(held[key], str) or not held[key]):
-            refuse_line(path, line, f"{key!r} is no text", _EXAMPLE)
+            _refuse_line(path, line, f"{key!r} is no text", _EXAMPLE)
     if "task" not in held:
-        refuse_line(path, line, "'task' is missing", _EXAMPLE)
+        _refuse_line(path, line, "'task' is missing", _EXAMPLE)
     if "answer" not in held and "raises" not in held:
         hint = '"answer" may be an object, a text or null; "raises" is the text of an error'
-        refuse_line(path, line, "neither 'answer' nor 'raises' stands there", hint)
+        _refuse_line(path, line, "neither 'answer' nor 'raises' stands there", hint)
     calls = held.get("calls", [])
     if not isinstance(calls, list):
-        refuse_line(path, line, "'calls' is no list", _EXAMPLE)
+        _refuse_line(path, line, "'calls' is no list", _EXAMPLE)
     made = tuple(_call(path, line, one) for one in cast("list[object]", calls))
     told: dict[str, Any] = {**held, "calls": made}
     return Script(line=line, **told)
@@ -238,12 +224,12 @@ def _script(path: Path, line: int, value: object) -> Script:
 
 def _call(path: Path, line: int, value: object) -> tuple[str, Any]:
     if not isinstance(value, dict):
-        refuse_line(path, line, "a call is no object", _EXAMPLE)
+        _refuse_line(path, line, "a call is no object", _EXAMPLE)
     held = cast("dict[str, Any]", value)
     _check_keys(path, line, held, CALL_KEYS)
     name = held.get("name")
     if not isinstance(name, str) or not name:
-        refuse_line(path, line, "a call has no 'name'", _EXAMPLE)
+        _refuse_line(path, line, "a call has no 'name'", _EXAMPLE)
     return name, held.get("arguments", {})
 
 
@@ -252,10 +238,10 @@ def _check_keys(path: Path, line: int, held: Mapping[str, Any], known: tuple[str
         if key not in known:
             near = get_close_matches(key, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"it may be {', '.join(known)}"
-            refuse_line(path, line, f"unknown key {key!r}", hint)
+            _refuse_line(path, line, f"unknown key {key!r}", hint)
 
 
-# An agent that returns recorded outputs, task by task: how people come from another benchmark.
+# The lines of `replayed:`.
 
 REPLAYED: Final = "replayed:"
 OUTPUTS: Final = ("output", "model_response")
@@ -266,248 +252,51 @@ _REPLAYED_EXAMPLE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What was recorded of one task; `domain` is empty where the line says nothing of it."""
-
-    task: str
-    line: int
-    output: object
-    domain: str = ""
-
-
-class ReplayedAgent:
-    """Returns what was recorded of a task."""
-
-    def __init__(self, path: Path, outputs: Mapping[tuple[str, str], Recorded]) -> None:
-        self._path = path
-        self._outputs = outputs
-
-    def __call__(self, task_id: str, domain: str) -> object:
-        found = of_task(self._outputs, domain, task_id)
-        if found is None:
-            msg = f"{self._path}: it has no output of task {task_id!r} of {domain}"
-            raise LookupError(msg)
-        return found.output
-
-
-class ReplayedSource:
-    """`replayed:FILE`."""
-
-    form = f"{REPLAYED}FILE"
-
-    def claims(self, spec: str) -> bool:
-        return spec.startswith(REPLAYED)
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        path = context.path / from_home(spec.removeprefix(REPLAYED))
-        outputs: dict[tuple[str, str], Recorded] = {}
-        for one in _read_replayed(path):
-            key = (one.domain, one.task)
-            if key in outputs:
-                first = outputs[key].line
-                _refuse(path, one.line, f"the id {one.task!r} stands in line {first} already")
-            outputs[key] = one
-        _check(path, outputs, context.domains)
-        return ReplayedAgent(path, outputs)
-
-
-def _check(
-    path: Path, outputs: Mapping[tuple[str, str], Recorded], domains: Mapping[str, Domain]
-) -> None:
-    """Refuse ids of no task, and tasks without an output: either would spoil a rate unsaid."""
-    every = [task for one in domains.values() for task in one.task_ids]
-    for one in outputs.values():
-        asked = domains.get(one.domain) if one.domain else None
-        known = every if not one.domain else list(asked.task_ids) if asked else [one.task]
-        if one.task not in known:
-            refuse_task(path, one.line, one.task, known, "its ids are those of the tasks")
-    for name, domain in domains.items():
-        missing = [
-            task
-            for task in domain.task_ids
-            if (name, task) not in outputs and ("", task) not in outputs
-        ]
-        if missing:
-            shown = ", ".join(missing[:3])
-            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
-            msg = f"{path}: no output of {shown}{more}, of {len(domain.task_ids)} tasks of {name}"
-            raise AgentSpecError(msg, hint="record them, or write null where there was none")
-
-
-def _read_replayed(path: Path) -> Iterator[Recorded]:
-    text = read_task_file(path, REPLAYED)
+def _outputs(path: Path) -> Iterator[Script]:
     found = False
     # Not at the other line ends of Unicode, which may stand inside an output.
-    for line, one in enumerate(text.split("\n"), 1):
+    for line, one in enumerate(_text_of(path, REPLAYED).split("\n"), 1):
         if one.strip():
             found = True
-            yield _recorded(path, line, one)
+            yield _output(path, line, one)
     if not found:
-        _refuse(path, 1, "it is empty")
+        _refuse_line(path, 1, "it is empty", _REPLAYED_EXAMPLE)
 
 
-def _recorded(path: Path, line: int, text: str) -> Recorded:
+def _output(path: Path, line: int, text: str) -> Script:
+    refuse = partial(_refuse_line, path, line, hint=_REPLAYED_EXAMPLE)
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as fault:
-        _refuse(path, line, f"no JSON: {fault}")
-    held = as_object(path, line, value, _REPLAYED_EXAMPLE)
+        refuse(f"no JSON: {fault}")
+    held = _as_object(path, line, value, _REPLAYED_EXAMPLE)
     task, domain = held.get("id"), held.get("domain", "")
     if isinstance(task, int) and not isinstance(task, bool):
         task = str(task)
     if not isinstance(task, str) or not task:
-        _refuse(path, line, "'id' is missing, or is no text")
+        refuse("'id' is missing, or is no text")
     if not isinstance(domain, str):
-        _refuse(path, line, "'domain' is no text")
+        refuse("'domain' is no text")
     given = [key for key in OUTPUTS if key in held]
     if len(given) != 1:
         what = "both 'output' and" if given else "neither 'output' nor"
-        _refuse(path, line, f"{what} 'model_response' stands there")
-    return Recorded(task=task, line=line, output=held[given[0]], domain=domain)
+        refuse(f"{what} 'model_response' stands there")
+    return Script(task=task, line=line, answer=held[given[0]], domain=domain)
 
 
-def _refuse(path: Path, line: int, problem: str) -> NoReturn:
-    refuse_line(path, line, problem, _REPLAYED_EXAMPLE)
-
+# Agents that are objects of Python: a name that a package has registered, or what a module has.
 
 GROUP: Final = "pytest_sopbench.agents"
 """The entry-point group in which other packages register agents by name."""
 
-_LATER: Final = ("http:", "https:")
 
-
-class _ReferencePolicySource:
-    """`reference-policy`: the policy of each selected domain."""
-
-    form = REFERENCE_POLICY
-
-    def claims(self, spec: str) -> bool:
-        return spec == REFERENCE_POLICY
-
-    def resolve(self, _: str, context: AgentContext) -> object:
-        agent = ReferencePolicy(context.policy)
-        for name in context.domains:
-            agent.policy(name)
-        return agent
-
-
-class _LaterSource:
-    """Forms that the interface promises, and no module of a user's should be taken for."""
-
-    form = ""
-
-    def claims(self, spec: str) -> bool:
-        return spec.startswith(_LATER)
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        form = spec.partition(":")[0]
-        msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
-        raise AgentSpecError(msg, hint=context.forms)
-
-
-class _RegisteredSource:
-    """A name that a package has registered as an entry point."""
-
-    form = "a registered name"
-
-    def claims(self, spec: str) -> bool:
-        return ":" not in spec
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        if "/" in spec or spec.endswith(".py"):
-            msg = f"agent {spec!r}: a path, and an agent is named by its module"
-            raise AgentSpecError(msg, hint=f"write {_as_written(spec)}")
-        if _is_module(spec, context.path):
-            msg = f"agent {spec!r}: no agent is registered by that name, and it is a module"
-            raise AgentSpecError(msg, hint=f"did you mean {spec}:agent?")
-        return _registered(spec, context.forms)
-
-
-class _ImportedSource:
-    """`package.module:attribute`; it claims whatever no other source does."""
-
-    form = "package.module:attribute"
-
-    def claims(self, _: str) -> bool:
-        return True
-
-    def resolve(self, spec: str, context: AgentContext) -> object:
-        module_name, _, attribute = spec.partition(":")
-        if not module_name or not attribute:
-            msg = f"agent {spec!r}: the module or the attribute is missing"
-            raise AgentSpecError(msg, hint=context.forms)
-        if "/" in module_name or module_name.endswith(".py"):
-            msg = f"agent {spec!r}: a path, and an agent is named by its module"
-            raise AgentSpecError(msg, hint=f"write {_as_written(module_name, attribute)}")
-        module = _imported(spec, module_name, context.path)
-        return _attribute(spec, module, attribute, context.forms)
-
-
-SOURCES: Final[tuple[AgentSource, ...]] = (
-    _ReferencePolicySource(),
-    ScriptedSource(),
-    ReplayedSource(),
-    _LaterSource(),
-    _RegisteredSource(),
-    _ImportedSource(),
-)
-"""The kinds of agent spec that this room knows; the first that claims a spec resolves it."""
-
-
-def forms_of(sources: Sequence[AgentSource]) -> str:
-    """Say how an agent may be named."""
-    forms = [source.form for source in reversed(sources) if source.form]
-    return f"an agent is {', '.join(forms[:-1])}, or {forms[-1]}"
-
-
-def resolve_agent(
-    spec: str,
-    *,
-    path: Path,
-    domains: Mapping[str, Domain] | Sequence[Domain] = (),
-    policies: Callable[[str], Policy] | None = None,
-    options: AgentOptions | None = None,
-    sources: Sequence[AgentSource] = SOURCES,
-) -> object:
-    """Return the object that an agent spec names; no run is made.
-
-    Args:
-        spec: `package.module:attribute`, a registered name, `reference-policy`, or what another
-            of the `sources` claims.
-        path: the folder that is made importable: the current directory.
-        domains: those selected; `reference-policy` needs a policy of each of them.
-        policies: returns the policy of a domain by the domain's name; not given, the policies
-            of `domains` are imported, so they must be trusted.
-        options: what the session's options say of its agents.
-        sources: the kinds of spec, in the order in which they are asked.
-
-    Raises:
-        AgentSpecError: there is no such agent, or importing it failed.
-        LoadingError: a domain has no reference policy that can be used.
-    """
-    every = domains.values() if isinstance(domains, Mapping) else domains
-    by_name = {domain.name: domain for domain in every}
-
-    def load(name: str) -> Policy:
-        from pytest_sopbench._running.tools.domain_code import load_policy  # noqa: PLC0415 - only where a domain has code
-
-        if name not in by_name:
-            raise LoadingError(name, "the reference policy was not asked for this domain")
-        return load_policy(by_name[name])
-
-    context = AgentContext(
-        path=path,
-        domains=by_name,
-        policy=policies or load,
-        options=options or AgentOptions(),
-        forms=forms_of(sources),
-    )
-    source = next(source for source in sources if source.claims(spec))
-    return source.resolve(spec, context)
-
-
-def _registered(spec: str, forms: str) -> object:
+def _registered(spec: str, context: AgentContext) -> object:
+    if "/" in spec or spec.endswith(".py"):
+        msg = f"agent {spec!r}: a path, and an agent is named by its module"
+        raise AgentSpecError(msg, hint=f"write {_as_written(spec)}")
+    if _is_module(spec, context.path):
+        msg = f"agent {spec!r}: no agent is registered by that name, and it is a module"
+        raise AgentSpecError(msg, hint=f"did you mean {spec}:agent?")
     known: EntryPoints = entry_points(group=GROUP)
     for entry in known:
         if entry.name == spec:
@@ -522,10 +311,22 @@ def _registered(spec: str, forms: str) -> object:
     near = get_close_matches(spec, names, n=1)
     told = f"did you mean {near[0]}? " if near else ""
     msg = f"agent {spec!r}: no agent is registered by that name (registered: {', '.join(names)})"
-    raise AgentSpecError(msg, hint=f"{told}{forms}")
+    raise AgentSpecError(msg, hint=f"{told}{context.forms}")
 
 
-def _imported(spec: str, name: str, path: Path) -> ModuleType:
+def _imported(spec: str, context: AgentContext) -> object:
+    module_name, _, attribute = spec.partition(":")
+    if not module_name or not attribute:
+        msg = f"agent {spec!r}: the module or the attribute is missing"
+        raise AgentSpecError(msg, hint=context.forms)
+    if "/" in module_name or module_name.endswith(".py"):
+        msg = f"agent {spec!r}: a path, and an agent is named by its module"
+        raise AgentSpecError(msg, hint=f"write {_as_written(module_name, attribute)}")
+    module = _module(spec, module_name, context.path)
+    return _attribute(spec, module, attribute, context.forms)
+
+
+def _module(spec: str, name: str, path: Path) -> ModuleType:
     folder = str(path)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -587,3 +388,85 @@ def _attribute(spec: str, module: ModuleType, attribute: str, forms: str) -> obj
             msg = f"agent {spec!r}: module {module.__name__!r} has no attribute {attribute!r}"
             raise AgentSpecError(msg, hint=told) from None
     return found
+
+
+# The kinds of spec.
+
+_LATER: Final = ("http:", "https:")
+"""Forms that the interface promises, and no module of a user's should be taken for."""
+
+
+def _not_yet(spec: str, context: AgentContext) -> object:
+    form = spec.partition(":")[0]
+    msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
+    raise AgentSpecError(msg, hint=context.forms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One kind of agent spec, as `AgentSource` has it; a kind without a form is not told of."""
+
+    form: str
+    claims: Callable[[str], bool]
+    resolve: Callable[[str, AgentContext], object]
+
+
+SOURCES: Final[tuple[AgentSource, ...]] = (
+    _Source(REFERENCE_POLICY, lambda spec: spec == REFERENCE_POLICY, _reference_policy),
+    _Source(f"{SCRIPTED}FILE", lambda spec: spec.startswith(SCRIPTED), _scripted),
+    _Source(f"{REPLAYED}FILE", lambda spec: spec.startswith(REPLAYED), _replayed),
+    _Source("", lambda spec: spec.startswith(_LATER), _not_yet),
+    _Source("a registered name", lambda spec: ":" not in spec, _registered),
+    _Source("package.module:attribute", lambda _: True, _imported),
+)
+"""The kinds of agent spec that this room knows; the first that claims a spec resolves it."""
+
+
+def forms_of(sources: Sequence[AgentSource]) -> str:
+    """Say how an agent may be named."""
+    forms = [source.form for source in reversed(sources) if source.form]
+    return f"an agent is {', '.join(forms[:-1])}, or {forms[-1]}"
+
+
+def resolve_agent(
+    spec: str,
+    *,
+    path: Path,
+    domains: Mapping[str, Domain] | Sequence[Domain] = (),
+    policies: Callable[[str], Policy] | None = None,
+    options: AgentOptions | None = None,
+    sources: Sequence[AgentSource] = SOURCES,
+) -> object:
+    """Return the object that an agent spec names; no run is made.
+
+    Args:
+        spec: `package.module:attribute`, a registered name, `reference-policy`, or what another
+            of the `sources` claims.
+        path: the folder that is made importable: the current directory.
+        domains: those selected; `reference-policy` needs a policy of each of them.
+        policies: returns the policy of a domain by the domain's name; not given, the policies
+            of `domains` are imported, so they must be trusted.
+        options: what the session's options say of its agents.
+        sources: the kinds of spec, in the order in which they are asked.
+
+    Raises:
+        AgentSpecError: there is no such agent, or importing it failed.
+        LoadingError: a domain has no reference policy that can be used.
+    """
+    every = domains.values() if isinstance(domains, Mapping) else domains
+    by_name = {domain.name: domain for domain in every}
+
+    def load(name: str) -> Policy:
+        if name not in by_name:
+            raise LoadingError(name, "the reference policy was not asked for this domain")
+        return load_policy(by_name[name])
+
+    context = AgentContext(
+        path=path,
+        domains=by_name,
+        policy=policies or load,
+        options=options or AgentOptions(),
+        forms=forms_of(sources),
+    )
+    source = next(source for source in sources if source.claims(spec))
+    return source.resolve(spec, context)

@@ -1,12 +1,26 @@
 """Keep many agent runs in flight inside one process, each with its own limits and its own end.
 
-Runs are made in daemon threads; what an async agent returns is settled on one event loop while
-its thread waits. A run that has to wait for its provider waits without a thread.
+The road of a run:
+
+- `submit` asks for it, and it is queued.
+- `_start_queued` gives it a thread where the limit has room. The thread calls `_work`. With one run
+  at a time and no time limit `_make_here` makes it in the thread that waits for it.
+- `_attempt` calls its agent once. What an async agent returns is settled on one event loop for all
+  runs, while its thread waits.
+- `_conclude` decides by the attempt whether the run has ended or is made again. A run that has to
+  wait for its provider waits without a thread, and `_queue_again` queues it then.
+- `_beat` looks at all runs twice a second, and `_cut` ends those that are over their time. Somebody
+  else's limit does so by `abandon`.
+- `_end` tells of its end, and those who `wait` for it go on.
+
+Whoever moves a run to `ENDED` under the lock tells of its end, and whoever comes later finds it
+ended and leaves it alone.
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from dataclasses import dataclass, replace
@@ -15,437 +29,42 @@ from math import inf
 from threading import Lock
 from typing import Final, Generic
 
-from pytest_sopbench._core.model.trace import GOES_ON, Trace
+from pytest_sopbench._core.model.trace import GOES_ON, Ending, Trace
+from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._running.event_loop import GRACE, CancellableAwait, SharedLoop, run_blocking
 from pytest_sopbench._running.observing.capture import Capture
+from pytest_sopbench._running.observing.problem import problem_of, retry_after
 from pytest_sopbench._running.queue import (
     EngineStatus,
     Job,
     K,
     Limits,
     Listener,
-    NullListener,
     PendingRun,
-    RunQueues,
     State,
 )
-from pytest_sopbench._running.runner import interrupted_trace
+from pytest_sopbench._running.runner import interrupted_trace, run_task
 from pytest_sopbench._running.threads import Clock, Pulse, RunThread, ThreadPool, Timers
 
-from .limits import (
-    Attempt,
-    TimeLimit,
-    TimeUsed,
-    delay_of,
-    failed_attempt,
-    let_go,
-    make_attempt,
-    not_started,
-)
+from .limits import Limit, TimeUsed
 
-# How many runs may be in flight: a number that stays, or one that learns from the provider.
-#
-# The adaptive limit is additive increase, multiplicative decrease, as congestion control has it
-# (RFC 5681), and as Inspect AI limits its connections. It first grows by one with each run that
-# ends well, which doubles it in every round, and from the first throttling on by one in every
-# round. A limit that is not used up does not grow, as nothing was learned about more. Throttling
-# cuts it to seven tenths (the factor of CUBIC, RFC 9438), once per round: only a run that began
-# after the last cut can tell anything of the limit since then.
-
-START: Final = 20
-"""Runs in flight with which an adaptive limit starts."""
-
-HIGHEST: Final = 200
-"""Runs in flight that an adaptive limit never exceeds, unless told."""
-
-CUT: Final = 0.7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """The number of runs that may be in flight; a value, so that every change is a new one.
-
-    Times are seconds of one clock. Made with `Limit.fixed` or `Limit.adaptive`.
-    """
-
-    lowest: int
-    highest: int
-    level: float
-    probing: bool = True
-    cut_at: float = -inf
-    paused_until: float = -inf
-
-    @classmethod
-    def fixed(cls, count: int) -> Limit:
-        """Return a limit that nothing changes.
-
-        Raises:
-            ValueError: fewer than one run could never start.
-        """
-        return cls.adaptive(start=count, highest=count, lowest=count)
-
-    @classmethod
-    def adaptive(cls, *, start: int = START, highest: int = HIGHEST, lowest: int = 1) -> Limit:
-        """Return a limit between two bounds; a start beyond them is moved to the nearer one.
-
-        Raises:
-            ValueError: the bounds are below one, or the wrong way round.
-        """
-        if not 1 <= lowest <= highest:
-            msg = f"a limit of runs in flight from {lowest} to {highest}: start no lower than 1"
-            raise ValueError(msg)
-        return cls(lowest=lowest, highest=highest, level=min(max(start, lowest), highest))
-
-    @property
-    def adapts(self) -> bool:
-        return self.lowest < self.highest
-
-    @property
-    def count(self) -> int:
-        """How many runs may be in flight, were there no pause."""
-        return int(self.level)
-
-    def room(self, in_flight: int, now: float) -> int:
-        """Return how many more runs may start at this moment."""
-        return 0 if now < self.paused_until else max(0, self.count - in_flight)
-
-    def ended_well(self, in_flight: int) -> Limit:
-        """Learn that a run ended well, with so many in flight, itself among them."""
-        if in_flight < self.count or not self.adapts:
-            return self
-        step = 1.0 if self.probing else 1.0 / self.level
-        return replace(self, level=min(float(self.highest), self.level + step))
-
-    def throttled(
-        self, in_flight: int, *, began: float, now: float, retry_after: float | None = None
-    ) -> Limit:
-        """Learn that the provider turned a run away.
-
-        Args:
-            in_flight: how many runs were in flight, itself among them.
-            began: when the run began.
-            now: when it ended.
-            retry_after: the seconds for which the provider asks to be left alone, if it said so.
-        """
-        if not self.adapts:
-            return self
-        paused = max(self.paused_until, now + (retry_after or 0.0))
-        if began < self.cut_at:
-            return replace(self, paused_until=paused)
-        level = max(float(self.lowest), min(self.level, float(in_flight)) * CUT)
-        return replace(self, level=level, probing=False, cut_at=now, paused_until=paused)
-
-
-# The room that there is for runs, which changes with what becomes of them.
-
-
-class Room:
-    """Holds the limit of runs in flight; not safe by itself, the engine's lock guards it."""
-
-    def __init__(self, limit: Limit, clock: Clock) -> None:
-        self._limit = limit
-        self._clock = clock
-        self._resumes_at = -inf
-
-    @property
-    def count(self) -> int:
-        return self._limit.count
-
-    def is_there(self, in_flight: int) -> bool:
-        """Tell whether one more run may start beside those that are in flight."""
-        return self._limit.room(in_flight, self._clock()) > 0
-
-    def pause(self) -> float | None:
-        """Return when runs may start again; once for each pause that the provider asked for."""
-        until = self._limit.paused_until
-        if not self._clock() < until > self._resumes_at:
-            return None
-        self._resumes_at = until
-        return until
-
-    def learn(self, made: Attempt, *, began: float, in_flight: int) -> None:
-        """Adapt the limit to what became of a run, itself among those in flight."""
-        if made.unavailable:
-            self._limit = self._limit.throttled(
-                in_flight, began=began, now=self._clock(), retry_after=made.retry_after
-            )
-        elif made.ended_well:
-            self._limit = self._limit.ended_well(in_flight)
-
-
-# Start runs as the limit gives room, and end each of them once.
-#
-# A run ends in its thread, by the watchdog, or by the one who stops everything: whoever moves it
-# to `ENDED` under the lock tells of it, and whoever comes later finds it ended and leaves it
-# alone.
-
-
-class Dispatcher(Generic[K]):
-    """Makes queued runs, in threads or in the thread of the caller.
-
-    `limit` is how many may be in flight at first, and `limits` what else bounds a run. All time is
-    that of `clock`, less what `pulse` saw the process stand still. `listener` is told of the rest.
-    """
-
-    def __init__(
-        self, limit: Limit, limits: Limits, *, clock: Clock, pulse: Pulse, listener: Listener[K]
-    ) -> None:
-        self._room = Room(limit, clock)
-        self._limits = limits
-        self._clock = clock
-        self._listener = listener
-        self._context = copy_context()
-        self._lock = Lock()
-        self._register: RunQueues[K] = RunQueues()
-        self._stopped, self._alarms = False, Timers(clock)
-        self._loop = SharedLoop()
-        self._pulse = pulse
-        self._used = TimeUsed(self._register, self._loop, clock=clock, pulse=pulse)
-        self._time = TimeLimit(
-            limits.timeout,
-            self._register,
-            self._used,
-            lock=self._lock,
-            alarms=self._alarms,
-            cut=self._cut,
-        )
-        self._beat = self._alarms.beside(self._time.look)
-        self._workers: ThreadPool[PendingRun[K]] = ThreadPool(self._work)
-
-    def queue(self, flight: PendingRun[K], *, start: bool = True) -> None:
-        """Take a run, and start it when there is room; `start` is no where a caller makes it."""
-        with self._lock:
-            if self._stopped:
-                flight.drop()
-                return
-            self._register.queue.append(flight)
-        if start:
-            self._pump()
-
-    def first(self, flight: PendingRun[K]) -> None:
-        """Let a queued run be the next to start."""
-        with self._lock:
-            if flight.state is State.QUEUED:
-                self._register.queue.remove(flight)
-                self._register.queue.appendleft(flight)
-
-    def make_here(self, flight: PendingRun[K]) -> None:
-        """Make a queued run in this thread; what the agent writes is shown as well as kept.
-
-        Raises:
-            KeyboardInterrupt: the user has interrupted.
-            SopbenchError: its toolbox cannot be opened.
-        """
-        with self._lock:
-            if flight.state is not State.QUEUED:
-                return
-            self._register.queue.remove(flight)
-        delay: float | None = 0.0
-        try:
-            while delay is not None:
-                with self._lock:
-                    self._admit(flight)
-                made = self._attempt(flight, run_blocking, "tee")
-                delay = self._conclude(flight, made)
-                if delay is not None:
-                    self._limits.backoff.sleep(delay)
-        except BaseException as error:
-            # Else whoever asks for it again would wait for ever.
-            flight.fault = error
-            self._end(flight)
-            raise
-
-    def abandon(self, flight: PendingRun[K], note: str) -> None:
-        """End a run as timed out, for someone else's limit; one that has ended stays as it is."""
-        with self._lock:
-            state, elapsed = flight.state, self._clock() - flight.began
-            if state is State.QUEUED:
-                self._register.queue.remove(flight)
-            flight.state = State.ENDED
-        if state is State.RUNNING:
-            self._cut(flight, elapsed, note)
-        elif state is not State.ENDED:
-            self._end(flight)
-
-    def cancel_queued(self) -> list[PendingRun[K]]:
-        """Drop what has not started, and return it; what waits to be made again ends as it is."""
-        with self._lock:
-            waiting = self._register.end_waiting()
-        for one in waiting:
-            self._end(one)
-        return [one for one in waiting if not one.attempts]
-
-    def stop(self, grace: float) -> None:
-        """Start nothing more, cancel or abandon what is in flight, and end the threads."""
-        with self._lock:
-            self._stopped = True
-        self.cancel_queued()
-        with self._lock:
-            running = self._register.end_running()
-            self._workers.stop()
-        for one in running:
-            one.cancel()
-            one.drop()
-        self._alarms.stop()
-        self._pulse.stop()
-        self._loop.stop(grace)
-
-    def lift_timeout(self) -> None:
-        """Limit the time of no run any more, also not of those in flight."""
-        with self._lock:
-            self._time.seconds = None
-
-    def rescue(self, waited_for: PendingRun[K]) -> None:
-        """End the runs that their threads have let go of, as for want of memory."""
-        with self._lock:
-            lost = self._register.orphaned(waited_for)
-        for one in lost:
-            one.trace = one.trace or let_go()
-            self._end(one)
-        self._pump()
-
-    def standing(self) -> EngineStatus[K]:
-        with self._lock:
-            return self._register.standing(self._clock(), self._room.count)
-
-    def _pump(self) -> None:
-        """Start what there is room for."""
-        with self._lock:
-            refused = self._start_queued()
-        for flight in refused:
-            self._end(flight)
-
-    def _start_queued(self) -> list[PendingRun[K]]:
-        """Start what there is room for; return what the system does not let start."""
-        register, refused = self._register, list[PendingRun[K]]()
-        while register.queue and self._room.is_there(len(register.running)):
-            if not register.admits(register.queue[0]):
-                return refused
-            flight = register.queue.popleft()
-            self._admit(flight)
-            try:
-                self._pulse.start(self._beat)
-                flight.worker = self._workers.start(flight)
-            except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
-                # There are no more threads: those that there are have to do.
-                register.turn_back(flight)
-                if register.running:
-                    return refused
-                register.queue.popleft()
-                flight.trace, flight.state = not_started(error), State.ENDED
-                refused.append(flight)
-        resumes_at = self._room.pause() if register.queue else None
-        if resumes_at is not None:
-            self._alarms.at(resumes_at, self._pump)
-        return refused
-
-    def _admit(self, flight: PendingRun[K]) -> None:
-        flight.settling = CancellableAwait(self._loop, flight.job.name)
-        self._register.admit(flight, self._clock())
-
-    def _work(self, worker: RunThread[PendingRun[K]], flight: PendingRun[K]) -> None:
-        """Make one attempt, in the thread of a worker."""
-        settling = flight.settling or run_blocking
-        try:
-            made = self._context.copy().run(self._attempt, flight, settling, "keep")
-        except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
-            made = self._context.copy().run(failed_attempt, error)
-        delay: float | None = None
-        try:
-            delay = self._conclude(flight, made)
-        except BaseException as error:  # noqa: BLE001 - else its test would wait for ever
-            flight.fault = error
-            self._end(flight)
-        with self._lock:
-            if delay is not None:
-                when = self._clock() + delay
-                flight.alarm = self._alarms.at(when, partial(self._queue_again, flight))
-            self._workers.give_back(worker)
-        self._pump()
-
-    def _queue_again(self, flight: PendingRun[K]) -> None:
-        with self._lock:
-            self._register.resume(flight)
-        self._pump()
-
-    def _attempt(
-        self, flight: PendingRun[K], settle: Callable[[object], object], capture: Capture
-    ) -> Attempt:
-        with self._lock:
-            if flight.state is not State.RUNNING:
-                return Attempt()
-            flight.attempts += 1
-            self._used.begin(flight)
-            number = flight.attempts
-            self._register.started += number == 1
-            self._time.watch(flight.began)
-        if number == 1:
-            self._listener.started(flight.job.key)
-        toolbox = flight.job.open_toolbox()
-        with self._lock:
-            is_taken = flight.take(toolbox)
-        if not is_taken:
-            toolbox.close()
-            return Attempt()
-        return make_attempt(flight, toolbox, clock=self._clock, settle=settle, capture=capture)
-
-    def _conclude(self, flight: PendingRun[K], made: Attempt) -> float | None:
-        """End a run, unless somebody has; return the seconds after which it is made again."""
-        with self._lock:
-            if flight.state is not State.RUNNING:
-                return None
-            flight.fault = made.fault
-            if made.trace is not None:
-                trace = self._run_trace(flight, made.trace, self._time.seconds)
-                flight.enter(trace, made.trace.usage)
-            self._room.learn(made, began=flight.began, in_flight=len(self._register.running))
-            delay = None if self._stopped else delay_of(flight, made, self._limits)
-            if flight.is_lost:
-                flight.blame_blocker()
-            if delay is None:
-                flight.state = State.ENDED
-            else:
-                self._register.pause(flight)
-        if delay is None:
-            flight.compare()
-            self._end(flight)
-        return delay
-
-    def _run_trace(self, flight: PendingRun[K], trace: Trace, timeout: float | None) -> Trace:
-        most, limited = self._limits.retries + 1, self._time.seconds is not None
-        return self._used.run_trace(flight, trace, timeout, most=most, limited=limited)
-
-    def _cut(self, flight: PendingRun[K], duration: float, note: str) -> None:
-        """End a run from outside; its state is already `ENDED`, so that nobody else does."""
-        settling = flight.settling if flight.cancel() else None
-        notes = (note, GOES_ON if settling is None else "")
-        trace = interrupted_trace(flight.toolbox, duration=duration, notes=[*filter(None, notes)])
-        flight.trace = self._run_trace(flight, trace, None)
-        abandon = partial(self._register.abandon, flight.job.key, settling)
-        if settling is None:
-            abandon()
-        else:
-            self._alarms.at(self._clock() + GRACE, abandon)
-        self._end(flight)
-        self._pump()
-
-    def _end(self, flight: PendingRun[K]) -> None:
-        """Tell of a run whose end is ours to tell."""
-        try:
-            if flight.trace is not None and flight.fault is None:
-                self._listener.ended(flight.job.key, flight.trace)
-        except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
-            flight.fault = error
-        try:
-            with self._lock:
-                self._register.ended += flight.attempts > 0
-                self._register.leave(flight)
-        finally:
-            flight.drop()
-
+LOOKS: Final = 10
+"""Looks in a row at which no thread is at a run before it is given up; a run begins in none."""
 
 # On Windows a wait without an end cannot be interrupted.
 _POLL: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of one attempt; without a trace it was not made, or something is wrong on our side.
+
+    `retry_after` is for how many seconds the provider asked to be left alone, if it did.
+    """
+
+    trace: Trace | None = None
+    fault: BaseException | None = None
+    retry_after: float | None = None
 
 
 class Engine(Generic[K]):
@@ -475,34 +94,43 @@ class Engine(Generic[K]):
         pulse: Pulse | None = None,
         listener: Listener[K] | None = None,
     ) -> None:
-        limit = Limit.fixed(limit) if isinstance(limit, int) else limit
-        limits = limits or Limits()
-        self.direct: Final = limit.highest == 1 and limits.timeout is None
+        self._limit = Limit.fixed(limit) if isinstance(limit, int) else limit
+        self._limits = limits or Limits()
+        self._timeout = self._limits.timeout
+        self.direct: Final = self._limit.highest == 1 and self._timeout is None
+        self._clock = clock
+        self._listener = listener
+        self._context = copy_context()
+        # Guards all that follows.
         self._lock = Lock()
-        self._flights: dict[K, PendingRun[K]] = {}
-        self._dispatcher: Dispatcher[K] = Dispatcher(
-            limit,
-            limits,
-            clock=clock,
-            pulse=pulse or Pulse(),
-            listener=listener or NullListener(),
-        )
+        self._runs: dict[K, PendingRun[K]] = {}
+        # Those that are to start, in their order, and those that have started and not ended.
+        self._queue: deque[PendingRun[K]] = deque()
+        self._in_flight: dict[K, PendingRun[K]] = {}
+        self._abandoned: list[K] = []
+        self._started = self._ended = self._retried = self._peak = 0
+        self._resumes_at = -inf
+        self._stopped = False
+        self._pulse = pulse or Pulse()
+        self._loop = SharedLoop()
+        self._time: TimeUsed[K] = TimeUsed(self._loop, clock=clock, pulse=self._pulse)
+        self._threads: ThreadPool[PendingRun[K]] = ThreadPool(self._work)
+        self._timers = Timers(clock, self._beat)
+
+    # Asked for.
 
     def submit(self, job: Job[K]) -> None:
         """Queue a run; a key that is known changes nothing. A stopped engine starts nothing."""
         with self._lock:
-            if job.key in self._flights:
+            if job.key in self._runs:
                 return
-            flight = self._flights[job.key] = PendingRun(job=job)
-        self._dispatcher.queue(flight, start=not self.direct)
-
-    def urgent(self, key: K) -> None:
-        """Let a queued run be the next to start.
-
-        Raises:
-            KeyError: nobody has submitted it.
-        """
-        self._dispatcher.first(self._flights[key])
+            run = self._runs[job.key] = PendingRun(job=job)
+            if self._stopped:
+                run.drop()
+                return
+            self._queue.append(run)
+        if not self.direct:
+            self._start_queued()
 
     def ensure(self, current: K, upcoming: Iterable[K], job_of: Callable[[K], Job[K]]) -> None:
         """Have the current run made next, and after it the upcoming ones in their order.
@@ -510,12 +138,24 @@ class Engine(Generic[K]):
         `job_of` is asked only for keys that are not known. Where runs are made in the waiting
         thread, upcoming ones are left for later.
         """
-        self._ensure(current, job_of)
-        if self._flights[current].state is State.QUEUED:
-            self.urgent(current)
-        if not self.direct:
-            for key in upcoming:
-                self._ensure(key, job_of)
+        if current not in self._runs:
+            self.submit(job_of(current))
+        self.urgent(current)
+        for key in () if self.direct else upcoming:
+            if key not in self._runs:
+                self.submit(job_of(key))
+
+    def urgent(self, key: K) -> None:
+        """Let a queued run be the next to start.
+
+        Raises:
+            KeyError: nobody has submitted it.
+        """
+        with self._lock:
+            run = self._runs[key]
+            if run.state is State.QUEUED:
+                self._queue.remove(run)
+                self._queue.appendleft(run)
 
     def wait(self, key: K, look: Callable[[], None] | None = None) -> Trace | None:
         """Wait until a run has ended; Ctrl-C gets through. `look` is called now and then.
@@ -527,16 +167,310 @@ class Engine(Generic[K]):
             KeyError: nobody has submitted it.
             SopbenchError: its toolbox cannot be opened. What the listener raised is raised too.
         """
-        flight = self._flights[key]
+        run = self._runs[key]
         if self.direct:
-            self._dispatcher.make_here(flight)
-        while not flight.done.wait(_POLL):
-            self._dispatcher.rescue(flight)
+            self._make_here(run)
+        while not run.done.wait(_POLL):
+            if not self._timers.is_served:
+                self._timers.ring()
             if look is not None:
                 look()
-        if flight.fault is not None:
-            raise flight.fault
-        return flight.trace
+        if run.fault is not None:
+            raise run.fault
+        return run.trace
+
+    # Waits for room, then starts.
+
+    def _start_queued(self) -> None:
+        """Start what there is room for; end what the system does not let start."""
+        refused: list[PendingRun[K]] = []
+        with self._lock:
+            while self._queue and self._may_start(self._queue[0]):
+                run = self._queue.popleft()
+                run.settling = CancellableAwait(self._loop, run.job.name)
+                self._admit(run)
+                try:
+                    self._timers.start()
+                    run.worker = self._threads.start(run)
+                except Exception as error:  # noqa: BLE001 - an agent may have put anything in the way
+                    # There are no more threads: those that there are have to do.
+                    self._leave(run)
+                    if self._in_flight:
+                        run.state = State.QUEUED
+                        self._queue.appendleft(run)
+                        break
+                    run.trace, run.state = _not_started(error), State.ENDED
+                    refused.append(run)
+            resumes_at = self._limit.paused_until
+            if self._queue and self._clock() < resumes_at > self._resumes_at:
+                self._resumes_at = resumes_at
+                self._timers.at(resumes_at, self._start_queued)
+        for run in refused:
+            self._end(run)
+
+    def _may_start(self, run: PendingRun[K]) -> bool:
+        if not self._limit.room(len(self._in_flight), self._clock()):
+            return False
+        # One that is to be alone has let no other in beside it.
+        others = next(iter(self._in_flight.values()), None)
+        return others is None or not (run.job.alone or others.job.alone)
+
+    def _admit(self, run: PendingRun[K]) -> None:
+        """Count a run as in flight."""
+        run.state = State.RUNNING
+        run.began = self._clock()
+        self._in_flight[run.job.key] = run
+        self._peak = max(self._peak, len(self._in_flight))
+
+    def _leave(self, run: PendingRun[K]) -> None:
+        """Count a run as in flight no more, and forget what only one in flight needs."""
+        self._in_flight.pop(run.job.key, None)
+        run.toolbox = run.settling = None
+
+    # Runs, in a thread of its own or in the one that waits for it.
+
+    def _work(self, worker: RunThread[PendingRun[K]], run: PendingRun[K]) -> None:
+        """Make one attempt, in the thread of a worker."""
+        settle = run.settling or run_blocking
+
+        def attempt() -> Attempt:
+            try:
+                return self._attempt(run, settle, "keep")
+            except (KeyboardInterrupt, SystemExit, MemoryError) as error:
+                # Of the agent's own values, as they were read: no Ctrl-C reaches this thread.
+                return Attempt(trace=Trace(ending=Ending.RAISED, problem=problem_of(error)))
+            except BaseException as error:  # noqa: BLE001 - it is told to whoever waits for the run
+                return Attempt(fault=error)
+
+        delay: float | None = None
+        try:
+            delay = self._conclude(run, self._context.copy().run(attempt))
+        except BaseException as error:  # noqa: BLE001 - else its test would wait for ever
+            run.fault = error
+            self._end(run)
+        with self._lock:
+            self._threads.give_back(worker)
+        if delay:
+            self._timers.at(self._clock() + delay, partial(self._queue_again, run))
+        elif delay is not None:
+            self._queue_again(run)
+        self._start_queued()
+
+    def _make_here(self, run: PendingRun[K]) -> None:
+        """Make a queued run in this thread; what the agent writes is shown as well as kept.
+
+        Raises:
+            KeyboardInterrupt: the user has interrupted.
+            SopbenchError: its toolbox cannot be opened.
+        """
+        with self._lock:
+            if run.state is not State.QUEUED:
+                return
+            self._queue.remove(run)
+        delay: float | None = 0.0
+        try:
+            while delay is not None:
+                with self._lock:
+                    self._admit(run)
+                delay = self._conclude(run, self._attempt(run, run_blocking, "tee"))
+                if delay is not None:
+                    self._limits.backoff.sleep(delay)
+        except BaseException as error:
+            # Else whoever asks for it again would wait for ever.
+            run.fault = error
+            self._end(run)
+            raise
+
+    def _attempt(
+        self, run: PendingRun[K], settle: Callable[[object], object], capture: Capture
+    ) -> Attempt:
+        """Call the agent once, unless the run was ended before."""
+        job = run.job
+        with self._lock:
+            if run.state is not State.RUNNING:
+                return Attempt()
+            run.attempts += 1
+            number = run.attempts
+            self._started += number == 1
+            self._time.begin(run)
+        if number == 1 and self._listener is not None:
+            self._listener.started(job.key)
+        toolbox = job.open_toolbox()
+        with self._lock:
+            has_ended = run.state is not State.RUNNING
+            run.toolbox = None if has_ended else toolbox
+        if has_ended:
+            toolbox.close()
+            return Attempt()
+        asked: list[float | None] = []
+
+        def unavailable(error: BaseException) -> bool:
+            found = job.unavailable(error)
+            if found:
+                asked.append(retry_after(error))
+            return found
+
+        trace = run_task(
+            job.caller,
+            job.domain,
+            job.task,
+            toolbox,
+            clock=self._clock,
+            unavailable=unavailable,
+            timed_out=job.timed_out,
+            capture=capture,
+            settle=settle,
+            wrap=partial(job.wrap, number) if job.wrap is not None else None,
+        )
+        return Attempt(trace=trace, retry_after=asked[0] if asked else None)
+
+    # Ends, or is made again.
+
+    def _conclude(self, run: PendingRun[K], made: Attempt) -> float | None:
+        """End a run, unless somebody has; return the seconds after which it is made again."""
+        with self._lock:
+            if run.state is not State.RUNNING:
+                return None
+            run.fault = made.fault
+            if made.trace is not None:
+                run.trace = self._run_trace(run, made.trace, self._timeout)
+                run.spent = add_usage(run.spent, made.trace.usage)
+            self._learn(run, made)
+            delay = self._delay(run, made)
+            if delay is None or self._stopped:
+                delay, run.state = None, State.ENDED
+            else:
+                self._leave(run)
+                run.state = State.BETWEEN
+                self._retried += 1
+        if delay is None:
+            if run.job.compare is not None and run.trace is not None and run.fault is None:
+                run.trace = run.job.compare(run.trace)
+            self._end(run)
+        return delay
+
+    def _learn(self, run: PendingRun[K], made: Attempt) -> None:
+        """Adapt the limit to what became of a run, itself among those in flight."""
+        ending, in_flight = made.trace and made.trace.ending, len(self._in_flight)
+        if ending is Ending.UNAVAILABLE:
+            self._limit = self._limit.throttled(
+                in_flight, began=run.began, now=self._clock(), retry_after=made.retry_after
+            )
+        elif ending in {Ending.RETURNED, Ending.OVER_LIMIT}:
+            # The provider has shown that it can bear as many runs as there were.
+            self._limit = self._limit.ended_well(in_flight)
+
+    def _delay(self, run: PendingRun[K], made: Attempt) -> float | None:
+        """Return the seconds after which a run is made again; `None` where it has ended."""
+        failed = run.attempts - len(run.blockers)
+        if run.settling is not None and run.settling.is_lost:
+            # What came of it was the end of its waiting, and nothing that its agent did.
+            run.trace = None
+            run.blockers.append(run.held_up_by)
+            return 0.0
+        is_away = made.trace is not None and made.trace.ending is Ending.UNAVAILABLE
+        if is_away and failed <= self._limits.retries:
+            return self._limits.backoff.delay(failed, made.retry_after)
+        return None
+
+    def _queue_again(self, run: PendingRun[K]) -> None:
+        """Queue a run before all others, unless it was ended since."""
+        with self._lock:
+            if run.state is not State.BETWEEN:
+                return
+            run.state = State.QUEUED
+            # Somebody has waited for it the longest.
+            self._queue.appendleft(run)
+        self._start_queued()
+
+    def _run_trace(self, run: PendingRun[K], trace: Trace, timeout: float | None) -> Trace:
+        limited, most = self._timeout is not None, self._limits.retries + 1
+        return self._time.trace(run, trace, timeout=timeout, limited=limited, most=most)
+
+    def _end(self, run: PendingRun[K]) -> None:
+        """Tell of a run whose end is ours to tell, and let those who wait for it go on."""
+        try:
+            if self._listener is not None and run.trace is not None and run.fault is None:
+                self._listener.ended(run.job.key, run.trace)
+        except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
+            run.fault = error
+        try:
+            with self._lock:
+                self._ended += run.attempts > 0
+                self._leave(run)
+        finally:
+            run.drop()
+
+    # Ends from outside: timed out, abandoned, dropped, stopped.
+
+    def _beat(self) -> None:
+        """End the runs that are over their time or let go of, and leave loops that are blocked."""
+        with self._lock:
+            if self._timers.is_served:
+                # Elsewhere a beat may well be late, and limits count the time on the wall.
+                self._pulse.beat()
+            self._time.excuse(self._at_work())
+            limit = self._timeout
+            late = [] if limit is None else self._end_late(limit)
+            orphans = self._end_orphans()
+        for run in late:
+            try:
+                self._cut(run, limit or 0.0, "")
+            except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
+                run.fault = error
+                run.drop()
+        for run in orphans:
+            run.trace = run.trace or _let_go()
+            self._end(run)
+        with self._lock:
+            # One that blocks its loop cannot be cancelled, and the others need not wait for it.
+            self._time.leave_blocked(self._at_work(), self._timeout)
+        self._start_queued()
+
+    def _at_work(self) -> list[PendingRun[K]]:
+        return [one for one in self._in_flight.values() if one.is_at_work]
+
+    def _end_late(self, limit: float) -> list[PendingRun[K]]:
+        """End what has used up its time, and return it; it is still to be told of."""
+        late = [one for one in self._at_work() if self._time.of(one, limit) >= limit]
+        for one in late:
+            one.state = State.ENDED
+        return late
+
+    def _end_orphans(self) -> list[PendingRun[K]]:
+        """End what no thread was at for many looks, as for want of memory, and return it.
+
+        Whoever waits for such a run would wait for ever:
+        `test_a_run_that_its_thread_lets_go_of_is_an_error_and_keeps_no_other_from_its_place`.
+        """
+        orphans: list[PendingRun[K]] = []
+        for one in self._runs.values():
+            one.missed = one.missed + 1 if one.is_orphaned else 0
+            if one.missed >= LOOKS:
+                one.state = State.ENDED
+                orphans.append(one)
+        return orphans
+
+    def _cut(self, run: PendingRun[K], duration: float, note: str) -> None:
+        """End a run that is under way; its state is already `ENDED`, so that nobody else does."""
+        settling = run.settling if run.cancel() else None
+        notes = (note, GOES_ON if settling is None else "")
+        trace = interrupted_trace(run.toolbox, duration=duration, notes=[*filter(None, notes)])
+        with self._lock:
+            run.trace = self._run_trace(run, trace, None)
+        if settling is None:
+            self._abandoned.append(run.job.key)
+        else:
+            self._timers.at(
+                self._clock() + GRACE, partial(self._after_grace, run.job.key, settling)
+            )
+        self._end(run)
+        self._start_queued()
+
+    def _after_grace(self, key: K, settling: CancellableAwait) -> None:
+        """Count a run that was ended as abandoned, unless its agent has ended as well."""
+        if not settling.has_ended():
+            self._abandoned.append(key)
 
     def abandon(self, key: K, note: str = "") -> Trace | None:
         """End a run as timed out, for someone else's limit; one that has ended stays as it is.
@@ -544,25 +478,45 @@ class Engine(Generic[K]):
         Returns:
             Its trace, or `None` where it has not started.
         """
-        flight = self._flights[key]
-        self._dispatcher.abandon(flight, note)
-        return flight.trace
-
-    def forget(self, key: K) -> None:
-        """Let the trace of a run go, so that its key is unknown again; one in flight is kept."""
+        run = self._runs[key]
         with self._lock:
-            if key in self._flights and self._flights[key].done.is_set():
-                del self._flights[key]
+            state, elapsed = run.state, self._clock() - run.began
+            if state is State.QUEUED:
+                self._queue.remove(run)
+            run.state = State.ENDED
+        if state is State.RUNNING:
+            self._cut(run, elapsed, note)
+        elif state is not State.ENDED:
+            self._end(run)
+        return run.trace
 
     def cancel_queued(self) -> tuple[K, ...]:
         """Drop what has not started, so that its keys are unknown again, and return them.
 
         What waits to be made again ends as unavailable. Those who wait for a dropped run go on.
         """
-        dropped = tuple(one.job.key for one in self._dispatcher.cancel_queued())
+        dropped = tuple(one.job.key for one in self._end_waiting() if not one.attempts)
         for key in dropped:
             self.forget(key)
         return dropped
+
+    def _end_waiting(self) -> list[PendingRun[K]]:
+        """End what is queued or is to be made again, and return it."""
+        with self._lock:
+            between = [one for one in self._runs.values() if one.state is State.BETWEEN]
+            waiting = [*self._queue, *between]
+            self._queue.clear()
+            for one in waiting:
+                one.state = State.ENDED
+        for one in waiting:
+            self._end(one)
+        return waiting
+
+    def forget(self, key: K) -> None:
+        """Let the trace of a run go, so that its key is unknown again; one in flight is kept."""
+        with self._lock:
+            if key in self._runs and self._runs[key].done.is_set():
+                del self._runs[key]
 
     def stop(self, grace: float = 0.3) -> None:
         """Start nothing more, cancel or abandon what is in flight, and end the threads.
@@ -570,16 +524,52 @@ class Engine(Generic[K]):
         It takes no longer than `grace` seconds, which async agents have to clean up. What has
         ended is kept and may still be waited for; all others have no trace.
         """
-        self._dispatcher.stop(grace)
+        with self._lock:
+            self._stopped = True
+        self._end_waiting()
+        with self._lock:
+            # What somebody else is ending is left to them.
+            running = [one for one in self._in_flight.values() if one.state is State.RUNNING]
+            for one in running:
+                one.state = State.ENDED
+                del self._in_flight[one.job.key]
+            self._threads.stop()
+        for one in running:
+            one.cancel()
+            one.drop()
+        self._timers.stop()
+        self._loop.stop(grace)
 
     def lift_timeout(self) -> None:
         """Limit no run's time from now on: a debugger has stopped the clock of its user."""
-        self._dispatcher.lift_timeout()
+        with self._lock:
+            self._timeout = None
 
     def standing(self) -> EngineStatus[K]:
         """Tell what the engine is about at this moment."""
-        return self._dispatcher.standing()
+        with self._lock:
+            now = self._clock()
+            running = [(key, now - one.began) for key, one in self._in_flight.items()]
+            return EngineStatus(
+                started=self._started,
+                ended=self._ended,
+                queued=len(self._queue),
+                peak=self._peak,
+                limit=self._limit.count,
+                retried=self._retried,
+                running=tuple(sorted(running, key=lambda one: -one[1])),
+                abandoned=tuple(self._abandoned),
+            )
 
-    def _ensure(self, key: K, job_of: Callable[[K], Job[K]]) -> None:
-        if key not in self._flights:
-            self.submit(job_of(key))
+
+def _not_started(error: BaseException) -> Trace:
+    """Tell of a run for which the system gave no thread, or no memory."""
+    problem = problem_of(error)
+    message = f"the run could not be started: {problem.message or problem.type}"
+    return Trace(ending=Ending.RAISED, problem=replace(problem, message=message, traceback=""))
+
+
+def _let_go() -> Trace:
+    """Tell of a run whose thread ended, or came to the end of its memory, before the run did."""
+    problem = problem_of(MemoryError("the thread of the run let go of it, as for want of memory"))
+    return Trace(ending=Ending.RAISED, problem=problem)

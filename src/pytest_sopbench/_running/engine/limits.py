@@ -1,166 +1,124 @@
-"""Time limits of runs, and the time that a run has used."""
+"""What bounds runs: how many may be in flight, and how much time each has used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
-from threading import Lock
-from typing import TYPE_CHECKING, Final, Generic
+from typing import Final, Generic
 
 from pytest_sopbench._core.model.trace import ATTEMPT, HELD, LOOP_LOST, STOOD_STILL, Ending, Trace
 from pytest_sopbench._core.model.usage import add_usage
 from pytest_sopbench._core.values.text import as_seconds
-from pytest_sopbench._running.event_loop import SharedLoop
-from pytest_sopbench._running.observing.capture import Capture
-from pytest_sopbench._running.observing.problem import problem_of, retry_after
-from pytest_sopbench._running.queue import K, Limits, PendingRun, RunQueues
-from pytest_sopbench._running.runner import run_task
-from pytest_sopbench._running.threads import Clock, Pulse, Timers
-from pytest_sopbench._running.tools.toolbox import Toolbox
+from pytest_sopbench._running.event_loop import LoopThread, SharedLoop
+from pytest_sopbench._running.queue import K, PendingRun
+from pytest_sopbench._running.threads import Clock, Pulse
 
-if TYPE_CHECKING:
-    from pytest_sopbench._running.event_loop import LoopThread
+# How many runs may be in flight: a number that stays, or one that learns from the provider.
+#
+# The adaptive limit is additive increase, multiplicative decrease, as congestion control has it
+# (RFC 5681), and as Inspect AI limits its connections. It first grows by one with each run that
+# ends well, which doubles it in every round, and from the first throttling on by one in every
+# round. A limit that is not used up does not grow, as nothing was learned about more. Throttling
+# cuts it to seven tenths (the factor of CUBIC, RFC 9438), once per round: only a run that began
+# after the last cut can tell anything of the limit since then.
 
-# One attempt at a run, as an engine sees it.
+START: Final = 20
+"""Runs in flight with which an adaptive limit starts."""
+
+HIGHEST: Final = 200
+"""Runs in flight that an adaptive limit never exceeds, unless told."""
+
+CUT: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """What came of it; without a trace it was not made, or something is wrong on our side.
+class Limit:
+    """The number of runs that may be in flight; a value, so that every change is a new one.
 
-    `retry_after` is for how many seconds the provider asked to be left alone, if it did.
+    Times are seconds of one clock. Made with `Limit.fixed` or `Limit.adaptive`.
     """
 
-    trace: Trace | None = None
-    fault: BaseException | None = None
-    retry_after: float | None = None
+    lowest: int
+    highest: int
+    level: float
+    probing: bool = True
+    cut_at: float = -inf
+    paused_until: float = -inf
+
+    @classmethod
+    def fixed(cls, count: int) -> Limit:
+        """Return a limit that nothing changes.
+
+        Raises:
+            ValueError: fewer than one run could never start.
+        """
+        return cls.adaptive(start=count, highest=count, lowest=count)
+
+    @classmethod
+    def adaptive(cls, *, start: int = START, highest: int = HIGHEST, lowest: int = 1) -> Limit:
+        """Return a limit between two bounds; a start beyond them is moved to the nearer one.
+
+        Raises:
+            ValueError: the bounds are below one, or the wrong way round.
+        """
+        if not 1 <= lowest <= highest:
+            msg = f"a limit of runs in flight from {lowest} to {highest}: start no lower than 1"
+            raise ValueError(msg)
+        return cls(lowest=lowest, highest=highest, level=min(max(start, lowest), highest))
 
     @property
-    def unavailable(self) -> bool:
-        return self.trace is not None and self.trace.ending is Ending.UNAVAILABLE
+    def adapts(self) -> bool:
+        return self.lowest < self.highest
 
     @property
-    def ended_well(self) -> bool:
-        """Whether the provider has shown that it can bear as many runs as there were."""
-        return self.trace is not None and self.trace.ending in (
-            Ending.RETURNED,
-            Ending.OVER_LIMIT,
-        )
+    def count(self) -> int:
+        """How many runs may be in flight, were there no pause."""
+        return int(self.level)
 
+    def room(self, in_flight: int, now: float) -> int:
+        """Return how many more runs may start at this moment."""
+        return 0 if now < self.paused_until else max(0, self.count - in_flight)
 
-def make_attempt(
-    flight: PendingRun[K],
-    toolbox: Toolbox,
-    *,
-    clock: Clock,
-    settle: Callable[[object], object],
-    capture: Capture,
-) -> Attempt:
-    """Run the agent once; the flight counts this attempt already.
+    def ended_well(self, in_flight: int) -> Limit:
+        """Learn that a run ended well, with so many in flight, itself among them."""
+        if in_flight < self.count or not self.adapts:
+            return self
+        step = 1.0 if self.probing else 1.0 / self.level
+        return replace(self, level=min(float(self.highest), self.level + step))
 
-    Raises:
-        KeyboardInterrupt: as `run_task` does.
-    """
-    job = flight.job
-    asked: list[float | None] = []
+    def throttled(
+        self, in_flight: int, *, began: float, now: float, retry_after: float | None = None
+    ) -> Limit:
+        """Learn that the provider turned a run away.
 
-    def unavailable(error: BaseException) -> bool:
-        found = job.unavailable(error)
-        if found:
-            asked.append(retry_after(error))
-        return found
-
-    trace = run_task(
-        job.caller,
-        job.domain,
-        job.task,
-        toolbox,
-        clock=clock,
-        unavailable=unavailable,
-        timed_out=job.timed_out,
-        capture=capture,
-        settle=settle,
-        wrap=partial(job.wrap, flight.attempts) if job.wrap is not None else None,
-    )
-    return Attempt(trace=trace, retry_after=asked[0] if asked else None)
-
-
-def failed_attempt(error: BaseException) -> Attempt:
-    """Tell what was raised where `run_task` raises nothing: in a thread that no Ctrl-C reaches."""
-    if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
-        # Of the agent's own values, as they were read; the session goes on.
-        return Attempt(trace=Trace(ending=Ending.RAISED, problem=problem_of(error)))
-    return Attempt(fault=error)
-
-
-def not_started(error: BaseException) -> Trace:
-    """Tell of a run for which the system gave no thread, or no memory."""
-    problem = problem_of(error)
-    message = f"the run could not be started: {problem.message or problem.type}"
-    return Trace(ending=Ending.RAISED, problem=replace(problem, message=message, traceback=""))
-
-
-def let_go() -> Trace:
-    """Tell of a run whose thread ended, or came to the end of its memory, before the run did."""
-    problem = problem_of(MemoryError("the thread of the run let go of it, as for want of memory"))
-    return Trace(ending=Ending.RAISED, problem=problem)
-
-
-def delay_of(flight: PendingRun[K], made: Attempt, limits: Limits) -> float | None:
-    """Return the seconds after which a run is made again; `None` where it has ended."""
-    if flight.is_lost:
-        return 0.0
-    number = flight.attempts - len(flight.blockers)
-    if made.unavailable and number <= limits.retries:
-        return limits.backoff.delay(number, made.retry_after)
-    return None
-
-
-def run_trace(
-    flight: PendingRun[K],
-    trace: Trace,
-    *,
-    timeout: float | None,
-    most: int,
-    kept: float = 0.0,
-    notes: Sequence[str] = (),
-) -> Trace:
-    """Return the trace of an attempt as that of the run.
-
-    What the attempts before it consumed was consumed by the run, and is added. One that took
-    longer than `timeout` seconds by its own clock was timed out, however late the watchdog is;
-    `kept` seconds, in which it could not go on, do not count. `most` is how many attempts there
-    may be because of the provider. `notes` are added.
-    """
-    if flight.attempts > 1:
-        trace = replace(trace, usage=add_usage(flight.spent, trace.usage))
-    added = (*_attempts(flight, most), *notes)
-    if added:
-        trace = replace(trace, notes=(*trace.notes, *added))
-    if timeout is None or trace.duration - kept < timeout:
-        return trace
-    ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT
-    return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)
-
-
-def _attempts(flight: PendingRun[K], most: int) -> Iterator[str]:
-    number = flight.attempts - len(flight.blockers)
-    if number > 1:
-        yield f"{ATTEMPT} {number} of {most}: the provider was not available before"
-    if flight.blockers:
-        blockers = ", ".join(filter(None, flight.blockers)) or "another run"
-        yield f"{LOOP_LOST} {blockers}"
+        Args:
+            in_flight: how many runs were in flight, itself among them.
+            began: when the run began.
+            now: when it ended.
+            retry_after: the seconds for which the provider asks to be left alone, if it said so.
+        """
+        if not self.adapts:
+            return self
+        paused = max(self.paused_until, now + (retry_after or 0.0))
+        if began < self.cut_at:
+            return replace(self, paused_until=paused)
+        level = max(float(self.lowest), min(self.level, float(in_flight)) * CUT)
+        return replace(self, level=level, probing=False, cut_at=now, paused_until=paused)
 
 
 # How much of its time limit each run has used, less what kept it from its work.
 #
 # A limit counts the time in which a run was able to go on. Two things may keep it from that for
 # which it is not to blame: the process stands still, or another agent holds the event loop on
-# which the run is. A loop whose holder was ended is left: runs that it has not come to begin on a
-# new one.
+# which the run is.
+#
+# A loop whose holder was ended is left. The runs that it has not come to begin on a new loop, and
+# those that had begun are made again, if the old one does not come back. Without the one or the
+# other their verdicts are lost: they would hang as long as they are excused, and then time out for
+# what another agent did. `test_an_agent_that_blocks_its_loop_times_out_alone` in
+# `tests/hooks/test_in_flight_limits.py` does not end without either.
 
 SILENT: Final = 0.5
 """Seconds without an answer after which a loop counts as blocked: any step takes some time."""
@@ -179,130 +137,108 @@ class TimeUsed(Generic[K]):
     """Counts for every run in flight; not safe by itself, the engine's lock guards it.
 
     Args:
-        register: what is in flight.
         loops: the loops on which async agents are.
         clock: seconds.
         pulse: tells for how long the process stood still.
     """
 
-    def __init__(
-        self, register: RunQueues[K], loops: SharedLoop, *, clock: Clock, pulse: Pulse
-    ) -> None:
-        self._register = register
+    def __init__(self, loops: SharedLoop, *, clock: Clock, pulse: Pulse) -> None:
         self._loops = loops
         self._clock = clock
         self._pulse = pulse
         self._looked, self._lost = clock(), pulse.lost()
-        self._silent: dict[LoopThread, float] = {}
-        self._left: dict[LoopThread, float] = {}
 
-    def begin(self, flight: PendingRun[K]) -> None:
-        """Count the time of a run from this moment on."""
-        flight.began = self._clock()
-        flight.lost_before = self._pulse.lost()
-        flight.held_up = 0.0
+    def begin(self, run: PendingRun[K]) -> None:
+        """Count the time of an attempt from this moment on."""
+        run.began = self._clock()
+        run.lost_before = self._pulse.lost()
+        run.held_up = 0.0
 
-    def kept(self, flight: PendingRun[K]) -> float:
-        """Return the seconds for which a run was kept from its work."""
-        return self._stood(flight) + flight.held_up
-
-    def of(self, flight: PendingRun[K], limit: float) -> float:
+    def of(self, run: PendingRun[K], limit: float) -> float:
         """Return the seconds that a run has used; what it is excused from has an end.
 
         Of one that waits for its loop no time runs: it is given another where that is blocked.
         """
-        if flight.settling is not None and flight.settling.waits:
+        if run.settling is not None and run.settling.waits:
             return 0.0
+        kept = self._stood(run) + run.held_up
         most = max(_MOST_LIMITS * limit, _MOST_SECONDS)
-        return self._clock() - flight.began - min(self.kept(flight), most)
+        return self._clock() - run.began - min(kept, most)
 
-    def since(self, flight: PendingRun[K], limit: float) -> float:
-        """Return when a run would have begun that has used as much, and was never held up."""
-        return self._clock() - self.of(flight, limit)
+    def excuse(self, at_work: Iterable[PendingRun[K]]) -> None:
+        """Ask all loops whether they go on; excuse the runs that somebody else keeps from work.
 
-    def _notes(self, flight: PendingRun[K], stood: float) -> list[str]:
-        """Say what kept a run from its work; `stood` is for how long the process stood still."""
-        notes: list[str] = []
-        if stood >= WORTH_A_NOTE:
-            notes.append(f"{STOOD_STILL} {as_seconds(stood)}, which its time limit does not count")
-        if flight.held_up >= WORTH_A_NOTE:
-            held = f"{flight.held_up_by or 'another agent'} {HELD} {as_seconds(flight.held_up)}"
-            notes.append(f"{held}, which its time limit does not count")
-        return notes
+        Where nobody knows who holds a loop, the time of all goes on.
+        """
+        now, lost = self._clock(), self._pulse.lost()
+        passed = max(0.0, now - self._looked - (lost - self._lost))
+        for home, runs in self._homes(at_work).items():
+            if home.answers():
+                home.silent_since = None
+                continue
+            if home.silent_since is None:
+                home.silent_since = self._looked
+            holder = home.holder()
+            for one in runs:
+                if holder is not None and one.settling is not holder:
+                    one.held_up += passed
+                    one.held_up_by = getattr(holder, "name", "")
+        self._looked, self._lost = now, lost
 
-    def run_trace(
-        self,
-        flight: PendingRun[K],
-        trace: Trace,
-        timeout: float | None,
-        *,
-        most: int,
-        limited: bool,
+    def leave_blocked(self, at_work: Iterable[PendingRun[K]], limit: float | None) -> None:
+        """Leave the loops that are held by a run which was ended, or by nobody knows whom."""
+        for home, runs in self._homes(at_work).items():
+            if home.silent_since is None:
+                continue
+            silent = self._clock() - home.silent_since
+            holder = home.holder()
+            if holder is None:
+                is_over = limit is not None and silent >= limit
+            else:
+                is_over = silent >= SILENT and all(one.settling is not holder for one in runs)
+            if is_over:
+                self._leave(home, runs)
+
+    def trace(
+        self, run: PendingRun[K], trace: Trace, *, timeout: float | None, limited: bool, most: int
     ) -> Trace:
         """Return the trace of an attempt as that of the run, with what its time was used for.
 
-        `limited` tells whether there is a time limit at all; see `attempt.told` for the rest.
+        What the attempts before it consumed was consumed by the run, and is added. One that took
+        longer than `timeout` seconds by its own clock was timed out, however late the watchdog is.
+        `limited` tells whether there is a time limit at all, and `most` how many attempts there
+        may be because of the provider.
         """
-        stood = self._stood(flight)
-        notes = self._notes(flight, stood) if limited else ()
-        kept = stood + flight.held_up
-        return run_trace(flight, trace, timeout=timeout, most=most, kept=kept, notes=notes)
+        stood = self._stood(run)
+        if run.attempts > 1:
+            trace = replace(trace, usage=add_usage(run.spent, trace.usage))
+        added = (*_attempts(run, most), *(_excuses(run, stood) if limited else ()))
+        if added:
+            trace = replace(trace, notes=(*trace.notes, *added))
+        kept = stood + run.held_up
+        if timeout is None or trace.duration - kept < timeout:
+            return trace
+        ending = Ending.OVER_LIMIT if trace.ending is Ending.OVER_LIMIT else Ending.TIMED_OUT
+        return replace(trace, ending=ending, returned=None, problem=None, duration=timeout)
 
-    def look(self, limit: float | None) -> None:
-        """Ask all loops whether they go on; leave those that a run blocks which was ended."""
-        now, lost = self._clock(), self._pulse.lost()
-        passed = max(0.0, now - self._looked - (lost - self._lost))
-        homes = self._homes()
-        self._silent = {home: since for home, since in self._silent.items() if home in homes}
-        for home, runs in homes.items():
-            if home.answers():
-                self._silent.pop(home, None)
-            else:
-                silent = now - self._silent.setdefault(home, self._looked)
-                self._hold_up(home, runs, silent, passed=passed, limit=limit)
-        self._looked, self._lost = now, lost
-
-    def _homes(self) -> dict[LoopThread, list[PendingRun[K]]]:
+    def _homes(self, at_work: Iterable[PendingRun[K]]) -> dict[LoopThread, list[PendingRun[K]]]:
+        """Return the runs by the loop on which each is; the one that is given now may have none."""
         homes: dict[LoopThread, list[PendingRun[K]]] = {}
         standing = self._loops.standing()
         if standing is not None:
             homes[standing] = []
-        for flight in self._register.at_work():
-            home = flight.settling.home if flight.settling is not None else None
+        for run in at_work:
+            home = run.settling.home if run.settling is not None else None
             if home is not None:
-                homes.setdefault(home, []).append(flight)
+                homes.setdefault(home, []).append(run)
         return homes
 
-    def _hold_up(
-        self,
-        home: LoopThread,
-        runs: list[PendingRun[K]],
-        silent: float,
-        *,
-        passed: float,
-        limit: float | None,
-    ) -> None:
-        holder = home.holder()
-        if holder is None:
-            # Nobody knows who is to blame, so that the time of all goes on.
-            has_ended = limit is not None and silent >= limit
-        else:
-            has_ended = not self._excuse(holder, runs, passed) and silent >= SILENT
-        if has_ended:
-            self._leave(home, runs)
-
-    def _excuse(self, holder: object, runs: list[PendingRun[K]], passed: float) -> bool:
-        """Excuse the runs on a blocked loop but for the one that holds it; tell if it is here."""
-        others = [one for one in runs if one.settling is not holder]
-        for one in others:
-            one.held_up += passed
-            one.held_up_by = getattr(holder, "name", "")
-        return len(others) < len(runs)
-
     def _leave(self, home: LoopThread, runs: list[PendingRun[K]]) -> None:
+        now = self._clock()
         self._loops.replace(home)
-        left = self._left.setdefault(home, self._clock())
-        is_lost = self._clock() - left >= PATIENCE
+        if home.left_at is None:
+            home.left_at = now
+        is_lost = now - home.left_at >= PATIENCE
         for one in runs:
             if one.settling is None:
                 continue
@@ -310,77 +246,27 @@ class TimeUsed(Generic[K]):
             with suppress(RuntimeError, MemoryError):
                 if one.settling.move():
                     # All of its time was spent on waiting.
-                    one.held_up = self._clock() - one.began - self._stood(one)
+                    one.held_up = now - one.began - self._stood(one)
             if is_lost and not one.settling.waits:
                 one.settling.lose()
 
-    def _stood(self, flight: PendingRun[K]) -> float:
-        return self._pulse.lost() - flight.lost_before
+    def _stood(self, run: PendingRun[K]) -> float:
+        return self._pulse.lost() - run.lost_before
 
 
-# End runs that are over their time.
+def _attempts(run: PendingRun[K], most: int) -> Iterator[str]:
+    number = run.attempts - len(run.blockers)
+    if number > 1:
+        yield f"{ATTEMPT} {number} of {most}: the provider was not available before"
+    if run.blockers:
+        blockers = ", ".join(filter(None, run.blockers)) or "another run"
+        yield f"{LOOP_LOST} {blockers}"
 
 
-class TimeLimit(Generic[K]):
-    """Has the watchdog look at all runs when the first of them is due.
-
-    An alarm for each run would be set for nothing nearly always.
-
-    Args:
-        seconds: how long an attempt may take; `None` is no limit.
-        register: what is in flight.
-        used: how much of its time each run has used.
-        lock: guards the register, and this.
-        alarms: the watchdog.
-        cut: ends a run whose state is `ENDED` already.
-    """
-
-    def __init__(
-        self,
-        seconds: float | None,
-        register: RunQueues[K],
-        used: TimeUsed[K],
-        *,
-        lock: Lock,
-        alarms: Timers,
-        cut: Callable[[PendingRun[K], float, str], None],
-    ) -> None:
-        self.seconds = seconds
-        self._register = register
-        self._used = used
-        self._lock = lock
-        self._alarms = alarms
-        self._cut = cut
-        self._looks_at = inf
-
-    def watch(self, began: float) -> None:
-        """See to it that a run which began then is looked at in time; the lock is held."""
-        if self.seconds is not None and began + self.seconds < self._looks_at:
-            self._looks_at = began + self.seconds
-            self._alarms.at(self._looks_at, self.look)
-
-    def look(self) -> None:
-        """End the runs that are over their time; those that others kept from work are not."""
-        with self._lock:
-            late, seconds = self._late(), self.seconds
-        if seconds is None or not late:
-            return
-        for flight in late:
-            try:
-                self._cut(flight, seconds, "")
-            except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
-                flight.fault = error
-                flight.drop()
-        with self._lock:
-            # One that blocks its loop cannot be cancelled, and the others need not wait for it.
-            self._used.look(seconds)
-
-    def _late(self) -> list[PendingRun[K]]:
-        self._looks_at, seconds = inf, self.seconds
-        self._used.look(seconds)
-        if seconds is None:
-            return []
-        late = self._register.end_late(lambda one: self._used.of(one, seconds) >= seconds)
-        for one in self._register.at_work():
-            self.watch(self._used.since(one, seconds))
-        return late
+def _excuses(run: PendingRun[K], stood: float) -> Iterator[str]:
+    """Say what kept a run from its work; `stood` is for how long the process stood still."""
+    if stood >= WORTH_A_NOTE:
+        yield f"{STOOD_STILL} {as_seconds(stood)}, which its time limit does not count"
+    if run.held_up >= WORTH_A_NOTE:
+        held = f"{run.held_up_by or 'another agent'} {HELD} {as_seconds(run.held_up)}"
+        yield f"{held}, which its time limit does not count"

@@ -1,8 +1,9 @@
 """A process of a domain's code, ended with all that it has started.
 
-Ending a process group does not end a grandchild that leads a session of its own. So the child gets
-a mark in its environment, which its descendants inherit. Where the system tells of environments
-(Linux), everything that has the mark is ended; elsewhere the process group is.
+Every audit ends, whatever a domain's code has started (`tests/audit/test_tools.py`). Ending a
+process group does not end a grandchild that leads a session of its own. So the child gets a mark
+in its environment, which its descendants inherit. Where the system tells of environments (Linux),
+everything that has the mark is ended; elsewhere the process group is.
 """
 
 from __future__ import annotations

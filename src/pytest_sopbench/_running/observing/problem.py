@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import site
-import sys
 import sysconfig
 import threading
 import traceback
@@ -14,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache, partial
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from types import FrameType
@@ -49,10 +47,11 @@ def problem_of(error: BaseException, notes: list[str] | None = None) -> Problem:
 
 
 def qualified_name(kind: type) -> str:
-    # Not `kind.__qualname__`: a metaclass of a user answers that, or fails to.
+    # Not `kind.__qualname__`: a metaclass of a user answers that, or fails to. The promise is that
+    # who raises costs nobody else a run; campaign: "raises an exception of a hostile class".
     name = str(type.__getattribute__(kind, "__qualname__"))
     module = type.__getattribute__(kind, "__module__")
-    return f"{module}.{name}" if type(module) is str and module != "builtins" else name
+    return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name
 
 
 def name_of(error: BaseException) -> str:
@@ -72,7 +71,8 @@ def is_of(error: BaseException, kind: type[E]) -> TypeGuard[E]:
     """Tell whether an exception is one of a kind.
 
     `isinstance` asks the object itself for its class where its type does not fit, and an object
-    of a user may raise then.
+    of a user may raise then. The promise is that who raises costs nobody else a run;
+    campaign: "raises an exception that hides its attributes".
     """
     return issubclass(type(error), kind)
 
@@ -144,12 +144,6 @@ def _fitting(text: str, notes: list[str] | None) -> str:
 # only one that signals reach) the handler of SIGINT is asked to note that it was called. In other
 # threads a `KeyboardInterrupt` can only be the agent's own.
 
-# Taken at import: an agent may put another function into its place.
-_current_thread, _main_thread = threading.current_thread, threading.main_thread
-# As `signal.getsignal`, which looks besides for a member of an enumeration, that no function is:
-# for a run in the main thread it took longer than judging its answer.
-_handler_of: Final[Callable[[int], object]] = import_module("_signal").getsignal
-
 
 class Interrupts:
     """Whether the user has interrupted since the watch began."""
@@ -161,14 +155,14 @@ class Interrupts:
     @property
     def is_watching(self) -> bool:
         """Whether nobody has put a handler of his own into the place of this one."""
-        return self._handler is not None and _handler_of(signal.SIGINT) is self._handler
+        return self._handler is not None and signal.getsignal(signal.SIGINT) is self._handler
 
     @contextmanager
     def watching(self) -> Generator[Interrupts, None, None]:
         """Note that SIGINT came, in the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
         # Where no Python function handles the signal, it never becomes a KeyboardInterrupt.
-        if _current_thread() is not _main_thread() or not callable(before):
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
             yield self
             return
 
@@ -206,7 +200,7 @@ def standing_watch() -> Generator[None, None, None]:
 
 def watched_interrupts() -> AbstractContextManager[Interrupts]:
     """Note SIGINT while it is handled as before; the handler is put back at the end."""
-    if _current_thread() is not _main_thread():
+    if threading.current_thread() is not threading.main_thread():
         return nullcontext(Interrupts())
     if _standing is not None and _standing.is_watching:
         _standing.seen = False
@@ -229,7 +223,7 @@ class Deferral:
     def installed(self) -> Generator[None, None, None]:
         """Take Ctrl-C over, where this is the thread that it reaches."""
         before = signal.getsignal(signal.SIGINT)
-        if _current_thread() is not _main_thread() or not callable(before):
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
             yield
             return
         self._before = before
@@ -258,51 +252,6 @@ class Deferral:
             self._held.append(frame)
         elif self._before is not None:
             self._before(number, frame)
-
-
-# The recursion limit of a process: code of a project may raise it, and lower it for nobody else.
-#
-# The limit holds for every thread. One that a run or a comparer sets for itself ends whatever
-# stands deeper, in the middle of pytest.
-
-# Taken at import: an agent may put another function into its place.
-_get: Final = sys.getrecursionlimit
-_set: Final = sys.setrecursionlimit
-
-
-@contextmanager
-def kept_recursion_limit() -> Generator[None]:
-    """Let no thread but the main one lower the limit below what it is, or the main one has set."""
-    setter, least = sys.setrecursionlimit, _get()
-
-    def set_limit(limit: int, /) -> None:
-        nonlocal least
-        if _current_thread() is _main_thread():
-            setter(limit)
-            least = max(least, limit)
-        else:
-            # What is no limit is refused as ever.
-            setter(max(limit, least) if limit > 0 else limit)
-
-    sys.setrecursionlimit = set_limit
-    try:
-        yield
-    finally:
-        if sys.setrecursionlimit is set_limit:
-            sys.setrecursionlimit = setter
-
-
-class restored_recursion_limit:  # noqa: N801 - it is used as a function is; a generator costs a run more
-    """Raise the limit to what it was, where the block has lowered it."""
-
-    __slots__ = ("_before",)
-
-    def __enter__(self) -> None:
-        self._before = _get()
-
-    def __exit__(self, *_: object) -> None:
-        if _get() < self._before:
-            _set(self._before)
 
 
 # Read from an exception for how long its provider asks to be left alone.

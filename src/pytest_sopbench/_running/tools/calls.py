@@ -205,7 +205,7 @@ class CallLog:
                 self._end(entry)
 
     def end(self, entry: OpenCall) -> None:
-        """Take down that a call has ended; nothing is changed once the ledger is closed."""
+        """Take down that a call has ended; nothing is changed once the log is closed."""
         with self._lock:
             self._end(entry)
         line = _LINE.get()
@@ -319,24 +319,19 @@ NOTE_LIMIT: Final = 300
 class ReportedUsage:
     """Collects what is reported during a run; safe to use from many threads."""
 
-    def __init__(self, ledger: CallLog, notes: list[str]) -> None:
-        self._ledger = ledger
+    def __init__(self, log: CallLog, notes: list[str], prices: Prices | None) -> None:
+        self._log = log
         self._notes = notes
         self._lock = Lock()
         self._closed = False
         self._told = 0
         self._messages: list[JsonValue] = []
         self._approvals: list[Approval] = []
-        self._prices: Prices | None = None
-        self._reckoning = Reckoning(None)
+        self._prices = prices
+        self._reckoning = Reckoning(prices)
         self._usage = UNKNOWN_USAGE
 
-    def reckon_by(self, prices: Prices | None) -> None:
-        """Have costs reckoned by these prices, from the first report on."""
-        if prices is not None:
-            self._prices, self._reckoning = prices, Reckoning(prices)
-
-    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
+    def consumed(self, returned: Usage) -> Usage:
         """Return what the run has consumed, and what it cost where that can be reckoned.
 
         Args:
@@ -349,9 +344,7 @@ class ReportedUsage:
             reckoning.add(told)
         return reckoning.priced(told)
 
-    def report(
-        self, usage: object, messages: object, notes: object = None, model: object = None
-    ) -> None:
+    def report(self, usage: object, messages: object, notes: object, model: object) -> None:
         read = read_usage(usage, model)
         server = server_of(usage)
         said: JsonValue = [] if messages is None else to_json_value(messages, self._notes)
@@ -371,12 +364,12 @@ class ReportedUsage:
                 del self._messages[MESSAGES_LIMIT:]
                 self._notes.append(f"only the first {MESSAGES_LIMIT:,} messages were kept")
 
-    def approve(self, step: str, by: str, *, granted: bool = True, reason: str = "") -> None:
+    def approve(self, step: str, by: str, *, granted: bool, reason: str) -> None:
         approval = Approval(
             step=escape_surrogates(str(step), self._notes),
             by=escape_surrogates(str(by), self._notes),
-            started=self._ledger.now(),
-            calls=self._ledger.begun,
+            started=self._log.now(),
+            calls=self._log.begun,
             granted=granted,
             reason=escape_surrogates(str(reason), self._notes),
         )

@@ -6,10 +6,9 @@ import inspect
 import keyword
 import sys
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
 from inspect import Parameter, Signature
@@ -392,29 +391,6 @@ class _Shape:
         }
 
 
-class Caller(Protocol):
-    """What the functions call: the object that an agent is given."""
-
-    def call(self, name: str, /, **arguments: object) -> JsonValue: ...
-    async def acall(self, name: str, /, **arguments: object) -> JsonValue: ...
-
-
-def functions_of(
-    tools: Caller, specs: Sequence[ToolSpec], on_error: str
-) -> list[Callable[..., JsonValue]]:
-    """Make one function of each spec; `on_error` says what becomes of a tool's error."""
-    answer = {"return": _call_or_text, "raise": _call}[on_error]
-    return [typed_function(spec, partial(answer, tools, spec.name)) for spec in specs]
-
-
-def afunctions_of(
-    tools: Caller, specs: Sequence[ToolSpec], on_error: str
-) -> list[Callable[..., Awaitable[JsonValue]]]:
-    """As `functions_of`, but async."""
-    answer = {"return": _acall_or_text, "raise": _acall}[on_error]
-    return [typed_afunction(spec, partial(answer, tools, spec.name)) for spec in specs]
-
-
 def typed_function(
     spec: ToolSpec, answer: Callable[[Arguments], JsonValue]
 ) -> Callable[..., JsonValue]:
@@ -500,28 +476,6 @@ def _dressed(function: F, spec: ToolSpec, shape: _Shape) -> F:
         "return": Any,
     }
     return function
-
-
-def _call(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
-    return tools.call(name, **arguments)
-
-
-def _call_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
-    try:
-        return tools.call(name, **arguments)
-    except ToolError as error:
-        return f"Error: {error}"
-
-
-async def _acall(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
-    return await tools.acall(name, **arguments)
-
-
-async def _acall_or_text(tools: Caller, name: str, arguments: Arguments) -> JsonValue:
-    try:
-        return await tools.acall(name, **arguments)
-    except ToolError as error:
-        return f"Error: {error}"
 
 
 # Tool specs in the shapes that model providers take; every call makes copies.

@@ -11,7 +11,8 @@ reads module globals, stack frames or the garbage collector.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from functools import partial
+from typing import Final, Literal, NoReturn, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 from pytest_sopbench._core.model.task import ToolSpec
@@ -19,30 +20,39 @@ from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.event_loop import offloaded, others_first
 from pytest_sopbench.errors import RunOverError, ToolError
 
-from .calls import OpenCall
-from .domain_code import bedrock_specs, openai_specs, plain_specs
+from .calls import CallLog, OpenCall
+from .domain_code import (
+    Arguments,
+    bedrock_specs,
+    openai_specs,
+    plain_specs,
+    typed_afunction,
+    typed_function,
+)
 
 OnError: TypeAlias = Literal["return", "raise"]
 
 
-class CallOutcome(NamedTuple):
-    """What became of a call: a value, or an error that is not raised yet."""
+Served: TypeAlias = tuple[JsonValue, ToolError | RunOverError | None]
+"""What became of a call: a value, or an error that is not raised yet.
 
-    value: JsonValue
-    error: ToolError | RunOverError | None
+An error is handed on as a value and raised by the agent's own object: a traceback keeps its frames
+with their locals, and those of the toolbox hold the row.
+"""
 
 
 class ToolBackend(Protocol):
-    """What stands behind the agent's object; it must never hold that object itself."""
+    """What `Tools` asks of the toolbox, which makes them: no two files know each other."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]: ...
     @property
     def schema(self) -> Mapping[str, JsonValue] | None: ...
-    def begin(self, name: str, arguments: object) -> OpenCall | CallOutcome: ...
-    def answer(self, entry: OpenCall) -> CallOutcome: ...
-    def end(self, entry: OpenCall) -> None: ...
-    def leave(self, entry: OpenCall) -> None: ...
+    @property
+    def log(self) -> CallLog: ...
+    def serve(self, name: str, arguments: object) -> Served: ...
+    def begin(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError: ...
+    def answer(self, call: OpenCall) -> Served: ...
     def may_block(self, name: str) -> bool: ...
     def report(self, usage: object, messages: object, notes: object, model: object) -> None: ...
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None: ...
@@ -151,9 +161,9 @@ class Tools:
         Returns:
             Functions with the name, description, parameters and types of the tool specs.
         """
-        from .domain_code import functions_of  # noqa: PLC0415 - only where a domain has code
-
-        return functions_of(self, _behind(self).specs, on_error)
+        answer = {"return": _call_or_text, "raise": _call}[on_error]
+        specs = _behind(self).specs
+        return [typed_function(spec, partial(answer, self, spec.name)) for spec in specs]
 
     def afunctions(self, on_error: OnError = "return") -> list[Callable[..., Awaitable[JsonValue]]]:
         """Return what `functions` returns, as async functions.
@@ -161,9 +171,9 @@ class Tools:
         Args:
             on_error: as for `functions`.
         """
-        from .domain_code import afunctions_of  # noqa: PLC0415 - only where a domain has code
-
-        return afunctions_of(self, _behind(self).specs, on_error)
+        answer = {"return": _acall_or_text, "raise": _acall}[on_error]
+        specs = _behind(self).specs
+        return [typed_afunction(spec, partial(answer, self, spec.name)) for spec in specs]
 
     def report(
         self,
@@ -218,7 +228,7 @@ _registry: WeakKeyDictionary[Tools, ToolBackend] = WeakKeyDictionary()
 
 
 def make_tools(behind: ToolBackend) -> Tools:
-    """Make the agent's object for what stands behind it."""
+    """Make an object for an agent that leads to a toolbox."""
     tools = Tools()
     _registry[tools] = behind
     return tools
@@ -231,53 +241,50 @@ def _behind(tools: Tools) -> ToolBackend:
     return behind
 
 
-def _serve(tools: Tools, name: str, arguments: object) -> CallOutcome:
-    # An error is handed on as a value and raised by the agent's own object: a traceback keeps
-    # its frames with their locals, and those of the toolbox hold the row.
-    begun = _begin(tools, name, arguments)
-    if isinstance(begun, CallOutcome):
-        return begun
-    served = _answer(tools, begun)
-    _end(tools, begun)
-    return served
+def _serve(tools: Tools, name: str, arguments: object) -> Served:
+    behind = _registry.get(tools)
+    return behind.serve(name, arguments) if behind else (None, ToolError(_NO_RUN))
 
 
-async def _aserve(tools: Tools, name: str, arguments: object) -> CallOutcome:
+async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
     # Nothing of the toolbox is held while this waits: what is raised into it keeps its locals.
-    begun = _begin(tools, name, arguments)
-    if isinstance(begun, CallOutcome):
-        return begun
+    call = _behind(tools).begin(name, arguments)
+    if not isinstance(call, OpenCall):
+        return None, call
     try:
-        if _may_block(tools, name):
-            served = await offloaded(lambda: _answer(tools, begun))
+        if _behind(tools).may_block(name):
+            served = await offloaded(lambda: _behind(tools).answer(call))
         else:
             await others_first()
-            served = _answer(tools, begun)
+            served = _behind(tools).answer(call)
     except BaseException:
         # Given up: a tool that is at work goes on, and the call ends with it.
-        _leave(tools, begun)
+        _behind(tools).log.leave(call)
         raise
-    _end(tools, begun)
+    _behind(tools).log.end(call)
     return served
 
 
-def _begin(tools: Tools, name: str, arguments: object) -> OpenCall | CallOutcome:
-    behind = _registry.get(tools)
-    return behind.begin(name, arguments) if behind else CallOutcome(None, ToolError(_NO_RUN))
+# What the functions of `Tools.functions` and `Tools.afunctions` do.
 
 
-def _answer(tools: Tools, entry: OpenCall) -> CallOutcome:
-    return _behind(tools).answer(entry)
+def _call(tools: Tools, name: str, arguments: Arguments) -> JsonValue:
+    return tools.call(name, **arguments)
 
 
-def _end(tools: Tools, entry: OpenCall) -> None:
-    _behind(tools).end(entry)
+def _call_or_text(tools: Tools, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return tools.call(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"
 
 
-def _leave(tools: Tools, entry: OpenCall) -> None:
-    _behind(tools).leave(entry)
+async def _acall(tools: Tools, name: str, arguments: Arguments) -> JsonValue:
+    return await tools.acall(name, **arguments)
 
 
-def _may_block(tools: Tools, name: str) -> bool:
-    behind = _registry.get(tools)
-    return behind is not None and behind.may_block(name)
+async def _acall_or_text(tools: Tools, name: str, arguments: Arguments) -> JsonValue:
+    try:
+        return await tools.acall(name, **arguments)
+    except ToolError as error:
+        return f"Error: {error}"

@@ -9,12 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from threading import Lock
-from typing import cast
+from typing import Final, cast
 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import masking, ready_to_cut
 from pytest_sopbench._core.model.task import Task, ToolSpec
-from pytest_sopbench._core.model.trace import Approval, Finding, FindingKind, ToolCall, Usage
+from pytest_sopbench._core.model.trace import (
+    UNKNOWN_USAGE,
+    Approval,
+    Finding,
+    FindingKind,
+    ToolCall,
+    Usage,
+)
 from pytest_sopbench._core.model.usage import Prices
 from pytest_sopbench._core.values.json import (
     TEXT_LIMIT,
@@ -35,10 +42,8 @@ from pytest_sopbench.errors import (
 
 from .calls import GIVEN_UP, ArgumentCheck, CallLog, OpenCall, ReportedUsage, compile_checks
 from .domain_code import Manager, ManagerFactory, process
-from .facade import CallOutcome, Tools, make_tools
+from .facade import Served, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
-
-# Serves the calls of one run: checks each, answers it, and lets nothing but its value out.
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
@@ -46,15 +51,19 @@ NAME_KEPT = 1_000
 NAME_COMPARED = 100
 """Characters from which on a name is none that somebody misspelled."""
 
+_TOO_LONG: Final = (
+    f"the tool returned more than {TEXT_LIMIT:,} characters: more than a call hands over"
+)
 
-class ToolServer:
-    """Serves the calls of one run.
+
+class Toolbox:
+    """Serves the calls of one run: checks each, answers it, and lets nothing but its value out.
 
     It must not know the `Tools` that lead to it: a weak registry never frees a key that its own
     value holds.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a run's tools, all of them given by the factory
         self,
         domain: Domain,
         checks: Mapping[str, ArgumentCheck],
@@ -62,7 +71,8 @@ class ToolServer:
         task: Task,
         manager: Manager | None,
         output: Output,
-        ledger: CallLog,
+        log: CallLog,
+        prices: Prices | None,
     ) -> None:
         self._domain = domain
         self._checks = checks
@@ -76,10 +86,55 @@ class ToolServer:
         # Managers are written for one caller, and agents call tools in parallel.
         self._one_at_a_time = Lock()
         self._mask = output.mask
-        self.output = output
-        self.ledger = ledger
-        self.notes: list[str] = []
-        self.consumption = ReportedUsage(ledger, self.notes)
+        self._notes: list[str] = []
+        self._told = ReportedUsage(log, self._notes, prices)
+        self.log: Final = log
+        self.output: Final = output
+        """Where the run's stdout and stderr go."""
+
+    # What the runner asks.
+
+    @property
+    def tools(self) -> Tools:
+        """What an agent is given; each is another object that leads to the same run."""
+        return make_tools(self)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Every call so far, in the order in which they began."""
+        return self.log.calls
+
+    @property
+    def approvals(self) -> tuple[Approval, ...]:
+        return self._told.approvals
+
+    @property
+    def messages(self) -> tuple[JsonValue, ...]:
+        return self._told.messages
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed so that it could be recorded."""
+        return tuple(self._notes)
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether the agent has asked for one call too many, swallowed or not."""
+        return self.log.over_limit
+
+    def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
+        """Return what the run consumed; `returned` fills in what no report has told."""
+        return self._told.consumed(returned)
+
+    def close(self) -> None:
+        """End the run: nothing is served or recorded after it, and the row is let go."""
+        self.log.close()
+        self._told.close()
+        self._row = None
+        self._inputs = {}
+        self._manager = None
+
+    # What the agent asks, by its `Tools`.
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -92,60 +147,56 @@ class ToolServer:
     def may_block(self, name: str) -> bool:
         return name not in self._domain.lookups and name in self._checks
 
-    def begin(self, name: str, arguments: object) -> OpenCall | CallOutcome:
+    def serve(self, name: str, arguments: object) -> Served:
+        """Make a call from its begin to its end."""
+        call = self.begin(name, arguments)
+        if not isinstance(call, OpenCall):
+            return None, call
+        served = self.answer(call)
+        self.log.end(call)
+        return served
+
+    def begin(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError:
         """Record that a call begins, or return why it must not."""
         # An agent's own threads do not have the context of the run.
         with masking(self._mask):
-            said = to_json_value(name, self.notes)
-            name = _bounded_name(said if isinstance(said, str) else repr(said))
-            given = to_json_value(arguments, self.notes)
+            said = to_json_value(name, self._notes)
+            name = said if isinstance(said, str) else repr(said)
+            if len(name) > NAME_KEPT:
+                name = f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
+            given = to_json_value(arguments, self._notes)
             if is_too_long(given):
                 # It is recorded as the bad call that it is: no tool takes a text for arguments.
                 given = f"[more than {TEXT_LIMIT:,} characters]"
             try:
-                return self.ledger.begin(name, given)
+                return self.log.begin(name, given)
             except (ToolError, RunOverError) as error:
-                return _failed(error)
+                return _bare(error)
 
-    def answer(self, entry: OpenCall) -> CallOutcome:
+    def answer(self, call: OpenCall) -> Served:
         """Check and answer a call that has begun; an error comes back as a value."""
-        if not self.ledger.ask(entry):
-            return _failed(ToolError(GIVEN_UP))
+        if not self.log.ask(call):
+            return None, ToolError(GIVEN_UP)
         with masking(self._mask):
-            return self._answered(entry)
-
-    def _answered(self, entry: OpenCall) -> CallOutcome:
-        try:
-            entry.findings = self._findings(entry.name, entry.arguments)
-            self._refuse(entry)
-            answered = self._answer(entry.name, entry.arguments)
-            result = _bounded_result(to_json_value(answered, self.notes))
-        except ToolError as error:
-            self.ledger.answer(entry, error=escape_surrogates(str(error), self.notes))
-            return _failed(error)
-        self.ledger.answer(entry, result=result)
-        return CallOutcome(to_json_value(result), None)
-
-    def end(self, entry: OpenCall) -> None:
-        self.ledger.end(entry)
-
-    def leave(self, entry: OpenCall) -> None:
-        self.ledger.leave(entry)
+            try:
+                call.findings = self._findings(call.name, call.arguments)
+                self._refuse(call)
+                result = to_json_value(self._answer(call.name, call.arguments), self._notes)
+                if is_too_long(result):
+                    raise ToolError(_TOO_LONG)  # noqa: TRY301 - as its own code would
+            except ToolError as error:
+                self.log.answer(call, error=escape_surrogates(str(error), self._notes))
+                return None, _bare(error)
+            self.log.answer(call, result=result)
+            return to_json_value(result), None
 
     def report(self, usage: object, messages: object, notes: object, model: object) -> None:
         with masking(self._mask):
-            self.consumption.report(usage, messages, notes, model)
+            self._told.report(usage, messages, notes, model)
 
     def record_approval(self, step: str, by: str, granted: bool, reason: str) -> None:
         with masking(self._mask):
-            self.consumption.approve(step, by, granted=granted, reason=reason)
-
-    def close(self) -> None:
-        self.ledger.close()
-        self.consumption.close()
-        self._row = None
-        self._inputs = {}
-        self._manager = None
+            self._told.approve(step, by, granted=granted, reason=reason)
 
     def _findings(self, name: str, given: JsonValue) -> tuple[Finding, ...]:
         check = self._checks.get(name)
@@ -157,20 +208,20 @@ class ToolServer:
             ),
         )
 
-    def _refuse(self, entry: OpenCall) -> None:
-        if entry.name not in self._checks:
-            msg = f"there is no tool {entry.name!r}"
-            raise UnknownToolError(msg, hint=self._nearest(entry))
-        rejected = self._domain.reject_bad_arguments or not isinstance(entry.arguments, dict)
-        if rejected and entry.findings:
-            msg = "; ".join(one.message for one in entry.findings)
+    def _refuse(self, call: OpenCall) -> None:
+        if call.name not in self._checks:
+            msg = f"there is no tool {call.name!r}"
+            raise UnknownToolError(msg, hint=self._nearest(call))
+        rejected = self._domain.reject_bad_arguments or not isinstance(call.arguments, dict)
+        if rejected and call.findings:
+            msg = "; ".join(one.message for one in call.findings)
             raise ToolArgumentError(msg)
 
-    def _nearest(self, entry: OpenCall) -> str:
+    def _nearest(self, call: OpenCall) -> str:
         # Comparing names takes time, which a long name or thousands of tools would add up.
         known = list(islice(self._checks, TOOLS_COMPARED))
-        comparable = len(entry.name) <= NAME_COMPARED
-        near = get_close_matches(entry.name, known, n=3, cutoff=0.5) if comparable else []
+        comparable = len(call.name) <= NAME_COMPARED
+        near = get_close_matches(call.name, known, n=3, cutoff=0.5) if comparable else []
         if near:
             return f"did you mean {' or '.join(near)}?"
         return f"tools: {listed(tuple(self._checks))}"
@@ -191,22 +242,9 @@ class ToolServer:
     def _copied(self, value: JsonValue) -> bool:
         return any(
             equals_cell(value, one)
-            for source in (self._inputs, *self.ledger.results())
+            for source in (self._inputs, *self.log.results())
             for one in _inside(source)
         )
-
-
-def _bounded_name(name: str) -> str:
-    if len(name) <= NAME_KEPT:
-        return name
-    return f"{ready_to_cut(name)[:NAME_KEPT]}... ({len(name):,} characters)"
-
-
-def _bounded_result(result: JsonValue) -> JsonValue:
-    if is_too_long(result):
-        msg = f"the tool returned more than {TEXT_LIMIT:,} characters: more than a call hands over"
-        raise ToolError(msg)
-    return result
 
 
 def _inside(value: JsonValue) -> Iterator[JsonValue]:
@@ -219,10 +257,10 @@ def _inside(value: JsonValue) -> Iterator[JsonValue]:
             yield from _inside(one)
 
 
-def _failed(error: ToolError | RunOverError) -> CallOutcome:
+def _bare(error: ToolError | RunOverError) -> ToolError | RunOverError:
     # Its traceback, and what it came from, have frames whose locals hold the row.
     error.__cause__ = error.__context__ = None
-    return CallOutcome(None, error.with_traceback(None))
+    return error.with_traceback(None)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -265,65 +303,12 @@ class ToolboxFactory:
         if self._manager_factory is not None:
             with captured(output):
                 manager = self._manager_factory(task)
-        desk = ToolServer(
+        return Toolbox(
             self._domain,
             self._checks,
             task=task,
             manager=manager,
             output=output,
-            ledger=CallLog(max_calls=max_calls, clock=clock),
+            log=CallLog(max_calls=max_calls, clock=clock),
+            prices=prices,
         )
-        desk.consumption.reckon_by(prices)
-        return Toolbox(desk)
-
-
-class Toolbox:
-    """What the runner keeps of a run's tools; `tools` is what the agent is given."""
-
-    def __init__(self, desk: ToolServer) -> None:
-        self._desk = desk
-        self.tools: Tools = make_tools(desk)
-
-    def enter(self) -> None:
-        """Begin in this context, which is the agent's."""
-        self._desk.ledger.enter()
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """Every call so far, in the order in which they began."""
-        return self._desk.ledger.calls
-
-    @property
-    def approvals(self) -> tuple[Approval, ...]:
-        return self._desk.consumption.approvals
-
-    @property
-    def usage(self) -> Usage:
-        return self._desk.consumption.consumed()
-
-    def consumed(self, returned: Usage) -> Usage:
-        """Return what the run consumed; `returned` fills in what no report has told."""
-        return self._desk.consumption.consumed(returned)
-
-    @property
-    def messages(self) -> tuple[JsonValue, ...]:
-        return self._desk.consumption.messages
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was changed so that it could be recorded."""
-        return tuple(self._desk.notes)
-
-    @property
-    def over_limit(self) -> bool:
-        """Whether the agent has asked for one call too many, swallowed or not."""
-        return self._desk.ledger.over_limit
-
-    @property
-    def output(self) -> Output:
-        """Where the run's stdout and stderr go."""
-        return self._desk.output
-
-    def close(self) -> None:
-        """End the run: nothing is served or recorded after it, and the row is let go."""
-        self._desk.close()

@@ -59,11 +59,8 @@ def decide_entries(saved: SavedSession) -> Decision:
 
 def recorded_failures(saved: SavedSession) -> int | None:
     """Return how many other tests of a session failed; `None` where nobody can know it."""
-    asked = saved.header.options
-    # Older sessions did not record it; of one that was cut short more may have failed.
-    if not asked.records_failures:
-        return 0
-    return asked.failures if saved.finished else None
+    # Of one that was cut short more may have failed.
+    return saved.header.options.failures if saved.finished else None
 
 
 def ask_gates(

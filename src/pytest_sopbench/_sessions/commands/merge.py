@@ -67,7 +67,7 @@ def check_shares(parts: Sequence[SavedSession]) -> None:
 def _faults(name: str, domain: DomainHeader, shard: Shard, cuts: Sequence[int]) -> Iterator[str]:
     """Say how a shard's plan of a domain differs from its share."""
     if domain.share is None:
-        yield f"it does not say what its share of domain {name} is; an older version made it"
+        yield f"it does not say what its share of domain {name} is"
         return
     foreign = [one for one in domain.planned if shard_number(one, shard.count) != shard.number]
     if foreign:
@@ -273,7 +273,7 @@ def _options(saved: SavedSession) -> SessionOptions:
 def _without_past(saved: SavedSession) -> SessionOptions:
     """Leave out which sessions a shard was resumed from: another may have run through."""
     options = replace(_options(saved), resumed=(), resumed_anyway=())
-    return replace(options, failures=None, records_failures=False)
+    return replace(options, failures=None)
 
 
 def _options_of_all(parts: Sequence[SavedSession]) -> SessionOptions:
@@ -286,7 +286,6 @@ def _options_of_all(parts: Sequence[SavedSession]) -> SessionOptions:
         resumed_anyway=tuple(difference for one in asked for difference in one.resumed_anyway),
         # How many tests failed in all shards together, if all of them tell.
         failures=sum(numbers) if len(numbers) == len(parts) else None,
-        records_failures=any(one.records_failures for one in asked),
     )
     return learned(whole, asked)
 

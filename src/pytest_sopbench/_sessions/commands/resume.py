@@ -29,7 +29,6 @@ from pytest_sopbench._sessions.file.event_logs import trace_name, traces_folder
 from pytest_sopbench._sessions.file.line_places import start_to_line
 from pytest_sopbench._sessions.file.writer import write_lines
 from pytest_sopbench._sessions.header import (
-    UNCHECKED,
     DomainHeader,
     GitState,
     SessionHeader,
@@ -121,12 +120,12 @@ def merge_journal_into_session(path: Path) -> Sequence[str]:
 
 def _with_lines(path: Path, header: SessionHeader, lines: Iterable[str]) -> Iterator[bytes]:
     """Yield the lines of a file, with others below its header."""
-    seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
+    seed = seed_of(header.identity)
     with path.open("rb") as file:
         yield file.readline()
         # Before the others, since the last line of a key wins.
         for line in lines:
-            yield (line.encode() if seed is None else sealed(line, seed)) + b"\n"
+            yield sealed(line, seed) + b"\n"
         # A line without an end was cut short.
         yield from (line for line in file if line.endswith(b"\n") and line.strip())
 

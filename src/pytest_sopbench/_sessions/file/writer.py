@@ -22,7 +22,7 @@ from pytest_sopbench._core.records.lines import to_line
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.verdict import Outcome
 from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_to_line
-from pytest_sopbench._sessions.lines import seal_of, sealed, seed_of
+from pytest_sopbench._sessions.lines import sealed, seed_of
 from pytest_sopbench.errors import SessionFileError
 
 from .atomic import add_file, replace_file, try_making
@@ -84,16 +84,15 @@ class SessionWriter:
     def closed(self) -> bool:
         return self._file.closed
 
-    def append(self, line: str) -> bytes:
-        """Add one line of JSON, given without its checksum and its end; return its checksum.
+    def append(self, line: str) -> None:
+        """Add one line of JSON, given without its checksum and its end.
 
         Raises:
             SessionFileError: the disk did not take it. The file is closed then.
         """
         try:
             # One write for the line and its end: a line without an end is known to be cut.
-            whole = sealed(line, self._seed)
-            write_whole(self._file.fileno(), whole + b"\n")
+            write_whole(self._file.fileno(), sealed(line, self._seed) + b"\n")
             self._count += 1
             if self._clock() - self._synced >= SYNC_SECONDS:
                 os.fsync(self._file.fileno())
@@ -102,7 +101,6 @@ class SessionWriter:
             # The guards are entered here alone: for each run they cost more than the writing.
             with _told(self.path), self._closed_by_failure():
                 raise
-        return seal_of(whole)
 
     def close(self) -> None:
         """Stop here: the lines stay in the order of arrival, without a summary."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from pytest_sopbench._core.metrics.counts import share_of
-from pytest_sopbench._core.metrics.metric import METRICS, PerRun
+from pytest_sopbench._core.metrics.metric import Metric, cell_of, run_columns
 from pytest_sopbench._core.model.usage import COUNTS
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.values.json import JsonValue
@@ -38,7 +38,7 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
     except ImportError:
         msg = "to_dataframe() needs pandas, which is not installed"
         raise SessionFileError(msg, hint=EXTRA) from None
-    metrics = _metrics()
+    metrics = run_columns()
     rows = [_row(one, metrics) for one in records]
     before = columns_before()
     answers = sorted({name for row in rows for name in row} - {*before, *BEHIND})
@@ -47,11 +47,7 @@ def frame_of(records: Iterable[RunRecord]) -> Any:
 
 def columns_before() -> tuple[str, ...]:
     """Return the columns before those of the answer."""
-    return (*RUN, *_metrics(), "reason", "fields")
-
-
-def _metrics() -> dict[str, PerRun]:
-    return {one.column: one.per_run for one in METRICS.values() if one.column and one.per_run}
+    return (*RUN, *run_columns(), "reason", "fields")
 
 
 def _right(record: RunRecord) -> Mapping[str, bool]:
@@ -64,7 +60,7 @@ def _right(record: RunRecord) -> Mapping[str, bool]:
     return {f"right.{name}": completed and name not in wrong for name in names}
 
 
-def _row(record: RunRecord, metrics: Mapping[str, PerRun]) -> Mapping[str, Any]:
+def _row(record: RunRecord, metrics: Mapping[str, Metric]) -> Mapping[str, Any]:
     answer: Mapping[str, JsonValue] = record.answer or {}
     return {
         "domain": record.domain,
@@ -72,7 +68,7 @@ def _row(record: RunRecord, metrics: Mapping[str, PerRun]) -> Mapping[str, Any]:
         "trial": record.trial,
         "agent": record.agent,
         "outcome": record.outcome.value,
-        **{column: metric.of(record) for column, metric in metrics.items()},
+        **{column: cell_of(metric, record) for column, metric in metrics.items()},
         "reason": record.reason,
         "fields": share_of(record, completed=record.outcome in COMPLETED),
         **{f"answer.{name}": value for name, value in answer.items()},

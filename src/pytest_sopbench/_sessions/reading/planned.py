@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from pytest_sopbench._core.gates.conditions import GateSpec, bounded, read_gate
 from pytest_sopbench._core.gates.quarantine import Forgiven
@@ -17,15 +18,10 @@ from pytest_sopbench._core.metrics.tally import Tally
 from pytest_sopbench._core.model.task import GroupKey, OutputField, RunKey, agents_of
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
+from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
+from pytest_sopbench._sessions.lines import DamagedLine
 from pytest_sopbench._settings.readers import Shard
 from pytest_sopbench.errors import SessionFileError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pytest_sopbench._sessions.header import PlannedTasks, SessionHeader
-    from pytest_sopbench._sessions.lines import DamagedLine
-
 
 Signs: TypeAlias = Mapping[tuple[str, str, int], set[str]]
 """The tasks of which a file has a sign, by domain, agent and trial."""
@@ -129,10 +125,11 @@ def recorded_gates(saved: ReadSession) -> tuple[GateSpec, ...]:
         SessionFileError: one of them cannot be read.
     """
     try:
-        return tuple(map(read_gate, saved.header.options.gates))
+        options = saved.header.options
+        return tuple(read_gate(one, options.metrics) for one in options.gates)
     except ValueError as fault:
         msg = f"{saved.path}, line 1: {fault}"
-        raise SessionFileError(msg, hint="was it written by a newer pytest-sopbench?") from fault
+        raise SessionFileError(msg, hint="was it written by another pytest-sopbench?") from fault
 
 
 def outcomes_of(saved: ReadSession) -> Mapping[str, Summary]:

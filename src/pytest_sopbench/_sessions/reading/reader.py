@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, cast
 
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.summary_json import summary_from_json
@@ -17,7 +16,7 @@ from pytest_sopbench._core.model.task import RunKey
 from pytest_sopbench._core.records.lines import record_from_json
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.verdict import Outcome
-from pytest_sopbench._sessions.file.line_places import run_key, start_from_json
+from pytest_sopbench._sessions.file.line_places import start_from_json
 from pytest_sopbench._sessions.file.writer import TYPE as SLIM
 from pytest_sopbench._sessions.file.writer import (
     require_plain_file,
@@ -28,15 +27,23 @@ from pytest_sopbench._sessions.file.writer import (
     write_lines,
 )
 from pytest_sopbench._sessions.folder.pointer import followed, newest_with
-from pytest_sopbench._sessions.header import SCHEMA, UNCHECKED, SessionHeader, header_from_json
+from pytest_sopbench._sessions.header import SCHEMA, SessionHeader, header_from_json
+from pytest_sopbench._sessions.journal import unmerged_journal
 from pytest_sopbench._sessions.lines import (
+    CHANGED,
+    UNSEALED,
+    DamagedLine,
     check_shape,
+    damage_lines,
     is_intact,
     is_sealed,
     read_json,
-    seal_of,
+    run_name,
     seed_of,
+    some_runs,
 )
+from pytest_sopbench._sessions.reading.dataframe import frame_of
+from pytest_sopbench._settings.extensions import missing_metrics
 from pytest_sopbench.errors import SessionFileError
 
 from .planned import (
@@ -50,25 +57,7 @@ from .planned import (
     unplanned,
 )
 
-if TYPE_CHECKING:
-    from pytest_sopbench._sessions.lines import DamagedLine
-
 # What stands below the header of a saved session, taken line by line.
-
-Parse: TypeAlias = Callable[[dict[str, Any]], RunRecord]
-"""Reads what stands in a run's line besides its type and its checksum."""
-
-parse_run: Parse = record_from_json
-
-
-class KnownRun(NamedTuple):
-    """A run that the reader has in memory, since it wrote the line; `seal` is its checksum."""
-
-    seal: bytes
-    record: RunRecord
-
-
-NOTHING_KNOWN: Final[Mapping[RunKey, KnownRun]] = MappingProxyType({})
 
 _STRING: Final = rb'"((?:[^"\\]|\\.)*)"'
 _RUN: Final = re.compile(
@@ -84,24 +73,11 @@ class Content:
     behind it. `differing` are runs with two lines that say different things. `cut` is the number of
     a last line that has no end, or 0.
 
-    Args:
-        seed: of the checksums; `None` where lines have none.
-        parse: reads the line of a run.
-        known: runs whose lines need not be parsed where they are still what was written.
+    `seed` is that of the checksums.
     """
 
-    def __init__(
-        self,
-        seed: int | None,
-        parse: Parse = parse_run,
-        known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN,
-    ) -> None:
-        from pytest_sopbench._sessions.lines import Skimmer  # noqa: PLC0415 - only where a session is read
-
+    def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._parse = parse
-        self._known = known
-        self._glance = parse.glance if isinstance(parse, Skimmer) else _never
         self.records: dict[RunKey, RunRecord] = {}
         self.begun: dict[RunKey, None] = {}
         self.stored: Mapping[str, Summary] | None = None
@@ -115,15 +91,8 @@ class Content:
         bare = line.rstrip(b"\r\n")
         fault = self._fault(bare)
         if not fault:
-            run = self._glance(bare)
-            if run is not None:
-                self._add_run(run)
-                return
             try:
-                if (record := self._known_run(bare)) is not None:
-                    self._add_run(record)
-                else:
-                    self._add(read_json(bare))
+                self._add(read_json(bare))
             except (ValueError, RecursionError) as broken:
                 # A header that stands in the middle, and whatever else no session has there.
                 fault = str(broken) or type(broken).__name__
@@ -133,35 +102,20 @@ class Content:
         if not line.endswith(b"\n"):
             self.cut = number
         else:
-            from pytest_sopbench._sessions.lines import DamagedLine  # noqa: PLC0415 - only where a session is read
-
             self.damaged.append(DamagedLine(number=number, why=fault, run=_run_in(bare)))
 
-    def _known_run(self, line: bytes) -> RunRecord | None:
-        """Return the run of an intact line that is known; of another line of it, nothing."""
-        key = run_key(line) if self._known else None
-        known = self._known.get(key) if key is not None else None
-        return known.record if known is not None and known.seal == seal_of(line) else None
-
     def _fault(self, line: bytes) -> str:
-        from pytest_sopbench._sessions.lines import CHANGED, UNSEALED  # noqa: PLC0415 - only where a session is read
-
-        if self._seed is None:
-            # Written when lines had no checksums, and no line has one by chance.
-            return "it is of another session" if is_sealed(line) else ""
         if is_intact(line, self._seed):
             return ""
         return CHANGED if is_sealed(line) else UNSEALED
 
     def _add(self, data: object) -> None:
-        from pytest_sopbench._sessions.lines import check_shape  # noqa: PLC0415 - only where a session is read
-
         entry = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
         kind = entry.pop("type", None)
         entry.pop("crc", None)
         check_shape(kind, entry)
         if kind == "run":
-            self._add_run(self._parse(entry))
+            self._add_run(record_from_json(entry))
         elif kind == SLIM:
             self._add_run(slim_from_json(entry))
         elif kind == "start":
@@ -182,10 +136,6 @@ class Content:
             self.records[key] = record
         # A summary counts what stands above it, and nothing that was appended after it.
         self.finished = False
-
-
-def _never(_: bytes) -> RunRecord | None:
-    return None
 
 
 def _run_in(line: bytes) -> RunKey | None:
@@ -292,27 +242,20 @@ class SavedSession:
         Raises:
             SessionFileError: pandas is not installed.
         """
-        from .dataframe import frame_of  # noqa: PLC0415 - only where a session is read
-
         return frame_of(self.records)
 
 
-def read_session(
-    path: Path, parse: Parse = parse_run, known: Mapping[RunKey, KnownRun] = NOTHING_KNOWN
-) -> SavedSession:
+def read_session(path: Path) -> SavedSession:
     """Read a saved session, line by line. A missing or truncated last line is no error.
 
     A line that is not what was written is left out and named, and its run counts as one that
-    was planned and left no line. A session that was saved before lines had checksums is read as it
-    stands, and said to be unchecked.
+    was planned and left no line.
 
     Args:
         path: the file.
-        parse: reads the line of a run, whole or what of it is needed.
-        known: runs that whoever has written the file has in memory; their lines are not parsed.
 
     Raises:
-        SessionFileError: the file cannot be read, is no saved session, was written by a newer
+        SessionFileError: the file cannot be read, is no saved session, was written by another
             version, or its header is damaged.
     """
     # Once, since a session that ends meanwhile moves the pointer.
@@ -321,8 +264,7 @@ def read_session(
         require_plain_file(path)
         with path.open("rb") as file:
             header = read_header(path, file.readline())
-            seed = None if header.schema <= UNCHECKED else seed_of(header.identity)
-            content = Content(seed, parse, known)
+            content = Content(seed_of(header.identity))
             for number, line in enumerate(file, start=2):
                 content.take(number, line)
     except OSError as fault:
@@ -352,8 +294,6 @@ def _judged(
     path: Path, called: str, header: SessionHeader, content: Content, problems: list[str]
 ) -> SavedSession:
     """Return the session, with what is to be told of it."""
-    from pytest_sopbench._sessions.lines import damage_lines, run_name  # noqa: PLC0415 - only where a session is read
-
     lost = {one.run for one in content.damaged}
     unfinished = tuple(
         key for key in content.begun if key not in content.records and key not in lost
@@ -371,11 +311,13 @@ def _judged(
     seen = signs_of(saved)
     saved = replace(saved, absent=tuple(never_started(saved, seen)))
     doubts = tuple(_doubts(saved, content, seen))
-    if header.schema <= UNCHECKED:
-        problems.append(f"{path}: saved before lines had checksums; it is read unchecked")
     if content.cut:
         problems.append(f"{path}, line {content.cut}: cut short, and left out")
     problems += damage_lines(path, content.damaged)
+    problems += [
+        f"{path}: a metric of {package} is left out, since it is not installed here"
+        for package in missing_metrics(header.options.metrics)
+    ]
     problems += [f"{path}: while it ran, {one}" for one in header.options.broken]
     # That lines are damaged, each of them has said.
     problems += [f"{path}: {one}" for one in doubts[bool(content.damaged) :]]
@@ -388,8 +330,6 @@ def _judged(
 
 def _doubts(saved: SavedSession, content: Content, seen: Signs) -> Iterable[str]:
     """Say why nothing may be concluded from a file, damaged lines first."""
-    from pytest_sopbench._sessions.lines import some_runs  # noqa: PLC0415 - only where a session is read
-
     if content.damaged:
         count = len(content.damaged)
         yield f"{count} damaged lines" if count > 1 else "1 damaged line"
@@ -419,8 +359,6 @@ def _outcomes(summaries: Mapping[str, Summary]) -> Mapping[str, object]:
 def _add_leftovers(path: Path, header: SessionHeader, content: Content) -> list[str]:
     """Add what stands in the session's journals alone; return what is to be told of them."""
     try:
-        from pytest_sopbench._sessions.journal import unmerged_journal  # noqa: PLC0415 - only where a session is read
-
         left = unmerged_journal(path, header)
     except SessionFileError as fault:
         return [str(fault)]
@@ -447,7 +385,7 @@ def read_header(path: Path, line: bytes) -> SessionHeader:
     """Read the first line of a file, given with its end.
 
     Raises:
-        SessionFileError: the file is no saved session, was written by a newer version, or its
+        SessionFileError: the file is no saved session, was written by another version, or its
             header is damaged.
     """
     if not line.strip(b"\0 \t\r\n"):
@@ -465,15 +403,15 @@ def read_header(path: Path, line: bytes) -> SessionHeader:
 
 def _checked_header(path: Path, line: bytes, data: dict[str, Any]) -> SessionHeader:
     schema = data.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
-        msg = f"{path}: written by a newer pytest-sopbench (schema {schema}, known: {SCHEMA})"
-        raise SessionFileError(msg, hint="upgrade pytest-sopbench to read it")
+    if isinstance(schema, int) and schema != SCHEMA:
+        msg = f"{path}: written by another pytest-sopbench (schema {schema}, known: {SCHEMA})"
+        hint = "install the version that wrote it, or run the session again"
+        raise SessionFileError(msg, hint=hint)
     try:
-        check_shape("header", data)
         header = header_from_json(data)
     except ValueError as fault:
         raise _damaged(path, str(fault)) from fault
-    if (header.schema > UNCHECKED or is_sealed(line)) and not is_intact(line):
+    if not is_intact(line):
         raise _damaged(path, "its checksum is missing, or of another content")
     return header
 

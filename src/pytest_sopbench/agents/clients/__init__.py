@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from pytest_sopbench.agents.clients.bedrock import Bedrock
+from pytest_sopbench.agents.clients.openai_chat import OpenAIChat
+from pytest_sopbench.agents.clients.openai_responses import OpenAIResponses
 from pytest_sopbench.agents.conversation import ModelClient
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError
-
-from .bedrock import Bedrock
-from .openai_chat import OpenAIChat
-from .openai_responses import OpenAIResponses
 
 PROVIDERS: Final[Mapping[str, type[OpenAIChat | OpenAIResponses | Bedrock]]] = {
     "openai": OpenAIChat,

@@ -10,6 +10,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, cast
 
+from pytest_sopbench.agents.clients.broken import counts_output, masked, scrubbed, what_is_broken
+from pytest_sopbench.agents.clients.sent_back import NAME, valid_ids, valid_name
+from pytest_sopbench.agents.clients.shared import environment, in_thread, load_sdk, shared
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,
@@ -19,15 +22,8 @@ from pytest_sopbench.agents.conversation import (
     ToolRequest,
     as_object,
 )
-from pytest_sopbench.agents.sdk import load_sdk
 from pytest_sopbench.agents.settings import Connection
 from pytest_sopbench.errors import AgentSpecError, Unavailable
-
-from .broken import counts_output, what_is_broken
-from .in_thread import in_thread
-from .scrub import masked, scrubbed
-from .sent_back import NAME, valid_ids, valid_name
-from .shared import environment, shared
 
 _NAMES: Final = {"temperature": "temperature", "top_p": "topP", "max_tokens": "maxTokens"}
 _STOPS: Final = {

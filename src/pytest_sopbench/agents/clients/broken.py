@@ -1,19 +1,14 @@
-"""Tell a reply of status 200 that is none: a page of a proxy, half a document, an error inside.
-
-Such a reply says nothing of the model. Its provider was away, as with a status of 502, and the
-request is repeated as after one.
-"""
+"""What a client raises: broken replies told from bugs, and keys taken out of what is said."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench.agents.conversation import as_object
-
-from .scrub import Mask
 
 FILTERED: Final = "content_filter"
 """The code of an error that says that the provider's filter has refused a request."""
@@ -137,3 +132,53 @@ def counts_output(usage: object, name: str) -> bool:
     """Whether the provider has counted tokens that the model wrote."""
     count = (as_object(usage) or {}).get(name)
     return isinstance(count, int) and count > 0
+
+
+# Take keys out of what an SDK raises: servers like to quote them.
+
+Mask: TypeAlias = Callable[[str], str]
+"""Returns a text without what is secret in it."""
+
+MASK: Final = "***"
+_SENT: Final = (
+    re.compile(r"(?<=://)[^/\s@\"']+(?=@)"),
+    re.compile(r"\bBearer\s+[^\s\"',]+"),
+    re.compile(r"\bAWS4-HMAC-SHA256\b.*?Signature=[0-9a-f]+", re.DOTALL),
+)
+"""What a client sends to show who it is: in URLs, and in headers."""
+
+
+@contextmanager
+def scrubbed(secrets: Collection[str]) -> Generator[None, None, None]:
+    """Let errors pass with every secret, password in a URL and header of authorization masked."""
+    try:
+        yield
+    except Exception as error:
+        _scrub(error, [secret for secret in secrets if secret])
+        raise
+
+
+def _scrub(error: BaseException, secrets: Collection[str]) -> None:
+    seen: set[int] = set()
+    pending: list[BaseException | None] = [error]
+    while pending:
+        one = pending.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        one.args = tuple(
+            masked(part, secrets) if isinstance(part, str) else part for part in one.args
+        )
+        if isinstance(getattr(one, "message", None), str):
+            # The SDKs keep their text a second time.
+            one.message = masked(one.message, secrets)  # type: ignore[attr-defined]
+        pending += [one.__cause__, one.__context__]
+
+
+def masked(text: str, secrets: Collection[str]) -> str:
+    """Return a text in which nothing stands that shows who a client is."""
+    for secret in filter(None, secrets):
+        text = text.replace(secret, MASK)
+    for sent in _SENT:
+        text = sent.sub(MASK, text)
+    return text

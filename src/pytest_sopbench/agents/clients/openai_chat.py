@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+from pytest_sopbench.agents.clients.broken import FILTERED, filtered_categories
+from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from pytest_sopbench.agents.clients.sent_back import sent_arguments, valid_ids, valid_name
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,
@@ -17,11 +20,7 @@ from pytest_sopbench.agents.conversation import (
 )
 from pytest_sopbench.agents.settings import Connection
 
-from .broken import FILTERED, filtered_categories
-from .openai_sdk import FilteredError, OpenAISdk, count, withheld_by
-from .sent_back import sent_arguments, valid_ids, valid_name
-
-_STOPS: Final = {
+_FINISH_REASONS: Final = {
     "length": StopReason.LENGTH,
     FILTERED: StopReason.CONTENT_FILTER,
     "tool_calls": StopReason.TOOL_REQUESTS,
@@ -147,7 +146,7 @@ def _reply(data: Mapping[str, Any], asked: ModelRequest) -> Reply:
         native = {"role": "assistant", "content": text or None, "tool_calls": told}
         native |= {name: said[name] for name in _THOUGHTS if said.get(name)}
     refusal = str(said.get("refusal") or "")
-    stop = _STOPS.get(str(choice.get("finish_reason")), StopReason.END)
+    stop = _FINISH_REASONS.get(str(choice.get("finish_reason")), StopReason.END)
     by = filtered_categories(choice.get("content_filter_results"))
     filtered = stop is StopReason.CONTENT_FILTER and by
     why = f"the provider withheld the reply ({by})" if filtered else ""

@@ -6,6 +6,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, cast
 
+from pytest_sopbench.agents.clients.broken import FILTERED, FailedResponseError, counts_output
+from pytest_sopbench.agents.clients.openai_chat import read_arguments
+from pytest_sopbench.agents.clients.openai_sdk import FilteredError, OpenAISdk, count, withheld_by
+from pytest_sopbench.agents.clients.sent_back import NAME, sent_arguments, valid_ids, valid_name
 from pytest_sopbench.agents.conversation import (
     Message,
     ModelRequest,
@@ -17,13 +21,8 @@ from pytest_sopbench.agents.conversation import (
 )
 from pytest_sopbench.agents.settings import Connection
 
-from .broken import FILTERED, FailedResponseError, counts_output
-from .openai_chat import read_arguments
-from .openai_sdk import FilteredError, OpenAISdk, count, withheld_by
-from .sent_back import NAME, sent_arguments, valid_ids, valid_name
-
 _AWAY: Final = frozenset({"server_error", "rate_limit_exceeded"})
-_STOPS: Final = {
+_INCOMPLETE_REASONS: Final = {
     "max_output_tokens": StopReason.LENGTH,
     FILTERED: StopReason.CONTENT_FILTER,
 }
@@ -159,7 +158,7 @@ def _reply(data: Mapping[str, Any], asked: ModelRequest) -> Reply:
             requests=requests,
             native=[told.get(id(item), item) for item in items] or None,
         ),
-        stop=StopReason.REFUSAL if refusal else _STOPS.get(str(reason), stop),
+        stop=StopReason.REFUSAL if refusal else _INCOMPLETE_REASONS.get(str(reason), stop),
         usage=_usage(as_object(data.get("usage"))),
         refusal=refusal,
     )

@@ -11,21 +11,20 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any, Final
 
-from pytest_sopbench.agents.conversation import Message, Reply, StopReason, as_object
-from pytest_sopbench.agents.sdk import load_sdk
-from pytest_sopbench.agents.settings import Connection
-from pytest_sopbench.errors import AgentSpecError, Unavailable
-
-from .broken import (
+from pytest_sopbench.agents.clients.broken import (
     FailedResponseError,
     FindFault,
     error_of,
     error_words,
     filtered_by,
+    masked,
+    scrubbed,
     what_is_broken,
 )
-from .scrub import masked, scrubbed
-from .shared import environment, shared, shared_on_loop
+from pytest_sopbench.agents.clients.shared import environment, load_sdk, shared, shared_on_loop
+from pytest_sopbench.agents.conversation import Message, Reply, StopReason, as_object
+from pytest_sopbench.agents.settings import Connection
+from pytest_sopbench.errors import AgentSpecError, Unavailable
 
 NO_KEY: Final = "no-key"
 """What a server of one's own is sent where no key is set; most ask for none."""

@@ -1,13 +1,18 @@
-"""One client of a provider's SDK per process and connection, shared by all runs."""
+"""The library of a provider: imported, its clients shared by all runs, its calls waited for."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable, Hashable
-from threading import Lock
-from typing import Any, Final
+from contextlib import suppress
+from contextvars import copy_context
+from importlib import import_module
+from threading import Lock, Thread
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
+
+from pytest_sopbench.errors import AgentSpecError
 
 _NAME_OF_TEST: Final = "PYTEST_CURRENT_TEST"
 _TRIES: Final = 9
@@ -54,3 +59,57 @@ def _once_made(make: Callable[[], Any]) -> Any:
             if gone.args != (_NAME_OF_TEST,):
                 raise
     return make()
+
+
+# Wait on an event loop for a client that blocks.
+
+T = TypeVar("T")
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Return what a call returns, made in a thread of its own.
+
+    The pool of `asyncio.to_thread` has few threads, and waits at the end for those that hang.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = copy_context()
+
+    def settle(value: T | None, error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(value)  # type: ignore[arg-type] # it is a T where nothing was raised
+        else:
+            future.set_exception(error)
+
+    def work() -> None:
+        value, error = None, None
+        try:
+            value = context.run(call)
+        except BaseException as raised:  # noqa: BLE001 - it is raised again where it is awaited
+            error = raised
+        # The loop may be closed by now: then nobody waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, value, error)
+
+    Thread(target=work, daemon=True).start()
+    return await future
+
+
+# Import a library that only an extra installs, or say what to install.
+
+
+def load_sdk(name: str) -> Any:
+    """Return a library by its name.
+
+    Raises:
+        AgentSpecError: it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        msg = f"{name} is not installed: pip install {name}"
+        raise AgentSpecError(msg) from None

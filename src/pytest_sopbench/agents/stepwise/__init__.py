@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .agent import Stepwise
+from pytest_sopbench.agents.stepwise.agent import Stepwise
 
 __all__ = ["Stepwise"]

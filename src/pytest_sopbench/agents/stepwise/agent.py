@@ -10,9 +10,8 @@ from pytest_sopbench.agents.dialogue import Finding, Step
 from pytest_sopbench.agents.driving import Asking, RunTools, adrive, drive, schema_of
 from pytest_sopbench.agents.model_agent import ModelAgent
 from pytest_sopbench.agents.settings import whole
-
-from .plan import Plan, check_plan
-from .walk import Errand, Walk
+from pytest_sopbench.agents.stepwise.plan import Plan, check_plan
+from pytest_sopbench.agents.stepwise.walk import Errand, Walk
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,8 @@ from pytest_sopbench.agents.conversation import (
 from pytest_sopbench.agents.dialogue import Dialogue, Finding, Step, Transcript
 from pytest_sopbench.agents.found_answer import has_answer
 from pytest_sopbench.agents.function_calling import NativeProtocol
-
-from .completion import END, Completion
-from .plan import PlannedStep
-from .work import Brief, StepWork, Turns, Worked
+from pytest_sopbench.agents.stepwise.plan import END, Completion, PlannedStep
+from pytest_sopbench.agents.stepwise.work import Brief, StepWork, Turns, Worked
 
 Render = Callable[..., str]
 """Returns a block of the prompt, with some values of its own."""

@@ -15,8 +15,14 @@ from pytest_sopbench.agents.conversation import (
 )
 from pytest_sopbench.agents.dialogue import Repeats, Step, missing, withheld
 from pytest_sopbench.agents.found_answer import has_answer
-
-from .completion import COMPLETE, END, Completion, IncompleteError, completion_spec, read_completion
+from pytest_sopbench.agents.stepwise.plan import (
+    COMPLETE,
+    END,
+    Completion,
+    IncompleteError,
+    completion_spec,
+    read_completion,
+)
 
 
 @dataclass(slots=True)

@@ -1,1 +1,0 @@
-"""What can be measured of rows and texts: rules of one question, numbers, clauses."""

@@ -1,0 +1,106 @@
+"""`sopbench approve`: what a session has seen becomes snapshots, or a slim baseline."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from pytest_sopbench._cli.app import FAILS, project, refuse, saved_session, say
+from pytest_sopbench._cli.found_domains import domain_option, domains_of
+from pytest_sopbench._core.trajectory.snapshot import read_rules
+from pytest_sopbench._reports.notices import approval_lines, unplaced_lines
+from pytest_sopbench._sessions.folder.paths import file_path
+from pytest_sopbench._sessions.reading.reader import SavedSession, write_baseline
+from pytest_sopbench._sessions.snapshots import Approver, Reason, SnapshotFolder
+from pytest_sopbench.errors import SopbenchError
+
+
+@click.command()
+@click.argument("session")
+@click.argument("tasks", nargs=-1, metavar="[TASK...]")
+@click.option("--reason", required=True, help="Why; kept with what is approved.")
+@click.option(
+    "--baseline", metavar="FILE", help="Write a slim baseline for compare, and no snapshots."
+)
+@click.option("--to", "to", metavar="FOLDER", help="Where snapshots are, if not as configured.")
+@click.option("--add", is_flag=True, help="Let what was approved before stay approved as well.")
+@domain_option
+def approve(  # noqa: PLR0913, PLR0917 - each is an option that a user may give
+    session: str,
+    tasks: tuple[str, ...],
+    reason: str,
+    baseline: str | None,
+    to: str | None,
+    add: bool,
+    places: tuple[str, ...],
+) -> None:
+    """Approve a saved session: snapshots, or a baseline.
+
+    What the session has seen is written as snapshots; no agent is run. SESSION and TASK are
+    named as for show; without TASK it is every task of the session. Only runs that are correct
+    and keep their contract are approved. The status is 1 where a task that was named is not
+    approved, or where none is.
+
+    With --baseline the outcomes of the whole session become what later ones are compared with;
+    the file holds tasks, outcomes and names of calls, and nothing else of the runs.
+    """
+    if not reason.strip():
+        msg = "say why: whoever reads the next diff has nothing else"
+        raise click.BadParameter(msg, param_hint="--reason")
+    saved = saved_session(session)
+    if baseline is None:
+        _approve_snapshots(saved, _reason(reason, session), tasks, (to, places), add=add)
+    elif tasks or to or add or places:
+        refuse("--baseline takes the whole session, and no TASK, --to, --add or --domain")
+    else:
+        _approve_baseline(saved, baseline, reason.strip())
+
+
+def _approve_baseline(saved: SavedSession, baseline: str, reason: str) -> None:
+    path = file_path(baseline)
+    before = path.exists()
+    count = write_baseline(path, saved, reason=reason)
+    say(f"{count} runs kept in {path}{', which was replaced' if before else ''}")
+
+
+def _approve_snapshots(
+    saved: SavedSession,
+    reason: Reason,
+    tasks: Sequence[str],
+    where: tuple[str | None, Sequence[str]],
+    *,
+    add: bool,
+) -> None:
+    if saved.slim:
+        refuse(f"{saved.path}: a slim baseline holds no arguments, so no snapshot can be made")
+    to, places = where
+    records = [one for task in tasks for one in saved.runs_of(task)] if tasks else saved.records
+    known = project()
+    folder = Path(to) if to else known.folders("sop_snapshots_dir")[0]
+    approver = _approver(folder, {one.domain for one in records}, places, add=add)
+    done = approver.approve(records, saved.header, reason)
+    for line in approval_lines(done.written, done.unchanged, done.refused, folder=str(folder)):
+        say(line)
+    for line in unplaced_lines(approver.leftovers()):
+        say(line)
+    if done.refused if tasks else not (done.written or done.unchanged):
+        sys.exit(FAILS)
+
+
+def _reason(text: str, session: str) -> Reason:
+    return Reason(text=text.strip(), date=datetime.now(UTC).date().isoformat(), session=session)
+
+
+def _approver(folder: Path, names: set[str], places: Sequence[str], *, add: bool) -> Approver:
+    snapshots = SnapshotFolder(folder)
+    try:
+        rules = read_rules(project().words("sop_snapshot_rules"))
+    except ValueError as fault:
+        msg = f"sop_snapshot_rules: {fault}"
+        raise SopbenchError(msg) from None
+    domains = dict(domains_of({*names, *snapshots.domains()}, places))
+    return Approver(snapshots, domains, rules, keep=add)

@@ -1,0 +1,121 @@
+"""`sopbench audit`: is a domain sound, and what is not?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pytest_sopbench._audit.audit import audit as audited
+from pytest_sopbench._audit.audit import disagreements_written
+from pytest_sopbench._audit.model import Audit, Severity
+from pytest_sopbench._audit.observing.sandbox import Limits
+from pytest_sopbench._audit.report import audit_json, audit_lines, sarif_log, save_audit
+from pytest_sopbench._audit.rules.catalogue import GROUPS
+from pytest_sopbench._cli.app import FAILS, HOLDS, echo_json, known_mask, project, refuse, say, tell
+from pytest_sopbench._cli.found_domains import search_paths
+from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._loading.finding import find_domains
+from pytest_sopbench._sessions.file.event_logs import write_pages
+from pytest_sopbench.errors import SopbenchError
+
+
+@click.command()
+@click.argument("domains", nargs=-1, required=True, metavar="DOMAIN...")
+@click.option("-v", "--verbose", count=True, help="Show notes, every finding, what is accepted.")
+@click.option("--strict", is_flag=True, help="A warning ends with status 1 as well.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: a list of objects.")
+@click.option(
+    "--sarif",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the findings as SARIF 2.1.0 as well.",
+)
+@click.option(
+    "--write-disagreements",
+    is_flag=True,
+    help="Write where the policy disagrees with a row into the domain's files.",
+)
+@click.option("--no-code", is_flag=True, help="Do not run tools.py and policy.py.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=1),
+    default=300.0,
+    metavar="S",
+    help="Seconds for the code of a domain (300).",
+)
+def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options: Any) -> None:
+    """Say what is not sound in a domain.
+
+    DOMAIN is what --sop-domain takes, or any folder; it may be one that loading refuses. The
+    status is 1 where there is an error, or with --strict a warning, and 2 for wrong usage.
+    """
+    folders = dict(_folders(domains))
+    if options["write_disagreements"]:
+        _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
+    audits = [
+        _audited(folder, run_code=trusted and not options["no_code"], limit=options["time_limit"])
+        for folder, trusted in folders.items()
+    ]
+    for one in audits:
+        if one.is_whole:
+            _save(one)
+    if sarif is not None:
+        _write_sarif(sarif, audits)
+    if options["as_json"]:
+        echo_json([audit_json(one) for one in audits])
+    else:
+        for one in audits:
+            for line in audit_lines(one, verbosity=verbose):
+                say(line)
+    sys.exit(_status(audits, strict=options["strict"]))
+
+
+def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
+    """Yield each folder, and whether its code may be run."""
+    for value in values:
+        if Path(value).is_dir() and any(mark in value for mark in ("/", "\\", ".")):
+            yield Path(value), True
+        else:
+            for one in find_domains([value], search_paths()):
+                yield one.folder, one.trusted
+
+
+def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
+    mask = known_mask()
+    with masking(mask):
+        found = audited(folder, run_code=run_code, limits=Limits(total=limit))
+    return found.masked_by(mask)
+
+
+def _write_disagreements(folders: Mapping[Path, bool], *, limit: float, no_code: bool) -> None:
+    for folder, trusted in folders.items():
+        if no_code or not trusted:
+            refuse(f"{folder}: its policy must not be run", "name the domain by its folder")
+        rows = disagreements_written(folder, limits=Limits(total=limit))
+        tell(f"{folder}: {rows} {'row was' if rows == 1 else 'rows were'} given a reason")
+
+
+def _save(audit: Audit) -> None:
+    """Save what was found, which `pytest --sop-list -v` and the header of a session show."""
+    save_audit(audit, project().folder)
+
+
+def _write_sarif(path: Path, audits: Sequence[Audit]) -> None:
+    rules = [rule for group in GROUPS.values() for rule in group]
+    log = sarif_log(audits, rules, root=Path.cwd(), plugin=version("pytest-sopbench"))
+    try:
+        write_pages({path: json.dumps(log, indent=1) + "\n"})
+    except SopbenchError as fault:
+        refuse(str(fault), "name another file")
+
+
+def _status(audits: Sequence[Audit], *, strict: bool) -> int:
+    costly = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    found = any(one.severity in costly for audit in audits for one in audit.findings)
+    return FAILS if found else HOLDS

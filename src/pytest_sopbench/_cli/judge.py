@@ -1,0 +1,109 @@
+"""`sopbench judge`: a table for people to label, and the judge held against their labels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pytest_sopbench._cli.app import (
+    FAILS,
+    INCONCLUSIVE,
+    full_session,
+    project_redaction,
+    refuse,
+    say,
+)
+from pytest_sopbench._cli.found_domains import domain_option, domains_of
+from pytest_sopbench._cli.judging import comparer_seconds, project_judging, say_consumption
+from pytest_sopbench._core.gates.calibration import doubt_of
+from pytest_sopbench._core.hiding import masking
+from pytest_sopbench._judge.calibrating import (
+    check_labels,
+    check_lines,
+    drawn,
+    judged_cases,
+    read_labels,
+    write_calibrations,
+    write_cases,
+)
+from pytest_sopbench._sessions.reading.planned import planned_records
+
+
+@click.group()
+def judge() -> None:
+    """Hold a model judge against people."""
+
+
+@judge.command()
+@click.argument("session", default="last")
+@click.option("-n", "size", type=click.IntRange(min=1), default=50, help="How many answers (50).")
+@click.option("--seed", type=int, default=0, help="Another number draws others (0).")
+@click.option(
+    "--out",
+    metavar="PATH",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("labels.csv"),
+    help="The table (labels.csv); one that is there is never replaced.",
+)
+@domain_option
+def sample(session: str, size: int, seed: int, out: Path, places: tuple[str, ...]) -> None:
+    """Write answers of a session into a table for people to label.
+
+    They are drawn evenly over the fields that a judge compares and over its verdicts, which the
+    table does not show. Write yes or no into the column label: is the answer right by the rubric?
+    """
+    saved = full_session(session)
+    domains = domains_of(saved.header.domains, places, saved.header.domains)
+    cases = judged_cases(planned_records(saved), domains)
+    if not cases:
+        named = ", ".join(domains) or "none of its domains, which are not found"
+        refuse(
+            f"{saved.path}: no judge has judged an answer in it (looked into: {named})",
+            'a field is judged where its domain says "compare": "judge"; is --domain PATH missing?',
+        )
+    chosen = drawn(cases, size, seed)
+    write_cases(out, chosen)
+    fewer = f"; the session has no more of {size}" if len(chosen) < size else ""
+    say(f"{len(chosen)} answers in {out}{fewer}")
+    say(f"fill in the column label (yes or no), then: sopbench judge check {out}")
+
+
+@judge.command()
+@click.argument("labels", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 64),
+    default=8,
+    metavar="N",
+    help="Questions that are put to the judge at the same time (8).",
+)
+@domain_option
+def check(labels: Path, concurrency: int, places: tuple[str, ...]) -> None:
+    """Hold the judge of the project against labels.
+
+    LABELS is a CSV file with the columns domain, field, expected, actual and label. What comes of
+    it is kept in judge_calibration.json beside the domain. The status is 0 where gates may rest on
+    the judge of every field, 1 where they may not, and 3 where the judge gave no judgement of a
+    row: nothing is kept of that field then. What was judged before is not asked again.
+    """
+    cases = read_labels(labels)
+    domains = domains_of(sorted({one.domain for one in cases}), places)
+    mask = project_redaction().text
+    judging = project_judging(mask)
+    with masking(mask):
+        checks = check_labels(
+            cases, domains, judging.judge, in_flight=concurrency, seconds=comparer_seconds()
+        )
+    for one in checks:
+        for line in check_lines(one):
+            say(mask(line))
+        if not one.not_judged and one.cases:
+            path = write_calibrations(one.domain.folder, {one.field: one.calibration})
+            say(f"  kept in {path}")
+    say_consumption(judging)
+    if any(one.not_judged for one in checks):
+        sys.exit(INCONCLUSIVE)
+    if any(doubt_of(one.calibration, one.fingerprint) for one in checks):
+        sys.exit(FAILS)

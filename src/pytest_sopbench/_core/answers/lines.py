@@ -1,0 +1,327 @@
+"""Runs of `name: value` lines, as Markdown lays them out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from pytest_sopbench._core.fields.values import FieldNames
+from pytest_sopbench._core.model.task import FieldType, OutputField
+from pytest_sopbench._core.model.trace import AnswerForm
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import fold
+
+from .text import BLANK, plain_html
+from .values import (
+    GENERIC,
+    OUTCOMES,
+    Candidate,
+    Reading,
+    is_labelled,
+    leads_in_no_answer,
+    plain_value,
+    without_remark,
+)
+
+LONGEST: Final = 16_000
+"""Characters at the end of a text whose Markdown is read."""
+
+_MOST_WORDS: Final = 8
+_TWO: Final = 2
+_DATA: Final = frozenset(("", "text", "txt", "plaintext", "yaml", "yml", "json", "markdown", "md"))
+_VALUE_HEADS: Final = frozenset(("value", "answer", "result", "decision", "output", "outcome"))
+_COMPARED: Final = re.compile(
+    r"before|after|previous|old|new|draft|expected|corrected|option|alternative|initial",
+    re.IGNORECASE,
+)
+_PAIR: Final = re.compile(
+    r"(?P<name>[^:\uff1a=\u2192|\n]{1,80}?)\s*"
+    r"(?P<sep>:(?!//)|\uff1a|=(?!=)>?|\u2192|->|(?<=\s)[-\u2013\u2014](?=\s))\s*(?P<value>.*)"
+)
+_FINAL: Final = re.compile(
+    r"^(?:\d{1,3}[.)] ?)?(?:(?:the|my|our) )?(?:(?:final|correct|corrected|revised|updated) )?"
+)
+_COMMENT: Final = re.compile(r"\s+#\s.*$")
+_PICTURES: Final = re.compile("^[\u2705\u2713\u2714\u2611\U0001f300-\U0001faff\u27a1\ufe0f\\s]+")
+_AROUND: Final = "*_` "
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a block: of a paragraph, the first of a list item, a heading, a table, a stop."""
+
+    kind: str
+    row: int = 0
+    text: str = ""
+    cells: tuple[tuple[int, list[str]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What a line says of a name; the field is `None` where it is the name of something else."""
+
+    name: str
+    field: OutputField | None
+    value: JsonValue
+    row: int
+    is_read: bool = True
+
+
+def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> Iterator[Candidate]:
+    """Yield the runs of lines that have every field once, the last one first."""
+    cut = max(len(text) - LONGEST, 0)
+    cut = text.find("\n", cut) + 1 if cut else 0
+    lower = text[cut:].casefold()
+    generic = ("answer", "decision", *OUTCOMES) if len(required) == 1 else ()
+    for one in required:
+        if not any(word in lower for word in (fold(one.name).split()[0], *generic)):
+            return
+    source = plain_html(text[cut:])
+    rows = [cut]
+    for line in source.split("\n"):
+        rows.append(rows[-1] + len(line) + 1)
+    if cut and (text.count("\n```", 0, cut) + text.startswith("```")) % 2:
+        # The fence that is open where the text is cut.
+        rows.insert(0, cut)
+        source = f"```\n{source}"
+    reader = _Runs(names, required)
+    runs = [*reader.runs([*_lines(source.replace(BLANK, "").replace("\r", ""))])]
+    for lead, run in reversed(runs):
+        found = {} if leads_in_no_answer(lead) else reader.every_field(run)
+        if found:
+            told = [pair.row for pair in found.values()]
+            yield Candidate(
+                form=AnswerForm.FIELD_LINES,
+                start=rows[min(told)],
+                end=rows[max(told) + 1] - 1,
+                values={name: pair.value for name, pair in found.items()},
+                over=rows[max(pair.row for pair in run) + 1] - 1,
+            )
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> Any:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only where a text must be read so
+
+    return MarkdownIt("commonmark").enable("table")
+
+
+def _lines(source: str) -> Iterator[_Line]:
+    """Yield the lines of the blocks; what stands in a line is not parsed, which takes most time."""
+    parser = _markdown()
+    tokens: list[Any] = []
+    parser.block.parse(source, parser, {}, tokens)
+    quoted = 0
+    kind = "line"
+    table: list[tuple[int, list[str]]] = []
+    kinds = {"heading_open": "heading", "list_item_open": "item", "table_open": "table"}
+    for token in tokens:
+        name = token.type
+        quoted += token.nesting if name.startswith("blockquote") else 0
+        if quoted or name in ("blockquote_close", "hr", "code_block"):
+            yield _Line("stop")
+        elif name == "tr_open":
+            table.append((token.map[0], []))
+        elif name == "table_close":
+            yield _Line("table", cells=tuple(table))
+            table, kind = [], "line"
+        elif name == "inline" and kind == "table":
+            table[-1][1].append(token.content.strip())
+        elif name == "fence" and token.info.strip().lower() not in _DATA:
+            yield _Line("stop")
+        elif name in ("inline", "html_block", "fence"):
+            first = token.map[0] + (name == "fence")
+            for row, line in enumerate(token.content.split("\n"), start=first):
+                text = line.strip()
+                is_item = name == "fence" and text.startswith("- ")
+                of = "item" if is_item else kind if row == first else "line"
+                if text:
+                    yield _Line(of, row, text[2:].strip() if is_item else text)
+            kind = "line"
+        else:
+            kind = kinds.get(name, kind)
+
+
+class _Runs:
+    """Knows the fields by their names, and finds runs of pairs."""
+
+    def __init__(self, names: FieldNames, required: Sequence[OutputField]) -> None:
+        self._names = names
+        self._fields = {one.name: one for one in required}
+        self._single = required[0] if len(required) == 1 else None
+        generic = "|answer|decision" if self._single else ""
+        self._said = re.compile(
+            rf"(?:(?:the|my|our)\s+)?(?P<name>(?:final\s+)?(?:{names.pattern}{generic}))[*_`]*"
+            r"\s+is(?P<sep>:?)\s+(?P<value>.+)",
+            re.IGNORECASE,
+        )
+
+    def every_field(self, run: Sequence[_Pair]) -> dict[str, _Pair]:
+        """Return the pair of each field, or nothing unless the run has every one just once."""
+        found: dict[str, _Pair] = {}
+        is_loose = any(pair.field and not self._field_of(pair.name) for pair in run)
+        if is_loose and any(leads_in_no_answer(pair.name) for pair in run if not pair.field):
+            return {}
+        for pair in run:
+            if pair.field is None:
+                below = f" {fold(pair.name)} "
+                if any(f" {fold(name)} " in below for name in found):
+                    return {}
+            elif pair.field.name in found or not pair.is_read:
+                return {}
+            else:
+                found[pair.field.name] = pair
+        return found if len(found) == len(self._fields) else {}
+
+    def runs(self, lines: Sequence[_Line]) -> Iterator[tuple[str, list[_Pair]]]:
+        """Yield each run of pairs, and the line that leads it in."""
+        run: list[_Pair] = []
+        lead = ""
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            at += 1
+            row = self._separated(lines[at - 1 : at + 2])
+            if row:
+                run += row
+                at += 1
+                continue
+            pairs = self._table(line) if line.kind == "table" else self._pairs(line)
+            if pairs is not None and all(pair.value != "" for pair in pairs):
+                run += pairs
+                continue
+            name = pairs[0].name if pairs else line.text.strip("#:" + _AROUND)
+            is_name = line.kind == "heading" or pairs or line.text.startswith(("**", "__"))
+            field = self._field_of(name) if is_name else None
+            is_loose = field is None and is_name and self._is_outcome(name)
+            field = self._single if is_loose else field
+            below, used = self._below(field, lines[at : at + 200]) if field else (None, 0)
+            if is_loose and field and plain_value(field, str(below))[1] is not Reading.EXACT:
+                used = 0
+            if used:
+                run.append(self._pair(name, below, lines[at + used - 1].row))
+                at += used
+                continue
+            yield lead, run
+            is_lead = line.text.rstrip(_AROUND).endswith((":", "\uff1a", "?")) or (
+                line.text.startswith("**") and line.text.endswith("**")
+            )
+            run, lead = [], line.text if is_lead or line.kind == "heading" else ""
+        yield lead, run
+
+    def _field_of(self, name: str) -> OutputField | None:
+        bare = fold(name.strip(_AROUND))
+        shorter = _FINAL.sub("", bare)
+        known = self._names.field_of(bare) or self._names.field_of(shorter)
+        if known is None and shorter in GENERIC:
+            return self._single
+        return self._fields.get(known or "")
+
+    def _is_outcome(self, name: str) -> bool:
+        """Whether a name is that of any outcome, where one field has known labels."""
+        bare = _FINAL.sub("", fold(name.strip(_AROUND)).removesuffix(" is"))
+        return self._single is not None and is_labelled(self._single) and bare in OUTCOMES | GENERIC
+
+    def _pair(self, name: str, value: JsonValue, row: int) -> _Pair:
+        field = self._field_of(name)
+        is_plain = field is not None and field.type is not FieldType.TEXT and not is_labelled(field)
+        if isinstance(value, str) and is_plain:
+            value = _COMMENT.sub("", value)
+        if field is None and isinstance(value, str) and self._single and self._is_outcome(name):
+            told = plain_value(self._single, without_remark(self._single, value))
+            field = self._single if told[1] is Reading.EXACT else None
+        if field is None or not isinstance(value, str):
+            return _Pair(name.strip(_AROUND), field, value, row)
+        read, reading = plain_value(field, value)
+        if reading is not Reading.EXACT:
+            read, reading = plain_value(field, without_remark(field, value))
+        return _Pair(name, field, read, row, reading is not Reading.NONE)
+
+    def _pairs(self, line: _Line) -> list[_Pair] | None:
+        """Return what a line says, or `None` where it is no pair; its value may be empty."""
+        if line.kind == "stop":
+            return None
+        if line.text.startswith("|") or line.text.count("|") == 1:
+            cells = [cell.strip() for cell in line.text.strip("| ").split("|")]
+            if len(cells) != _TWO or not self._field_of(cells[0]):
+                return None
+            # The row that heads a table names fields, and gives none.
+            return [] if self._field_of(cells[1]) else [self._pair(cells[0], cells[1], line.row)]
+        parts = [part for part in line.text.strip("*; ").split(";") if part.strip()]
+        told = [self._one(part.strip(), line.row) for part in parts] if len(parts) > 1 else []
+        several = [one for one in told if one is not None and one.value]
+        if len(several) == len(parts) and sum(one.field is not None for one in several) > 1:
+            return several
+        one = self._one(line.text, line.row)
+        return None if one is None else [one]
+
+    def _one(self, text: str, row: int) -> _Pair | None:
+        text = _PICTURES.sub("", text)
+        said = self._said.fullmatch(text.strip("*_"))
+        match = said or _PAIR.fullmatch(text)
+        if match is None:
+            return None
+        name, value = match["name"].strip(), match["value"].strip()
+        if match["sep"] in ("-", "\u2013", "\u2014"):
+            # A dash before a number may be its sign.
+            if value[:1].isdigit() or self._field_of(name) is None:
+                return None
+        elif not said:
+            mark = next(
+                (it for it in ("***", "**", "__", "*", "_", "`") if name.startswith(it)), ""
+            )
+            if mark and (not name.endswith(mark) or len(name) <= len(mark)):
+                # `**Field:** value` or `**Field: value**`
+                shorter = value.removeprefix(mark)
+                value = (shorter if shorter != value else value.removesuffix(mark)).strip()
+        name = name.strip(_AROUND)
+        if not name or len(name.split()) > _MOST_WORDS or any(mark in name for mark in '?,{"'):
+            return None
+        return self._pair(name, value, row)
+
+    def _separated(self, lines: Sequence[_Line]) -> list[_Pair]:
+        """Return the pairs of a line of names with commas and the one line of values below it."""
+        names, *rows = [
+            line.text.split(",") if line.kind in ("line", "item") else [] for line in lines
+        ]
+        is_table = len(names) > 1 and len(rows) and len(rows[0]) == len(names)
+        if not is_table or (len(rows) > 1 and len(rows[1]) == len(names)):
+            return []
+        if not all(self._names.field_of(fold(name)) for name in names):
+            return []
+        row = lines[1].row
+        return [self._pair(*pair, row) for pair in zip(names, map(str.strip, rows[0]), strict=True)]
+
+    def _table(self, line: _Line) -> list[_Pair] | None:
+        """Return the pairs of a table of rows, or of columns with one row."""
+        (first, head), *body = line.cells
+        if len(head) == 1 or any(self._field_of(one) for one in head[1:]):
+            if len(body) != 1:
+                return None
+            row, values = body[0]
+            return [self._pair(*pair, row) for pair in zip(head, values, strict=False)]
+        heads = [fold(one.strip(_AROUND)) in _VALUE_HEADS for one in head[1:]]
+        if len(head) > _TWO and (heads.index(True) if sum(heads) == 1 else 1):
+            return None
+        if any(map(_COMPARED.search, head)):
+            return None
+        rows = [(first, head), *body] if self._field_of(head[0]) else body
+        return [self._pair(cells[0], cells[1], row) for row, cells in rows if len(cells) > 1]
+
+    def _below(self, field: OutputField, lines: Sequence[_Line]) -> tuple[JsonValue, int]:
+        """Return the value that stands below the name of a field, and in how many lines."""
+        items: list[JsonValue] = []
+        for line in lines if field.type is FieldType.LIST else ():
+            if line.kind != "item":
+                break
+            items.append(_COMMENT.sub("", line.text).strip("*` "))
+        if items:
+            return items, len(items)
+        if not lines or lines[0].kind in ("stop", "table"):
+            return None, 0
+        is_exact = plain_value(field, lines[0].text)[1] is Reading.EXACT
+        is_free = field.type is not FieldType.LIST and self._pairs(lines[0]) is None
+        return (lines[0].text, 1) if is_exact or is_free else (None, 0)

@@ -1,0 +1,260 @@
+"""Values of output fields in texts, the forms in which they stand, and what leads in none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+from pytest_sopbench._core.fields.values import read_boolean, value_key
+from pytest_sopbench._core.model.task import Compare, FieldType, OutputField
+from pytest_sopbench._core.model.trace import AnswerForm
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.values.text import fold, is_empty, read_list, read_moment, read_number
+
+from .text import Element, bare_value, without_end
+
+FORMS: Final[Mapping[str, str]] = {
+    AnswerForm.MAPPING: "as the mapping that was returned",
+    AnswerForm.FINAL_OUTPUT: "in <final_output>",
+    AnswerForm.FIELD_TAGS: "in one tag per output field",
+    AnswerForm.FINAL_DECISION: "in <final_decision> or <answer>",
+    AnswerForm.JSON: "in a JSON object",
+    AnswerForm.PYTHON: "in a Python dict",
+    AnswerForm.FIELD_LINES: "in lines such as 'field: value'",
+    AnswerForm.BOXED: "in \\boxed{}",
+    AnswerForm.WHOLE_TEXT: "as the whole text",
+    AnswerForm.DOCUMENT: "as one JSON document",
+    AnswerForm.PUBLISHED: "as the published scorer finds it",
+}
+"""Where an answer was found, in the report of a run."""
+
+LONGEST_LABEL: Final = 1_000
+
+GENERIC: Final = frozenset({"answer", "final answer", "decision", "final decision"})
+"""Names under which the value of the one output field may stand in a line."""
+
+OUTCOMES: Final = frozenset(
+    {"classification", "conclusion", "outcome", "result", "status", "verdict"}
+)
+"""Names under which a known label of the one output field may stand in a line."""
+
+# Read words as a value of an output field.
+
+
+class Reading(Enum):
+    """How words read as a value: not at all, as any words would, or as just this value."""
+
+    NONE = 0
+    ANY_WORDS = 1
+    EXACT = 2
+
+
+def plain_value(field: OutputField, words: str) -> tuple[str, Reading]:
+    """Read words as a value: a known label, or what the field's type asks for.
+
+    A full stop and ticks beside it are left out. Where the field takes any words, any are a value.
+    """
+    bare = bare_value(words)
+    if field.type is FieldType.LIST and fold(bare) not in labels_of(field):
+        return _plain_list(bare)
+    if field.type in (FieldType.NUMBER, FieldType.INTEGER):
+        bare = _CURRENCY.sub("", bare)
+    for value in (bare, without_end(bare)):
+        if value and _reads(field, value):
+            return value, Reading.EXACT
+    if is_placeholder(field, bare) or _UNSURE.search(bare[:LONGEST_LABEL]):
+        return bare, Reading.NONE
+    takes_any = field.compare is not Compare.EXACT or (
+        field.type in (FieldType.TEXT, FieldType.LIST)
+        or (field.type is FieldType.ENUM and not field.values)
+    )
+    return bare, Reading.ANY_WORDS if bare and takes_any else Reading.NONE
+
+
+def _plain_list(bare: str) -> tuple[str, Reading]:
+    """Read a list: JSON, `[A, B]`, or items with commas; one cut off or with remarks is none."""
+    value = without_end(bare)
+    if value and (is_empty(value) or read_list(value) is not None):
+        return value, Reading.EXACT if any(
+            map(str.isalnum, value)
+        ) or "[" in value else Reading.NONE
+    if value.startswith("["):
+        items = value[1:-1]
+        is_whole = value.endswith("]") and not re.search(r"[\[\]\"'<>]| of |\.\.", items)
+        return items, Reading.ANY_WORDS if is_whole and items.strip() else Reading.NONE
+    # Where an item was struck out, nothing is left of it.
+    items = _ITEM.sub(", ", bare) if _ITEM.match(bare) else bare
+    items = ", ".join(item.strip() for item in items.split(",") if item.strip())
+    is_told = items and not _ASIDE.search(items) and not _OPEN_LIST.search(items)
+    return items, Reading.ANY_WORDS if is_told else Reading.NONE
+
+
+def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
+    """Whether a value is still to be filled in: `...`, `<name of the queue>`, `[one line]`."""
+    if not isinstance(value, str) or (field and fold(value) in labels_of(field)):
+        return False
+    may_list = field is not None and field.type is FieldType.LIST
+    return (_DOTS if may_list else _PLACEHOLDER).fullmatch(value.strip()) is not None
+
+
+def without_remark(field: OutputField, words: str) -> str:
+    """Return a known label without a remark behind a dash, in brackets or after `#`.
+
+    A remark that names another label, a condition or a doubt is no mere remark.
+    """
+    if len(words) > LONGEST_LABEL:
+        return words
+    label, remark = (*_REMARK.split(words, maxsplit=1), "")[:2]
+    value, reading = plain_value(field, label)
+    if not remark or reading is not Reading.EXACT or not is_labelled(field):
+        return words
+    others = f" {' '.join(_WORDS.findall(fold(remark)))} "
+    names = labels_of(field) or frozenset(("yes", "no", "true", "false"))
+    says_other = any(
+        f" {' '.join(_WORDS.findall(name))} " in others
+        for name in names
+        if value_key(field, name) != value_key(field, value)
+    )
+    return words if says_other or _DOUBT.search(remark) else value
+
+
+def settled(field: OutputField, value: JsonValue) -> JsonValue:
+    """Return a value without the full stop after it, where only so it is one of the field's."""
+    if not isinstance(value, str) or len(value) > LONGEST_LABEL or fold(value) in labels_of(field):
+        return value
+    if without_end(value) == bare_value(value):
+        return value
+    read, reading = plain_value(field, value)
+    return read if reading is Reading.EXACT else value
+
+
+def labels_of(field: OutputField) -> frozenset[str]:
+    """Return the folded labels of a field, and their aliases."""
+    return _folded((*field.values, *field.aliases))
+
+
+@lru_cache(maxsize=256)
+def _folded(labels: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(fold, labels))
+
+
+def is_labelled(field: OutputField) -> bool:
+    return bool(labels_of(field)) or field.type is FieldType.BOOLEAN
+
+
+def _reads(field: OutputField, value: str) -> bool:
+    if len(value) > LONGEST_LABEL and field.type is not FieldType.LIST:
+        return False
+    if fold(value) in labels_of(field):
+        return True
+    if is_empty(value):
+        # A stroke where a value belongs is no word for nothing.
+        return any(map(str.isalnum, value))
+    read = _VALUE_READERS.get(field.type)
+    if read is None:
+        return False
+    # How its values may be written a field may say itself.
+    is_told = field.spelled or bool(field.formats)
+    return read(value) is not None or (is_told and value_key(field, value)[0] in ("number", "date"))
+
+
+_VALUE_READERS: Final[Mapping[FieldType, Callable[[str], object]]] = {
+    FieldType.BOOLEAN: read_boolean,
+    FieldType.INTEGER: read_number,
+    FieldType.NUMBER: read_number,
+    FieldType.DATE: read_moment,
+    FieldType.LIST: read_list,
+}
+
+
+_DOTS: Final = re.compile(r"\.{3}|\u2026|<[^<>]*>")
+_PLACEHOLDER: Final = re.compile(
+    r"\.{3}|\u2026|<[^<>]*>|\[[^\[\]]*\]|\{\{.*\}\}|_{2,}|tbd|to be (?:determined|decided)",
+    re.IGNORECASE,
+)
+_CURRENCY: Final = re.compile(
+    r"^(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)\s*(?=[\d-])|(?<=\d)\s*(?:[\u20ac$\u00a3\u00a5]|EUR|USD|GBP)$"
+)
+_UNSURE: Final = re.compile(
+    r"\bnot (?:quite |entirely )?sure\b|\bunsure\b|\beither\b.*\bor\b", re.IGNORECASE
+)
+_ASIDE: Final = re.compile(r"\([^()\s]*\s")
+_OPEN_LIST: Final = re.compile(
+    r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[", re.IGNORECASE
+)
+_ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
+_REMARK: Final = re.compile(r"\s+(?:[-\u2013\u2014#]\s+|(?=\(.*\)[.!]?$))")
+_WORDS: Final = re.compile(r"\w+")
+_DOUBT: Final = re.compile(
+    r"\b(?:if|unless|provided|assuming|depend\w*|subject to|until|would|could|might|may|maybe|"
+    r"perhaps|possibly|unclear|unsure|pending|instead|preliminary|provisional|tentative|draft|but|"
+    r"no|never|to be|todo|tbc|overrul\w*|previous\w*|prior|old|propos\w*|suggest\w*|recommend\w*|"
+    r"wrong\w*|withdrawn|revoked|cancel\w*|later|unconfirmed|expected|initial\w*|"
+    r"however|although|rather|either|or|conditional\w*|was|before|incorrect|example)\b"
+    r"|\?|(?:\bnot|n['\u2019]t) (?:final|yet|sure|certain|confirmed|valid)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What could be the answer, perhaps not for every field, and where it stands in the text.
+
+    `unread` are the words that are no value where one belongs. `inside` is the element that is
+    still to be read. `over` is where the lines end that the answer stands among.
+    """
+
+    form: str
+    start: int
+    end: int
+    values: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    beside: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    unread: str = ""
+    inside: Element | None = None
+    over: int = -1
+
+
+# What leads in something that is no answer.
+_NO_ANSWER: Final = re.compile(
+    r"\b(?:examples?|e\.g\.|for instance|samples?|templates?|placeholders?|skeleton|drafts?|"
+    r"previous(?:ly)?|prior|earlier|initial(?:ly)?|rejected|hypothetical(?:ly)?|observations?|"
+    r"alternatives?|options?|scenarios?|would|if|unless|wrong|incorrect|not|never|old|before|could|might|quote[sd]?|"
+    r"wrote|says|said|notes?|suppose|instead of)\b",
+    re.IGNORECASE,
+)
+_TOOLS: Final = re.compile(
+    r"\b(?:tools?|inputs?|log|logs|records?|database|system|users?|customers?|request|lookup|"
+    r"api|query|schema|format)\b",
+    re.IGNORECASE,
+)
+_STILL_ANSWER: Final = re.compile(
+    r"\b(?:final|corrected|revised|updated|based on|after|therefore|thus|hence|given|using|"
+    r"according to|decision|answer|my|here is|here's|as requested|requested|required)\b",
+    re.IGNORECASE,
+)
+_CORRECTED: Final = re.compile(r"\b(?:corrected|revised|updated)\b", re.IGNORECASE)
+EXAMPLE: Final = re.compile(
+    r"\be\.g\.|\b(?:for (?:example|instance)|examples?|such as|as in|looks? like|typical(?:ly)?|"
+    r"hypothetical(?:ly)?|remember(?:ed)?|of the form|format is|placeholders?|(?:should|shall) I|"
+    r"if\b[^.!?\n]{0,200}\bwould|last (?:week|month|year|time)|"
+    r"(?:similar|another|other|previous|earlier|last) (?:one|cases?|tickets?|requests?|orders?))\b",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
+
+
+def is_example(line: str) -> bool:
+    """Whether what a sentence goes on with is an example, a format or another case."""
+    return EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
+
+
+def leads_in_no_answer(line: str) -> bool:
+    """Whether a line that stands before an answer says that it is none: an example, a draft."""
+    phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
+    if _NO_ANSWER.search(phrase):
+        return _CORRECTED.search(phrase) is None
+    return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None

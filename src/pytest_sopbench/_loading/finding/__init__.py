@@ -1,1 +1,0 @@
-"""Which domains a name means, and which there are."""

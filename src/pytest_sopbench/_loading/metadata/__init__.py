@@ -1,1 +1,0 @@
-"""`metadata.json`: its shape, its keys, and the layout of published folders."""

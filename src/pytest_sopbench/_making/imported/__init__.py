@@ -1,1 +1,0 @@
-"""A table of cases and a document become a domain."""

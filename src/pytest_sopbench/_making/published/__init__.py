@@ -1,1 +1,0 @@
-"""A published SOP-Bench folder becomes a domain of our layout."""

@@ -1,0 +1,151 @@
+"""urllib3, below requests and on its own.
+
+The door is `HTTPConnectionPool.urlopen`, by which pools, pool managers, proxies and requests send,
+public and the same in urllib3 1.26 and 2.x. What it repeats by itself, for `Retry` or a redirect of
+the pool, is its own affair: recorded is what came back in the end.
+
+To see a reply as it comes in, we have urllib3 not read it within `urlopen`, and read it after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from http import HTTPStatus
+from http.client import HTTPMessage, HTTPResponse
+from importlib import import_module
+from io import BytesIO
+from typing import Any, Final
+
+from pytest_sopbench._replay.seams import wire
+from pytest_sopbench._replay.seams.take import Door, Seam, Take, beneath, tape_for
+from pytest_sopbench._replay.seams.wire import tap
+from pytest_sopbench._replay.tape.exchange import Request, Response
+
+_HTTP_1_1: Final = 11
+_WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+def _doors(module: Any) -> tuple[Door, ...]:
+    return (Door(owner=module.HTTPConnectionPool, name="urlopen", through=_seen),)
+
+
+def _seen(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def urlopen(
+        self: Any, method: str, url: str, body: Any = None, headers: Any = None, **options: Any
+    ) -> Any:
+        address = _absolute(self, url)
+        tape = tape_for(address)
+        if tape is None:
+            return original(self, method, url, body, headers, **options)
+        body, sent = read_body(body)
+        told = self.headers if headers is None else headers
+        asked = Request(method=method, url=address, headers=plain_headers(told), body=sent)
+        preload = options.pop("preload_content", True)
+        answer = tape.answer(asked)
+        if answer is not None:
+            decode = options.get("decode_content", True)
+            return served(answer, method=method, url=url, preload=preload, decode=decode)
+        try:
+            with beneath():
+                live = original(self, method, url, body, headers, preload_content=False, **options)
+        except BaseException as error:
+            tape.lost(asked, error)
+            raise
+        tap(live, Take(tape, asked, status=live.status, headers=live.headers.items()))
+        if preload:
+            live.read(decode_content=options.get("decode_content", True), cache_content=True)
+        return live
+
+    return urlopen
+
+
+def served(answer: Response, *, method: str, url: str, preload: bool, decode: bool) -> Any:
+    """Return a recorded reply as a response of urllib3, which reads it from memory."""
+    raw = _Recorded(answer, method)
+    types = import_module("urllib3.response")
+    return types.HTTPResponse(
+        body=raw,
+        headers=types.HTTPHeaderDict(raw.getheaders()),
+        status=raw.status,
+        version=raw.version,
+        reason=raw.reason,
+        preload_content=preload,
+        decode_content=decode,
+        original_response=raw,
+        request_method=method,
+        request_url=url,
+    )
+
+
+class _Recorded(HTTPResponse):
+    """A response of `http.client` with its body in memory.
+
+    Its head is set and not parsed: the parser of the standard library takes longer than all else.
+    The attributes are those that `begin` sets from Python 3.11 to 3.14.
+    """
+
+    def __init__(self, answer: Response, method: str) -> None:
+        super().__init__(_Socket(answer), method=method)  # type: ignore[arg-type]
+        self.headers = self.msg = HTTPMessage()
+        for name, value in wire.headers(answer):
+            self.headers[name] = value
+        self.version = _HTTP_1_1
+        self.status = self.code = answer.status
+        self.reason = wire.reason(answer.status)
+        self.chunked = wire.is_chunked(answer)
+        self.chunk_left = None
+        self.will_close = False
+        self.length = None if self.chunked else len(answer.body)
+        if method.upper() == "HEAD" or answer.status in _WITHOUT_BODY:
+            self.length = 0
+
+
+class _Socket:
+    """What `http.client` needs of a socket."""
+
+    def __init__(self, answer: Response) -> None:
+        self._answer = answer
+
+    def makefile(self, _mode: str) -> BytesIO:
+        return BytesIO(b"".join(wire.body(self._answer)))
+
+
+def plain_headers(headers: Any) -> tuple[tuple[str, str], ...]:
+    """Return headers as texts, whichever mapping they come in."""
+    pairs: Iterable[tuple[Any, Any]] = headers.items() if headers else ()
+    return tuple((_text(name), _text(value)) for name, value in pairs)
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def read_body(body: Any) -> tuple[Any, bytes]:
+    """Return a body that can be sent, and its bytes; a file or an iterator is read for it."""
+    if body is None:
+        return None, b""
+    if isinstance(body, str):
+        return body, body.encode()
+    try:
+        return body, bytes(memoryview(body))
+    except TypeError:
+        data = body.read() if hasattr(body, "read") else b"".join(_bytes(part) for part in body)
+        return _bytes(data), _bytes(data)
+
+
+def _bytes(part: Any) -> bytes:
+    return part.encode() if isinstance(part, str) else bytes(part)
+
+
+def _absolute(pool: Any, url: str) -> str:
+    if not url.startswith("/"):
+        return url
+    host = f"[{pool.host}]" if ":" in pool.host else pool.host
+    usual = {"http": 80, "https": 443}.get(pool.scheme)
+    port = f":{pool.port}" if pool.port and pool.port != usual else ""
+    return f"{pool.scheme}://{host}{port}{url}"
+
+
+URLLIB3 = Seam(module="urllib3.connectionpool", library="urllib3", doors=_doors)
