@@ -203,9 +203,10 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 # Not what `faulthandler` dumps of a process that dies, which has no comma before "in".
 # And not the toolbox, whose errors are raised to the agent: a thread of it may let them through.
+# Nor the line by which pytest says where Ctrl-C met the session, which waited for a run.
 _OUR_FRAME = re.compile(
     r"""(File "[^"]*pytest_sopbench/(?!_running/tools/)[\w/]+\.py", line \d+, in )"""
-    r"""|(^\S*pytest_sopbench/[\w/]+\.py:\d+: )""",
+    r"""|(^\S*pytest_sopbench/[\w/]+\.py:\d+: (?!KeyboardInterrupt$))""",
     re.MULTILINE,
 )
 

@@ -300,6 +300,20 @@ def test_what_a_full_disk_has_torn_spoils_nothing_behind_it(
     assert 1 == len(found.problems)
 
 
+def test_a_value_that_was_edited_under_its_checksum_does_not_count(path: Path) -> None:
+    journal = Journal(path)
+    end(journal, "T_1", trace=None)
+    journal.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(b'"outcome":"correct"', b'"outcome":"wrong"'))
+
+    found = read_journal(path)
+
+    assert whole != path.read_bytes()
+    assert {} == found.finished
+    assert (f"{path}: 1 damaged (line 1), passed over; the others count",) == found.problems
+
+
 @pytest.mark.parametrize("place", range(0, 2_000, 97))
 def test_one_flipped_byte_loses_one_run_and_no_other(path: Path, place: int) -> None:
     journal = Journal(path)

@@ -134,14 +134,6 @@ MUTANTS = (
         "A flipped bit changes a run, and nobody sees it.",
     ),
     Mutant(
-        "journals/unsealed",
-        "_Reading.take",
-        "        if not is_sealed(line):",
-        "        if not line:",
-        ("sessions/test_journal.py",),
-        "A line that was written by hand is taken over.",
-    ),
-    Mutant(
         "journals/begun-is-finished",
         "read_journal",
         "        unfinished=tuple(key for key in reading.begun if key not in reading.finished),",
