@@ -13,6 +13,12 @@ SOURCE = ROOT / "src" / "pytest_sopbench"
 PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text("utf-8")
 MAP = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0]
 FILES = sorted({*re.findall(r"`((?:[\w.]+/)+\w+\.(?:py|toml))`", PAGE)})
+ROAD = (ROOT / "docs" / "explanation" / "follow-one-task.md").read_text("utf-8")
+STOPS = [
+    (function, file)
+    for functions, file in re.findall(r"((?:`[\w.]+`(?: and )?)+) in `([\w/]+\.py)`", ROAD)
+    for function in re.findall(r"`([\w.]+)`", functions)
+]
 
 
 def rooms_of_the_map() -> set[str]:
@@ -39,6 +45,18 @@ def test_the_map_has_every_room() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_named_is_there(name: str) -> None:
     assert (ROOT / name).exists() or (SOURCE / name).exists()
+
+
+@pytest.mark.parametrize(("function", "file"), STOPS, ids=[name for name, _ in STOPS])
+def test_a_function_of_the_road_is_in_its_file(function: str, file: str) -> None:
+    text = (SOURCE / file).read_text("utf-8")
+
+    for part in function.split("."):
+        assert re.search(rf"^ *(?:async )?(?:def|class) {part}\b", text, re.MULTILINE)
+
+
+def test_the_road_is_long_enough_to_be_one() -> None:
+    assert 20 <= len(STOPS)
 
 
 @pytest.mark.parametrize(
