@@ -130,6 +130,10 @@ PARTS: dict[str, st.SearchStrategy[Any]] = dict(
         ),
         max_size=2,
     ).map(tuple),
+    unmade=st.none()
+    | st.lists(
+        st.builds(Mismatch, field=TEXT, expected=VALUES, actual=VALUES, why=TEXT), max_size=2
+    ).map(tuple),
 )
 RUNS = st.builds(RunRecord, **PARTS)
 """Runs in which every field has another value than its usual one now and then."""

@@ -27,6 +27,7 @@ from pytest_sopbench._core.contract.conditions import (
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
+    AsExpected,
     AsksApproval,
     AtMost,
     Before,
@@ -276,12 +277,16 @@ EXPECTED_CALLS: Final = "expected_calls.jsonl"
 
 
 def domain_contract(
-    described: Described, layout: Layout, specs: Sequence[ToolSpec], tasks: TaskRows
+    described: Described,
+    layout: Layout,
+    specs: Sequence[ToolSpec],
+    tasks: TaskRows,
+    expected: Mapping[str, tuple[ExpectedCall, ...]],
 ) -> Contract | None:
     """Read the key `contract`, and see that its conditions can read every row.
 
     Raises:
-        LoadingError: a rule cannot be used.
+        LoadingError: a rule cannot be used, or a task lacks the calls that a rule holds it to.
         RowError: a condition cannot read a row, which would switch its rule off unsaid.
     """
     if described.metadata.contract is None:
@@ -294,7 +299,24 @@ def domain_contract(
         columns=layout,
     )
     _check_rows(contract, tasks)
+    _check_expected(contract, described.path, tasks.ids, expected)
     return contract
+
+
+def _check_expected(
+    contract: Contract, path: Path, ids: Sequence[str], expected: Collection[str]
+) -> None:
+    """Refuse a task without expected calls, to which no such rule would ever apply."""
+    asking = [one for one in contract.rules if isinstance(one.demand, AsExpected)]
+    lacking = [one for one in ids if one not in expected] if asking else []
+    if lacking:
+        raise LoadingError(
+            path,
+            f"rule {asking[0].id!r}, as_expected: {EXPECTED_CALLS} has no line for"
+            f" {len(lacking)} of {len(ids)} tasks, such as {lacking[0]!r}",
+            column="contract",
+            hint='give each task a line; "calls": [] expects none',
+        )
 
 
 def domain_expected_calls(
@@ -467,6 +489,11 @@ def _remote_references(schema: JsonValue) -> Iterator[str]:
             yield from _remote_references(value)
 
 
+def _as_expected(tools: Sequence[str], place: RulePlace) -> AsExpected:
+    private = tuple(sorted(place.columns.private))
+    return AsExpected(tools=place.tool_list("as_expected", tools), private=private)
+
+
 def _forbids(tools: Sequence[str], place: RulePlace) -> Forbids:
     return Forbids(tools=place.tool_list("forbids", tools))
 
@@ -490,6 +517,7 @@ READERS: Final[dict[str, DemandReader]] = {
     ),
     DemandKind.ASKS_APPROVAL: DemandReader(shape=Names, read=_asks_approval),
     DemandKind.ARGUMENTS: DemandReader(shape=_Argument, read=_argument, keys=keys_of(_Argument)),
+    DemandKind.AS_EXPECTED: DemandReader(shape=Names, read=_as_expected),
 }
 """The reader of every demand; a rule has exactly one of these keys."""
 

@@ -98,6 +98,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
+    expected = domain_expected_calls(described, specs, ids)
     tasks = TaskRows(
         domain=domain,
         table=table,
@@ -105,6 +106,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         types=RowTypes(columns=types, outputs=fields),
         ids=ids,
         tables=tables,
+        expected_calls=expected,
     )
     tasks.check(tuple(metadata.types))
     lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
@@ -130,8 +132,8 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         tools_file=tools_file,
         policy_file=_optional(folder / POLICY_FILE),
         reject_bad_arguments=metadata.reject_bad_arguments,
-        contract=domain_contract(described, layout, specs, tasks),
-        expected_calls=domain_expected_calls(described, specs, ids),
+        contract=domain_contract(described, layout, specs, tasks, expected),
+        expected_calls=expected,
         own_steps=steps,
         warnings=(
             *described.warnings,

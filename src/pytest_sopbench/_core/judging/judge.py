@@ -43,8 +43,13 @@ from pytest_sopbench._core.model.trace import (
     ReturnedKind,
     Trace,
 )
-from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
-from pytest_sopbench._core.trajectory.match import match_trajectory
+from pytest_sopbench._core.model.trajectory import (
+    ExpectedCall,
+    Trajectory,
+    trajectory_of,
+    unneeded_steps,
+)
+from pytest_sopbench._core.trajectory.match import match_trajectory, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
 from pytest_sopbench._core.verdict import Outcome, Verdict
@@ -193,9 +198,10 @@ def with_procedure(
     """
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
+    expected = rules.expected_calls.get(task.id)
     if rules.contract is not None:
         fields = {field.name: field for field in rules.fields}
-        known = Known(task=task, answer=verdict.answer, fields=fields)
+        known = Known(task=task, answer=verdict.answer, fields=fields, expected=expected)
         results = check_contract(rules.contract, seen, known)
         needed = grounded(results)
         if lost:
@@ -209,16 +215,39 @@ def with_procedure(
             contract=contract_state(results, shown=not away and has_shown(seen, verdict.outcome)),
             grounded=needed,
         )
-    expected = rules.expected_calls.get(task.id)
-    if expected is None or lost:
+    if expected is None:
         return verdict
+    if lost:
+        return replace(verdict, unmade=(_NOT_KNOWN,))
     made = trajectory_of(seen)
     found = match_trajectory(made, expected).departure
     return replace(
         verdict,
         departure=f"step {found.step}: {found.why}" if found else "",
         unneeded=len(unneeded_steps(made, expected)),
+        unmade=tuple(_unmade(expected, made)),
     )
+
+
+_NOT_KNOWN: Final = Mismatch(
+    field="", expected=None, actual=None, why="the run's calls are not known"
+)
+
+
+def _unmade(expected: Sequence[ExpectedCall], made: Trajectory) -> Iterator[Mismatch]:
+    for one in unmade_calls(expected, made.calls)[0]:
+        if one.made is None:
+            why = "no call of it is left for it" if one.name in made.names else "never called"
+            yield Mismatch(field=one.name, expected=None, actual=None, why=why)
+            continue
+        first = one.differences[0]
+        path = first.path if first.path[:1] in {"", "["} else f".{first.path}"
+        yield Mismatch(
+            field=f"{one.name}{path}",
+            expected=first.expected,
+            actual=first.actual,
+            why=f"step {one.made + 1}: {first.why}",
+        )
 
 
 def has_shown(trace: Trace, outcome: Outcome) -> bool:

@@ -25,6 +25,7 @@ from pytest_sopbench._core.values.text import as_words, fold, is_empty, read_as_
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import (
+    NO_CALLS_EXPECTED,
     NO_CONTRACT,
     NO_DOCUMENTS,
     NOTHING_DISPUTED,
@@ -42,6 +43,7 @@ from .counts import (
     RuleTally,
     RunCounts,
     ToolCounts,
+    UnmadeCounts,
     UnneededCounts,
     added,
     added_rules,
@@ -75,9 +77,9 @@ class Summary:
     fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
     of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
-    `unneeded` and `documents` as their own words say. `measured` are the metrics that are counted
-    run by run, by their names. `trials_by` maps (trials, correct) to tasks,
-    and is empty where each task has one trial. Two summaries add where they have no task in
+    `unneeded`, `unmade` and `documents` as their own words say. `measured` are the metrics that are
+    counted run by run, by their names. `trials_by` maps (trials, correct) to tasks, and is empty
+    where each task has one trial. Two summaries add where they have no task in
     common. A rate is `None` where there is nothing to divide.
 
     `tolerated` is the share of runs that may be unavailable. Where more of them are, nobody can
@@ -104,6 +106,7 @@ class Summary:
     contract: ContractTally = NO_CONTRACT
     grounded: GroundedCounts = NOTHING_REQUIRED
     unneeded: UnneededCounts = NOTHING_EXPECTED
+    unmade: UnmadeCounts = NO_CALLS_EXPECTED
     documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
@@ -301,6 +304,7 @@ class Summary:
             contract=self.contract + other.contract,
             grounded=self.grounded + other.grounded,
             unneeded=self.unneeded + other.unneeded,
+            unmade=self.unmade + other.unmade,
             documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),

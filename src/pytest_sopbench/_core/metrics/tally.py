@@ -143,6 +143,7 @@ class Tally:
             contract=self._procedure.contract,
             grounded=self._procedure.grounded,
             unneeded=self._procedure.unneeded,
+            unmade=self._procedure.unmade,
             documents=self._documents.counts(),
             durations=tuple(sorted(self._durations)),
             usage={

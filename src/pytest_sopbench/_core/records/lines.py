@@ -182,8 +182,9 @@ _RUN: Final[Keys] = {
     "document": part(DocumentRecord, _DOCUMENT),
     "compared": many(part(Compared, COMPARED)),
     "ignored": TEXTS,
+    "unmade": maybe(many(part(Mismatch, _MISMATCH))),
 }
-_OFTEN_EMPTY: Final = {"document": None, "compared": (), "ignored": ()}
+_OFTEN_EMPTY: Final = {"document": None, "compared": (), "ignored": (), "unmade": None}
 """Left out of the line of a run where there are none."""
 
 RUN: Final = SchemaValidator(part(RunRecord, _RUN, optional=_OFTEN_EMPTY))
@@ -246,8 +247,8 @@ def members(value: Any) -> dict[str, Any]:
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
     parts = members(record)
-    for name in _OFTEN_EMPTY:
-        if not parts[name]:
+    for name, empty in _OFTEN_EMPTY.items():
+        if parts[name] == empty:
             del parts[name]
     return _ENCODER.encode({"type": "run", **parts})
 

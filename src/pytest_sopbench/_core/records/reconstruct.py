@@ -55,6 +55,7 @@ def verdict_of(record: RunRecord) -> Verdict:
         grounded=record.grounded,
         departure=None if held is None else held.departure,
         unneeded=record.unneeded,
+        unmade=record.unmade,
     )
 
 

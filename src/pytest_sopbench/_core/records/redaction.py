@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -116,6 +117,7 @@ class Redaction:
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
             compared=tuple(map(self.compared, record.compared)),
+            unmade=record.unmade and tuple(map(self._unmade, record.unmade)),
         )
 
     def trace(self, trace: Trace) -> Trace:
@@ -147,6 +149,7 @@ class Redaction:
             mismatches=tuple(self._mismatch(one) for one in verdict.mismatches),
             rules=tuple(replace(one, why=self.text(one.why)) for one in verdict.rules),
             departure=None if departure is None else self.text(departure),
+            unmade=verdict.unmade and tuple(map(self._unmade, verdict.unmade)),
         )
 
     def problem(self, problem: Problem | None) -> Problem | None:
@@ -236,6 +239,13 @@ class Redaction:
     def _mismatch(self, one: Mismatch) -> Mismatch:
         expected, actual = self.value(one.expected), self.value(one.actual)
         return replace(one, expected=expected, actual=actual, why=self.text(one.why))
+
+    def _unmade(self, one: Mismatch) -> Mismatch:
+        """Return an argument that differs; one of a private name stands behind that of its tool."""
+        names = re.split(r"[.\[\]\"]", one.field)
+        if self.private.isdisjoint(names):
+            return replace(self._mismatch(one), field=self.text(one.field))
+        return replace(one, expected=MASK, actual=MASK)
 
     def compared(self, one: Compared) -> Compared:
         """Return what others found of a field as it may be shown."""

@@ -185,6 +185,7 @@ def _procedure_of(
         grounded=made.grounded,
         trajectory=made.trajectory,
         unneeded=made.unneeded,
+        unmade=made.unmade,
     )
 
 

@@ -6,10 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NoReturn, overload
 
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.model.trajectory import ExpectedCall
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import (
     CellError,
@@ -119,10 +121,12 @@ class TaskRows(Sequence[Task]):
         types: how the cells are read.
         ids: the id of each row.
         tables: the tables beside the data file, of which each task has its own records.
+        expected_calls: the calls that are expected, by the id of the task.
     """
 
     __slots__ = (
         "_domain",
+        "_expected_calls",
         "_ids",
         "_layout",
         "_places",
@@ -132,7 +136,7 @@ class TaskRows(Sequence[Task]):
         "_types",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
         self,
         *,
         domain: str,
@@ -141,8 +145,10 @@ class TaskRows(Sequence[Task]):
         types: RowTypes,
         ids: tuple[str, ...],
         tables: Sequence[RecordTable] = (),
+        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
     ) -> None:
         self._domain = domain
+        self._expected_calls = expected_calls
         self._table = table
         self._layout = layout
         self._types = types
@@ -174,6 +180,11 @@ class TaskRows(Sequence[Task]):
         if isinstance(index, slice):
             return tuple(self._task(position) for position in range(*index.indices(len(self))))
         return self._task(range(len(self._ids))[index])
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the tasks, in the order of their rows."""
+        return self._ids
 
     @property
     def path(self) -> Path:
@@ -265,6 +276,10 @@ class TaskRows(Sequence[Task]):
             groups = {table.name: table.of(row, self._places) for table in self._tables}
             content = {**content, "tables": {name: group.hash for name, group in groups.items()}}
             records = {name: group.records for name, group in groups.items()}
+        calls = self._expected_calls.get(self._ids[position])
+        if calls is not None:
+            said = [[one.name, one.arguments, one.overlaps] for one in calls]
+            content = {**content, "expected_calls": said}
         return Task(
             domain=self._domain,
             id=self._ids[position],
