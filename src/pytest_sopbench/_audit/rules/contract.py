@@ -195,7 +195,9 @@ def _trace(calls: Iterable[ToolCall]) -> Trace:
 def _known(subject: Subject, position: int, answer: Mapping[str, JsonValue]) -> Known:
     fields = {field.name: field for field in subject.domain.fields}
     said = Answer(values=dict(answer), form=AnswerForm.MAPPING)
-    return Known(task=subject.tasks[position], answer=said, fields=fields)
+    task = subject.tasks[position]
+    expected = subject.domain.expected_calls.get(task.id)
+    return Known(task=task, answer=said, fields=fields, expected=expected)
 
 
 RULES: Final = (

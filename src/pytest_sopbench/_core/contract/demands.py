@@ -20,6 +20,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
+from pytest_sopbench._core.model.world import Key, Row, World, applied
 from pytest_sopbench._core.trajectory.calls import (
     ArgumentDifference,
     at,
@@ -114,13 +115,14 @@ class Known:
 
     `answer` is null where the agent was stopped before one could be looked for. `fields` are the
     output fields by name, and `expected` the calls that are expected of the task; null where none
-    are declared.
+    are declared. `world` is the one of the domain, before the task adds to it.
     """
 
     task: Task
     answer: Answer | None = None
     fields: Mapping[str, OutputField] = field(default_factory=dict[str, OutputField])
     expected: Sequence[ExpectedCall] | None = None
+    world: World | None = None
 
 
 def unequal(value: Value, given: JsonValue, known: Known) -> str:
@@ -379,6 +381,7 @@ class DemandKind(StrEnum):
     ASKS_APPROVAL = "asks_approval"
     ARGUMENTS = "arguments"
     AS_EXPECTED = "as_expected"
+    STATE = "state"
 
 
 class Demand(Protocol):
@@ -661,6 +664,64 @@ class AsExpected:
         return name in self.private or any(same_json(one.expected, cell) for cell in secret)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDemand:
+    """What must hold of a table of the world after every call, not only at the end.
+
+    Of the rows that have the values of `where`, at most `at_most` may agree in the columns of
+    `per`; or with `unchanged` nothing in the table may be touched.
+    """
+
+    kind: ClassVar[str] = DemandKind.STATE
+    table: str
+    at_most: int = 0
+    per: tuple[str, ...] = ()
+    where: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    unchanged: bool = False
+    private: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return ()
+
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
+        if trace.state is None or known.world is None:
+            return not_exercised("what the calls changed is not known")
+        changes = [one for one in trace.state if one.table == self.table]
+        if not changes:
+            return not_exercised(f"{self.table} was not changed")
+        if self.unchanged:
+            first = changes[0]
+            return broken(f"{self._step(trace, first.step)}: {self.table}[{first.key}] was changed")
+        rows: dict[Key, Row] = dict(known.world.tables(known.task.world)[self.table])
+        for one in changes:
+            row = applied(rows.get(one.key), one)
+            if row is None:
+                rows.pop(one.key, None)
+                continue
+            rows[one.key] = row
+            alike = [other for other in rows.values() if self._counts(other, row)]
+            if self._counts(row, row) and len(alike) > self.at_most:
+                what = f"{self.table}[{one.key}] is one of {len(alike)}{self._alike(row)}"
+                return broken(
+                    f"{self._step(trace, one.step)}: {what}, at most {self.at_most} allowed"
+                )
+        return held(f"at most {self.at_most} rows of {self.table} are alike")
+
+    def _counts(self, row: Row, like: Row) -> bool:
+        return all(equal_as_written(row.get(name), v) for name, v in self.where.items()) and all(
+            same_json(row.get(name), like.get(name)) for name in self.per
+        )
+
+    def _alike(self, row: Row) -> str:
+        names = [name for name in self.per if name not in self.private]
+        said = ", ".join(f"{name} {short(row.get(name))}" for name in names)
+        return f" with {said}" if said else ""
+
+    def _step(self, trace: Trace, step: int) -> str:
+        return at(step, trace.calls[step - 1].name)
+
+
 _KNOWN: Final[tuple[type[Demand], ...]] = (
     Requires,
     Forbids,
@@ -671,6 +732,7 @@ _KNOWN: Final[tuple[type[Demand], ...]] = (
     AsksApproval,
     ArgumentDemand,
     AsExpected,
+    StateDemand,
 )
 
 DEMANDS: Final[dict[str, type[Demand]]] = {demand.kind: demand for demand in _KNOWN}

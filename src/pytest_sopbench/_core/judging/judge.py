@@ -54,6 +54,8 @@ from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
+from .state import UnknownStateError, state_differs
+
 # What has to be asked of others before a run can be judged: one question for each comparison.
 #
 # Judging is pure. What a function of the user finds, it finds before, and the trace carries it.
@@ -201,7 +203,9 @@ def with_procedure(
     expected = rules.expected_calls.get(task.id)
     if rules.contract is not None:
         fields = {field.name: field for field in rules.fields}
-        known = Known(task=task, answer=verdict.answer, fields=fields, expected=expected)
+        known = Known(
+            task=task, answer=verdict.answer, fields=fields, expected=expected, world=rules.world
+        )
         results = check_contract(rules.contract, seen, known)
         needed = grounded(results)
         if lost:
@@ -347,8 +351,29 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
-        return exact
+        return _with_state(exact, rules, task, trace)
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
+
+
+def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace) -> Verdict:
+    """Hold what a run that answered has left in its world against what it should have left."""
+    if not verdict.completed:
+        return verdict
+    try:
+        differs = state_differs(rules, task, trace.state)
+    except UnknownStateError as fault:
+        # Neither right nor wrong; a wrong answer stays one.
+        reason = one_line(f"{NOT_JUDGED}state: {fault}")
+        return (
+            replace(verdict, outcome=Outcome.UNAVAILABLE, reason=reason)
+            if verdict.correct
+            else verdict
+        )
+    if not differs:
+        return verdict
+    reasons = [verdict.reason] if verdict.reason else []
+    reason = one_line("; ".join([*reasons, *differs]))
+    return replace(verdict, outcome=Outcome.WRONG, reason=reason, state_differs=differs)
 
 
 def _judged(rules: JudgingRules, task: Task, answer: Answer, trace: Trace) -> Verdict:

@@ -73,6 +73,7 @@ class Summary:
     where there are no others. `answers` holds, for fields of few values, the label
     given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
+    `wrong_states` are the runs whose end state is wrong, whatever they answered.
     `by_field` counts where each field is right, `by_number` the right fields of runs by how many
     fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
@@ -99,6 +100,7 @@ class Summary:
     by_number: Mapping[int, FieldCounts] = field(default_factory=dict[int, FieldCounts])
     disputed: DisputedCounts = NOTHING_DISPUTED
     only_published: int = 0
+    wrong_states: int = 0
     reruns: int = 0
     trials_by: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     without_calls: int = 0
@@ -297,6 +299,7 @@ class Summary:
             by_number=_sum_in_order(self.by_number, other.by_number),
             disputed=self.disputed + other.disputed,
             only_published=self.only_published + other.only_published,
+            wrong_states=self.wrong_states + other.wrong_states,
             reruns=self.reruns + other.reruns,
             trials_by=_sum_of_trials(self, other),
             without_calls=self.without_calls + other.without_calls,

@@ -30,6 +30,7 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
@@ -132,6 +133,8 @@ class RunRecord:
         unneeded: calls of tools that no expected call names; `None` where none are expected.
         unmade: the expected calls that were not made, in any order, by `tool` or `tool.argument`;
             `None` likewise.
+        state: what the calls changed in the run's world; `None` where that is not known.
+        state_differs: where the end state is not the right one.
         trace: its event log, from the session's folder of traces; empty where none is kept.
         notes: how the run went, beside how it ended.
         document: what is counted of an answer that is a JSON document; `None` for any other.
@@ -169,6 +172,8 @@ class RunRecord:
     compared: tuple[Compared, ...] = ()
     ignored: tuple[str, ...] = ()
     unmade: tuple[Mismatch, ...] | None = None
+    state: tuple[StateChange, ...] | None = None
+    state_differs: tuple[str, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -216,7 +221,16 @@ def record_of(
         compared=trace.compared if trace else (),
         ignored=rules.ignored,
         unmade=verdict.unmade and tuple(_unmade(one, task, private) for one in verdict.unmade),
+        state=None if trace is None or trace.state is None else tuple(map(_change, trace.state)),
+        state_differs=verdict.state_differs,
     )
+
+
+def _change(one: StateChange) -> StateChange:
+    before, after = (
+        row and {name: cut(value) for name, value in row.items()} for row in (one.before, one.after)
+    )
+    return replace(one, before=before, after=after)
 
 
 def _unmade(one: Mismatch, task: Task, private: frozenset[str]) -> Mismatch:

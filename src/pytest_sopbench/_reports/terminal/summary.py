@@ -661,7 +661,9 @@ def _means(total: Total, verbosity: int) -> Iterator[str]:
 def _wrong_lines(summary: Summary) -> Iterator[str]:
     wrong = summary.outcomes.get(Outcome.WRONG, 0)
     if wrong:
-        start = _row("wrong", f"{wrong}:" if summary.mismatched else f"{wrong}")
+        state = f"{summary.wrong_states} by its state" if summary.wrong_states else ""
+        more = f"{wrong} ({state})" if state else f"{wrong}"
+        start = _row("wrong", f"{more}:" if summary.mismatched else more)
         parts = wrong_parts(summary, WIDTH - len(start) - 1)
         yield from packed(start, parts, gap=" ", indent=LABEL)
 
