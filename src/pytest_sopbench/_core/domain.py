@@ -150,6 +150,11 @@ class Domain:
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
+    def codeless(self) -> frozenset[str]:
+        """The names of the tools without code."""
+        return frozenset((*self.lookups, *self.world_tools))
+
+    @property
     def procedure(self) -> Procedure:
         """The SOP as steps: those of `steps.json`, else those that its text shows."""
         return self.own_steps or split_sop(self.sop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cmp_to_key
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pytest_sopbench._core.contract.conditions import Operator, bound_holds, order_of
 from pytest_sopbench._core.model.world import (
@@ -31,6 +31,9 @@ from .lookup import equals_cell, look_up, shown
 
 Arguments = Mapping[str, JsonValue]
 
+_Held: TypeAlias = tuple[dict[Key, dict[str, JsonValue]], dict[Key, dict[str, JsonValue]]]
+"""A table, and the rows that it had: the very ones."""
+
 UNSOUND: Final = "its tools.py left the world unsound: {why}"
 
 
@@ -54,6 +57,7 @@ class RunWorld:
             ToolError: the call failed, or code of the domain left no world.
         """
         before = self._copy() if by_code else None
+        held = {name: (rows, dict(rows)) for name, rows in self.tables.items()} if by_code else {}
         self._written = []
         try:
             result = ask()
@@ -62,7 +66,7 @@ class RunWorld:
             if before is None:
                 self._take_back()
             else:
-                self._restore(before)
+                self._restore(before, held)
             raise
         if before is None:
             return result, tuple(self._changes())
@@ -104,7 +108,8 @@ class RunWorld:
             if before is None:
                 self.tables[table].pop(key, None)
             else:
-                _refill(self.tables[table][key], before)
+                self.tables[table][key].clear()
+                self.tables[table][key].update(before)
 
     def _copy(self) -> Tables:
         return {
@@ -112,18 +117,16 @@ class RunWorld:
             for name, rows in self.tables.items()
         }
 
-    def _restore(self, before: Tables) -> None:
+    def _restore(self, before: Tables, held: Mapping[str, _Held]) -> None:
         """Put everything back, into the very tables and rows that code may hold."""
-        held: dict[str, Any] = dict(self.tables)
         self.tables.clear()
         for name, rows in before.items():
-            table = held[name] if isinstance(held.get(name), dict) else {}
-            known = dict(table)
+            table, known = held[name]
             table.clear()
             for key, row in rows.items():
-                one = known[key] if isinstance(known.get(key), dict) else {}
-                _refill(one, row)
-                table[key] = one
+                known[key].clear()
+                known[key].update(row)
+                table[key] = known[key]
             self.tables[name] = table
 
     def _unsound(self, before: Tables) -> Iterator[str]:
@@ -284,11 +287,6 @@ def _ordered(
 
         rows = sorted(rows, key=cmp_to_key(compared), reverse=name.startswith("-"))
     return rows
-
-
-def _refill(held: dict[str, JsonValue], row: Row) -> None:
-    held.clear()
-    held.update(row)
 
 
 def _is_key(key: object, cell: JsonValue) -> bool:

@@ -320,8 +320,7 @@ class ToolboxFactory:
         self._domain = domain
         self._checks = compile_checks(domain)
         self._manager_factory = manager_factory
-        served = {*domain.lookups, *domain.world_tools}
-        idle = [one.name for one in domain.tool_specs if one.name not in served]
+        idle = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
         if idle and manager_factory is None:
             raise ToolSpecError(
                 domain.folder,
