@@ -40,7 +40,6 @@ from .values import (
     EXAMPLE,
     GENERIC,
     LONGEST_LABEL,
-    OUTCOMES,
     Candidate,
     Reading,
     is_example,
@@ -53,7 +52,8 @@ from .values import (
 )
 
 RETRACTIONS: Final = (
-    "above is invalid", "above is wrong", "actually", "answer is invalid", "answer is wrong",
+    "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
+    "answer is wrong",
     "apologies", "apologize", "as void", "cancel that", "correction", "could not complete",
     "disregard", "do not rely on this", "do not use the above", "do not use these",
     "do not use this", "does not hold", "doesn't hold", "don't rely on this",
@@ -85,9 +85,8 @@ class Found:
 
 
 _KEYS: Final = frozenset({*CONTAINERS, "result", "results", "data", "final", "final result"})
-_SUBMITS: Final = re.compile(r"submit|final|answer|decision|respon|finish", re.IGNORECASE)
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
-_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*[ \t]+([^\W\d_])")
+_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
     r"\b(?:or|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
@@ -247,9 +246,6 @@ class Reader:
         if self._single and "\\boxed" in self.text:
             for match in _BOXED.finditer(self.text):
                 words = _LATEX.sub(r"\1\2", match[1])
-                name, equals, told = words.partition("=")
-                if equals and self.names.field_of(name.strip()):
-                    words = told
                 value, reading = plain_value(self._single, words)
                 if self._is_mark(match.start(), match.end()):
                     is_read = reading is not Reading.NONE
@@ -429,23 +425,14 @@ class Reader:
         return (*whole[0], "")
 
     def _children(self, value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        submits = any(
-            _SUBMITS.search(str(value.get(key, ""))[:80]) for key in ("name", "tool", "function")
-        )
         for key, one in value.items():
-            if fold(key) not in _KEYS and not (
-                submits and fold(key) in ("arguments", "parameters")
-            ):
+            if fold(key) not in _KEYS:
                 continue
             # What was read is any JSON.
             several: list[Any] = one if isinstance(one, list) else [one]  # pyright: ignore[reportUnknownVariableType]
             child = several[0] if len(several) == 1 else None
             if isinstance(child, dict):
                 yield cast("dict[str, Any]", child)
-            elif isinstance(child, str) and self.depth == 0 and ("<" in child or "{" in child):
-                found = Reader(child, self.names, self.required, "", 1).find()
-                if found.answer:
-                    yield found.answer.values
 
     def _untagged(self, name: str, value: JsonValue) -> JsonValue:
         """Take off a tag of the field's own around its value."""
@@ -523,9 +510,7 @@ class Reader:
         if not is_sentence or (lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)):
             return None
         chosen = frozenset({_meant(self._single, value)})
-        if _OUTCOME_IS.search(lead):
-            chosen |= labels_of(self._single)
-        if self._other_label(before, chosen) or self._other_truth(before, value):
+        if self._other_label(before, chosen):
             return None
         return self._alone(self._single, value)
 
@@ -569,7 +554,7 @@ class Reader:
         """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
         for match in _naming(self.names.all, single=self._single is not None).finditer(rest):
             name = self.names.field_of(match["name"]) or (self._single.name if self._single else "")
-            is_soft = match["sep"].lower() == "is" or fold(match["name"]) in OUTCOMES
+            is_soft = match["sep"].lower() == "is"
             field = self._fields.get(name)
             if field is None:
                 continue
@@ -608,12 +593,6 @@ class Reader:
             if not any(_meant(it, words) in chosen for it in self.required):
                 return words
         return ""
-
-    def _other_truth(self, text: str, value: str) -> bool:
-        if self._single is None or self._single.type is not FieldType.BOOLEAN:
-            return False
-        words = re.findall(r"\b(?:yes|no|true|false)\b", text, re.IGNORECASE)
-        return any(read_boolean(word) is not read_boolean(value) for word in words)
 
 
 def quoted(words: str) -> str:
@@ -660,11 +639,6 @@ _COURTESY: Final = re.compile(
     r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
     re.IGNORECASE,
 )
-_OUTCOME_IS: Final = re.compile(
-    rf"\b(?:correct|corrected|final|right) (?:answer|decision|{'|'.join(sorted(OUTCOMES))})"
-    r" is[*_]*:$",
-    re.IGNORECASE,
-)
 _VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
 _LINE_END: Final = re.compile(r"[|<>{}\n]")
 
@@ -675,7 +649,7 @@ def _transparent(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
-    several = sorted({*names, *(GENERIC | OUTCOMES if single else ())}, key=len, reverse=True)
+    several = sorted({*names, *(GENERIC if single else ())}, key=len, reverse=True)
     return re.compile(
         rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
         r"[\"'`*_ \t]*(?P<sep>:|\uff1a|=(?!=)>?|->|\u2192|\||>|\bis\b)(?P<words>[^\n]{0,400})",
