@@ -104,18 +104,6 @@ _LATEX: Final = re.compile(
 class Reader:
     """Reads the answer out of one text."""
 
-    __slots__ = (
-        "_echoes",
-        "_examples",
-        "_fields",
-        "_single",
-        "depth",
-        "names",
-        "required",
-        "seen",
-        "text",
-    )
-
     def __init__(
         self,
         text: str,

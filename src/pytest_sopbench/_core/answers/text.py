@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
 from pytest_sopbench._core.fields.values import FieldNames, name_pattern
@@ -38,8 +37,8 @@ _THOUGHTS: Final = rf"(?:{'|'.join(REASONING)}|ant:?thinking|seed:think|inner[_ 
 _HIDING: Final = re.compile(
     rf"<\s*(?P<close>/\s*)?(?P<name>{_THOUGHTS}){_ATTRIBUTES}\s*(?P<empty>/\s*)?>"
     rf"|\[(?P<end>/)?(?P<mark>THINK)\]|<\|(?P<side>begin|end)_of_(?P<part>thought)\|>"
-    r"|(?P<comment><!--)",
-    re.IGNORECASE,
+    r"|(?P<comment><!--.*?(?:-->|\Z))",
+    re.IGNORECASE | re.DOTALL,
 )
 _CHANNEL: Final = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _CONTROL: Final = re.compile(
@@ -128,7 +127,8 @@ def see(text: str, names: FieldNames) -> Seen:
     unseen += [
         (m.start(), m.end()) for m in _STRUCK_OUT.finditer(shown) if not _inside(m.start(), spans)
     ]
-    unseen += _quoted_lines(shown, spans, [one for one in tags if one.name in known])
+    elements = _pairs([one for one in tags if one.name in known])
+    unseen += _quoted_lines(shown, _merged([*spans, *elements]))
     unseen = _merged(unseen)
     return Seen(
         _blanked(shown, unseen),
@@ -198,34 +198,27 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
-    def name_of(match: re.Match[str]) -> str:
-        return fold(match["name"] or match["mark"] or match["part"] or "!")
-
-    last_closing: dict[str, int] = {}
-    is_known = False
+    named = [
+        (fold(match["name"] or match["mark"] or match["part"] or "!"), match)
+        for match in _HIDING.finditer(text)
+    ]
+    marks = [(name, match, _is_closing(match)) for name, match in named if name not in fields]
+    ends: list[int] = []
+    closings: dict[str, int] = {}
+    for name, match, closing in reversed(marks):
+        # A tag of another name closes reasoning only if none of its own name ever will.
+        ends.append(closings.get(name) or closings.get("", len(text)))
+        if closing:
+            closings[name] = closings[""] = match.end()
     position = alone = 0
-    while match := _HIDING.search(text, position):
+    for (_, match, closing), end in zip(marks, reversed(ends), strict=True):
+        if match.start() < position:
+            continue
         position = match.end()
-        name = name_of(match)
-        if match["comment"]:
-            end = text.find("-->", position)
-            position = len(text) if end < 0 else end + 3
-            yield match.start(), position
-        elif _is_closing(match) and name not in fields:
+        if closing:
             alone = position
-        elif not match["empty"] and name not in fields:
-            # A tag of another name closes reasoning only where none of its own name ever will.
-            if not is_known:
-                several = filter(_is_closing, _HIDING.finditer(text, position))
-                last_closing = {name_of(one): one.start() for one in several}
-                is_known = True
-            is_own = last_closing.get(name, -1) >= position
-            closings = (
-                one.end()
-                for one in _HIDING.finditer(text, position)
-                if _is_closing(one) and (name_of(one) == name or not is_own)
-            )
-            position = next(closings, len(text))
+        elif not match["empty"]:
+            position = position if match["comment"] else end
             yield match.start(), position
     yield 0, alone
 
@@ -326,48 +319,33 @@ def _elements(text: str, tags: Sequence[Tag]) -> tuple[Element, ...]:
     return tuple(reversed(found))
 
 
-def _quoted_lines(
-    text: str, held: Sequence[tuple[int, int]], tags: Sequence[Tag]
-) -> Iterator[tuple[int, int]]:
+def _quoted_lines(text: str, held: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the lines that quote, and those of indented code."""
-    if "\n>" not in text and "    " not in text and "\t" not in text and text.lstrip()[:1] != ">":
-        return
     lines = text.split("\n")
-    starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    depths = [
-        *accumulate((0 if one.empty else -1 if one.closing else 1 for one in tags), initial=0)
-    ]
-    places = [one.start for one in tags]
-    code = (
-        min((len(one) - len(one.lstrip()) for one in lines if one.strip(" \t" + BLANK)), default=0)
-        < _CODE
-    )
-    fenced = False
-    listed = after_blank = True
-    listed = False
-    for line, start in zip(lines, starts, strict=False):
-        bare = line.lstrip()
+    is_code = any(it.strip(" \t" + BLANK) and not it.startswith(_INDENTS) for it in lines)
+    start = 0
+    fenced = listed = False
+    after_blank = True
+    for line in lines:
+        bare = line.strip()
+        is_free = not _inside(start, held)
+        is_indented = line.startswith(_INDENTS)
         if _FENCE.match(line):
             fenced = not fenced
-        elif bare.startswith(">") and not _inside(start, held) and not bare.startswith(">>>"):
+        elif is_free and bare.startswith(">") and not bare.startswith(">>>"):
             yield start, start + len(line)
-        elif not bare:
-            after_blank = True
-            continue
-        elif line.startswith(("    ", "\t")):
-            in_element = depths[bisect_left(places, start)] > 0
-            if (
-                code
-                and after_blank
-                and not (fenced or listed or in_element or _inside(start, held))
-            ):
+        elif bare and is_indented:
+            if after_blank and is_free and is_code and not (fenced or listed):
                 yield start, start + len(line)
-                continue
-        else:
+                # What follows code without a gap is code too.
+                bare = ""
+        elif bare:
             listed = _ITEM.match(line) is not None or (listed and line[0] == " ")
-        after_blank = False
+        after_blank = not bare
+        start += len(line) + 1
 
 
+_INDENTS: Final = ("    ", "\t")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
