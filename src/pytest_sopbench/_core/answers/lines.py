@@ -71,7 +71,8 @@ class _Pair:
 def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> Iterator[Candidate]:
     """Yield the runs of lines that have every field once, the last one first."""
     cut = max(len(text) - LONGEST, 0)
-    cut = text.find("\n", cut) + 1 if cut else 0
+    if cut and not (cut := text.find("\n", cut) + 1):
+        return
     lower = text[cut:].casefold()
     generic = ("answer", "decision") if len(required) == 1 else ()
     for one in required:

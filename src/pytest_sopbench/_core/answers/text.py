@@ -35,9 +35,8 @@ _WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""
 _THOUGHTS: Final = rf"(?:{'|'.join(REASONING)}|ant:?thinking|seed:think|inner[_ ]monologue)"
 _HIDING: Final = re.compile(
-    rf"<\s*(?P<close>/\s*)?(?P<name>{_THOUGHTS}){_ATTRIBUTES}\s*(?P<empty>/\s*)?>"
-    rf"|\[(?P<end>/)?(?P<mark>THINK)\]|<\|(?P<side>begin|end)_of_(?P<part>thought)\|>"
-    r"|(?P<comment><!--.*?(?:-->|\Z))",
+    rf"<\s*(/\s*)?({_THOUGHTS}){_ATTRIBUTES}\s*(/\s*)?>|\[(/)?(THINK)\]"
+    r"|<\|(?:begin|(end))_of_(thought)\|>|<!--.*?(?:-->|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 _CHANNEL: Final = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
@@ -198,33 +197,35 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
-    named = [
-        (fold(match["name"] or match["mark"] or match["part"] or "!"), match)
-        for match in _HIDING.finditer(text)
-    ]
-    marks = [(name, match, _is_closing(match)) for name, match in named if name not in fields]
+    marks: list[tuple[int, int, str, bool, bool]] = []
+    for match in _HIDING.finditer(text):
+        close, tag, is_empty, end, mark, over, part = match.groups("")
+        name = fold(tag or mark or part)
+        if name not in fields:
+            is_whole = bool(is_empty or not name)
+            marks.append((*match.span(), name, bool(close or end or over), is_whole))
     ends: list[int] = []
     closings: dict[str, int] = {}
-    for name, match, closing in reversed(marks):
+    for _, end_of_mark, name, is_closing, _ in reversed(marks):
         # A tag of another name closes reasoning only if none of its own name ever will.
         ends.append(closings.get(name) or closings.get("", len(text)))
-        if closing:
-            closings[name] = closings[""] = match.end()
+        if is_closing:
+            closings[name] = closings[""] = end_of_mark
     position = alone = 0
-    for (_, match, closing), end in zip(marks, reversed(ends), strict=True):
-        if match.start() < position:
+    for (start, end_of_mark, name, is_closing, is_whole), closing in zip(
+        marks, reversed(ends), strict=True
+    ):
+        if start < position:
             continue
-        position = match.end()
-        if closing:
+        position = end_of_mark
+        if is_closing:
             alone = position
-        elif not match["empty"]:
-            position = position if match["comment"] else end
-            yield match.start(), position
+        elif not is_whole:
+            position = closing
+            yield start, position
+        elif not name:
+            yield start, position
     yield 0, alone
-
-
-def _is_closing(match: re.Match[str]) -> bool:
-    return bool(match["close"] or match["end"] or (match["side"] or "").lower() == "end")
 
 
 def _objects(text: str, names: FieldNames) -> list[tuple[Dialect, Found]]:
