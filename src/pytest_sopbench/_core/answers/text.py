@@ -57,9 +57,6 @@ _FORMATS: Final = (
 _HTML: Final = re.compile(
     rf"</t[dh]>\s*<t[dh](?:\s[^<>]*)?>|</?({'|'.join(_FORMATS)})(?:\s[^<>]*)?/?>", re.IGNORECASE
 )
-CHILD: Final = re.compile(r"<([\w.-]+)>([^<>]*)</\1>")
-"""An element in which no other one stands."""
-
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
 _CODE: Final = 4
 _FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")

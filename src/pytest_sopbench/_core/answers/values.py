@@ -199,7 +199,7 @@ _STILL_ANSWER: Final = re.compile(
     r"according to|decision|answer|my|here is|here's|as requested|requested|required)\b",
     re.IGNORECASE,
 )
-EXAMPLE: Final = re.compile(
+_EXAMPLE: Final = re.compile(
     r"\be\.g\.|\b(?:for (?:example|instance)|examples?|such as|as in|looks? like|typical(?:ly)?|"
     r"hypothetical(?:ly)?|remember(?:ed)?|of the form|format is|placeholders?|(?:should|shall) I|"
     r"if\b[^.!?\n]{0,200}\bwould|last (?:week|month|year|time)|"
@@ -211,7 +211,7 @@ _CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
 
 def is_example(line: str) -> bool:
     """Whether what a sentence goes on with is an example, a format or another case."""
-    return EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
+    return _EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
 
 
 def leads_in_no_answer(line: str) -> bool:
