@@ -85,7 +85,7 @@ class Found:
 
 _KEYS: Final = frozenset({*CONTAINERS, "result", "results", "data", "final", "final result"})
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
-_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*[ \t]*([^\W\d_])")
+_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
     r"\b(?:or|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
