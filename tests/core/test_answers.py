@@ -241,6 +241,9 @@ HANGING = [
     "<berth x=y ", "<think>", "</think>", "<think></analysis>", '{"berth":', '{"berth":[',
     "{'berth':", '{"a":"{', '{"a":"\\"', '{"\\"', "*", "* ", "berth:", "- ", "\n", " ", "&#",
     "&lt;", "<![CDATA[", "\u200b", "\u00a0", "_", "berth ", "\\u", '{"berth":1}', "``", "***a",
+    "<!--", "<think></think>", "<plan>", "<plan></plan>", "~~", "~~a", "> ", "# ", "1. ", "|a|b|\n",
+    "    a\n\n", "- a\n  - b\n", "\\boxed{", "<|channel|>a<|message|>", "&lt;berth&gt;", "not ",
+    " e.g. <berth>N</berth>",
 ]  # fmt: skip
 
 

@@ -17,13 +17,11 @@ from pytest_sopbench._core.values.text import fold
 from .text import BLANK, plain_html
 from .values import (
     GENERIC,
-    OUTCOMES,
     Candidate,
     Reading,
     is_labelled,
     leads_in_no_answer,
     plain_value,
-    without_remark,
 )
 
 LONGEST: Final = 16_000
@@ -39,7 +37,7 @@ _COMPARED: Final = re.compile(
 )
 _PAIR: Final = re.compile(
     r"(?P<name>[^:\uff1a=\u2192|\n]{1,80}?)\s*"
-    r"(?P<sep>:(?!//)|\uff1a|=(?!=)>?|\u2192|->|(?<=\s)[-\u2013\u2014](?=\s))\s*(?P<value>.*)"
+    r"(?P<sep>:(?!//)|\uff1a|=(?!=)>?|\u2192|->)\s*(?P<value>.*)"
 )
 _FINAL: Final = re.compile(
     r"^(?:\d{1,3}[.)] ?)?(?:(?:the|my|our) )?(?:(?:final|correct|corrected|revised|updated) )?"
@@ -73,9 +71,10 @@ class _Pair:
 def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> Iterator[Candidate]:
     """Yield the runs of lines that have every field once, the last one first."""
     cut = max(len(text) - LONGEST, 0)
-    cut = text.find("\n", cut) + 1 if cut else 0
+    if cut and not (cut := text.find("\n", cut) + 1):
+        return
     lower = text[cut:].casefold()
-    generic = ("answer", "decision", *OUTCOMES) if len(required) == 1 else ()
+    generic = ("answer", "decision") if len(required) == 1 else ()
     for one in required:
         if not any(word in lower for word in (fold(one.name).split()[0], *generic)):
             return
@@ -83,10 +82,6 @@ def find_runs(text: str, names: FieldNames, required: Sequence[OutputField]) -> 
     rows = [cut]
     for line in source.split("\n"):
         rows.append(rows[-1] + len(line) + 1)
-    if cut and (text.count("\n```", 0, cut) + text.startswith("```")) % 2:
-        # The fence that is open where the text is cut.
-        rows.insert(0, cut)
-        source = f"```\n{source}"
     reader = _Runs(names, required)
     runs = [*reader.runs([*_lines(source.replace(BLANK, "").replace("\r", ""))])]
     for lead, run in reversed(runs):
@@ -162,9 +157,6 @@ class _Runs:
     def every_field(self, run: Sequence[_Pair]) -> dict[str, _Pair]:
         """Return the pair of each field, or nothing unless the run has every one just once."""
         found: dict[str, _Pair] = {}
-        is_loose = any(pair.field and not self._field_of(pair.name) for pair in run)
-        if is_loose and any(leads_in_no_answer(pair.name) for pair in run if not pair.field):
-            return {}
         for pair in run:
             if pair.field is None:
                 below = f" {fold(pair.name)} "
@@ -184,11 +176,6 @@ class _Runs:
         while at < len(lines):
             line = lines[at]
             at += 1
-            row = self._separated(lines[at - 1 : at + 2])
-            if row:
-                run += row
-                at += 1
-                continue
             pairs = self._table(line) if line.kind == "table" else self._pairs(line)
             if pairs is not None and all(pair.value != "" for pair in pairs):
                 run += pairs
@@ -196,11 +183,7 @@ class _Runs:
             name = pairs[0].name if pairs else line.text.strip("#:" + _AROUND)
             is_name = line.kind == "heading" or pairs or line.text.startswith(("**", "__"))
             field = self._field_of(name) if is_name else None
-            is_loose = field is None and is_name and self._is_outcome(name)
-            field = self._single if is_loose else field
             below, used = self._below(field, lines[at : at + 200]) if field else (None, 0)
-            if is_loose and field and plain_value(field, str(below))[1] is not Reading.EXACT:
-                used = 0
             if used:
                 run.append(self._pair(name, below, lines[at + used - 1].row))
                 at += used
@@ -220,24 +203,14 @@ class _Runs:
             return self._single
         return self._fields.get(known or "")
 
-    def _is_outcome(self, name: str) -> bool:
-        """Whether a name is that of any outcome, where one field has known labels."""
-        bare = _FINAL.sub("", fold(name.strip(_AROUND)).removesuffix(" is"))
-        return self._single is not None and is_labelled(self._single) and bare in OUTCOMES | GENERIC
-
     def _pair(self, name: str, value: JsonValue, row: int) -> _Pair:
         field = self._field_of(name)
         is_plain = field is not None and field.type is not FieldType.TEXT and not is_labelled(field)
         if isinstance(value, str) and is_plain:
             value = _COMMENT.sub("", value)
-        if field is None and isinstance(value, str) and self._single and self._is_outcome(name):
-            told = plain_value(self._single, without_remark(self._single, value))
-            field = self._single if told[1] is Reading.EXACT else None
         if field is None or not isinstance(value, str):
             return _Pair(name.strip(_AROUND), field, value, row)
         read, reading = plain_value(field, value)
-        if reading is not Reading.EXACT:
-            read, reading = plain_value(field, without_remark(field, value))
         return _Pair(name, field, read, row, reading is not Reading.NONE)
 
     def _pairs(self, line: _Line) -> list[_Pair] | None:
@@ -265,11 +238,7 @@ class _Runs:
         if match is None:
             return None
         name, value = match["name"].strip(), match["value"].strip()
-        if match["sep"] in ("-", "\u2013", "\u2014"):
-            # A dash before a number may be its sign.
-            if value[:1].isdigit() or self._field_of(name) is None:
-                return None
-        elif not said:
+        if not said:
             mark = next(
                 (it for it in ("***", "**", "__", "*", "_", "`") if name.startswith(it)), ""
             )
@@ -281,19 +250,6 @@ class _Runs:
         if not name or len(name.split()) > _MOST_WORDS or any(mark in name for mark in '?,{"'):
             return None
         return self._pair(name, value, row)
-
-    def _separated(self, lines: Sequence[_Line]) -> list[_Pair]:
-        """Return the pairs of a line of names with commas and the one line of values below it."""
-        names, *rows = [
-            line.text.split(",") if line.kind in ("line", "item") else [] for line in lines
-        ]
-        is_table = len(names) > 1 and len(rows) and len(rows[0]) == len(names)
-        if not is_table or (len(rows) > 1 and len(rows[1]) == len(names)):
-            return []
-        if not all(self._names.field_of(fold(name)) for name in names):
-            return []
-        row = lines[1].row
-        return [self._pair(*pair, row) for pair in zip(names, map(str.strip, rows[0]), strict=True)]
 
     def _table(self, line: _Line) -> list[_Pair] | None:
         """Return the pairs of a table of rows, or of columns with one row."""

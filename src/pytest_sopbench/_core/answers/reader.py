@@ -26,8 +26,8 @@ from pytest_sopbench._core.values.text import fold, is_empty
 from .lines import find_runs
 from .text import (
     BLANK,
-    CHILD,
     CONTAINERS,
+    SHORTEST,
     Echoes,
     Element,
     bare_value,
@@ -37,10 +37,8 @@ from .text import (
     without_end,
 )
 from .values import (
-    EXAMPLE,
     GENERIC,
     LONGEST_LABEL,
-    OUTCOMES,
     Candidate,
     Reading,
     is_example,
@@ -53,7 +51,8 @@ from .values import (
 )
 
 RETRACTIONS: Final = (
-    "above is invalid", "above is wrong", "actually", "answer is invalid", "answer is wrong",
+    "above is invalid", "above is wrong", "above was wrong", "actually", "answer is invalid",
+    "answer is wrong",
     "apologies", "apologize", "as void", "cancel that", "correction", "could not complete",
     "disregard", "do not rely on this", "do not use the above", "do not use these",
     "do not use this", "does not hold", "doesn't hold", "don't rely on this",
@@ -85,9 +84,8 @@ class Found:
 
 
 _KEYS: Final = frozenset({*CONTAINERS, "result", "results", "data", "final", "final result"})
-_SUBMITS: Final = re.compile(r"submit|final|answer|decision|respon|finish", re.IGNORECASE)
 _KEYED: Final = re.compile(r"""["']([^"'\n]{1,60})["']\s*:\s*\[?\s*$""")
-_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*[ \t]+([^\W\d_])")
+_GOES_ON: Final = re.compile(r"(?:[*`)]|</[^<>\n]{1,80}>)*(?:\n```[ \t]*\n)?[ \t]*([^\W\d_])")
 _BEFORE_MARK: Final = re.compile(r"(?:[\s`*(\[$\\]|<[^<>\n]{1,80}>|```\w{0,12})+$")
 _INSTEAD: Final = re.compile(
     r"\b(?:or|otherwise|not|never|if|than|would|would be|could be|instead of|versus|vs)$",
@@ -105,18 +103,6 @@ _LATEX: Final = re.compile(
 class Reader:
     """Reads the answer out of one text."""
 
-    __slots__ = (
-        "_echoes",
-        "_examples",
-        "_fields",
-        "_single",
-        "depth",
-        "names",
-        "required",
-        "seen",
-        "text",
-    )
-
     def __init__(
         self,
         text: str,
@@ -133,7 +119,6 @@ class Reader:
         self._fields = {one.name: one for one in required}
         self._single = required[0] if len(required) == 1 else None
         self._echoes = Echoes(self.text, sop)
-        self._examples: list[int] | None = None
 
     def find(self) -> Found:
         """Return the last whole mark, or else the last run, unless what follows is against it."""
@@ -147,7 +132,8 @@ class Reader:
                 continue
             if last:
                 is_whole = not one.unread and not self.missing(one)
-                against = self._between(one, last) if is_whole else ""
+                is_alike = is_whole and _KINDS.get(one.form) == _KINDS.get(last.form)
+                against = self._contradicted(one, last) if is_alike else ""
                 return Found(None if against else last, last, against)
             unread = one.unread or next(iter(self._open(one)), "")
             if unread:
@@ -155,7 +141,7 @@ class Reader:
             if self.missing(one):
                 short = min((one, short), key=lambda it: len(self.missing(it)) if it else 99)
                 continue
-            against = self._against(one, is_marked=True) or self._line_before(one)
+            against = self._against(one, is_marked=True) or self._lines_before(one)
             if against:
                 return Found(None, one, against)
             last = one
@@ -183,14 +169,10 @@ class Reader:
         values = one.values.items()
         return [str(it) for name, it in values if is_placeholder(self._fields.get(name), it)]
 
-    def _between(self, earlier: Candidate, later: Candidate) -> str:
-        """Return the earlier of two marks that differ, where no word says that one corrects it."""
+    def _contradicted(self, earlier: Candidate, later: Candidate) -> str:
+        """Return the earlier of two answers that differ, if no word says that one corrects it."""
         between = self.text[earlier.end : later.start]
-        if (
-            _KINDS.get(earlier.form) != _KINDS.get(later.form)
-            or not self._differ(earlier, later)
-            or _CORRECTS.search(between)
-        ):
+        if not self._differ(earlier, later) or _CORRECTS.search(between):
             return ""
         return f"before the answer stands another, {quoted(str(dict(earlier.values)))}"
 
@@ -202,25 +184,16 @@ class Reader:
             for it in self.required
         )
 
-    def _line_before(self, mark: Candidate) -> str:
-        """Return a line before a mark that gives a field another value, and nothing corrects."""
-        before = self.text[: mark.start].replace(BLANK, " ")
-        told = {
-            name: match
-            for match in _named_lines(self.names.all).finditer(before)
-            if (name := self.names.field_of(match["name"])) in self._fields
-        }
-        if len(told) < len(self.required) or self.depth:
-            return ""
-        for name, match in told.items():
-            field = self._fields[name]
-            words = match["words"].strip("*_` \t")
-            if (
-                plain_value(field, words)[1] is Reading.EXACT
-                and self._says_otherwise(field, words, mark)
-                and not _CORRECTS.search(before, match.end())
-            ):
-                return f"before the answer stands {quoted(words)} for {name}"
+    def _lines_before(self, mark: Candidate) -> str:
+        """Return the lines before a mark that give other values, if nothing corrects them."""
+        before = self.text[: mark.start]
+        runs = () if self.depth else find_runs(before, self.names, self.required)
+        for run in runs:
+            is_read = all(
+                plain_value(it, str(run.values[it.name]))[1] is Reading.EXACT
+                for it in self.required
+            )
+            return self._contradicted(run, mark) if is_read else ""
         return ""
 
     # --- marks
@@ -247,9 +220,6 @@ class Reader:
         if self._single and "\\boxed" in self.text:
             for match in _BOXED.finditer(self.text):
                 words = _LATEX.sub(r"\1\2", match[1])
-                name, equals, told = words.partition("=")
-                if equals and self.names.field_of(name.strip()):
-                    words = told
                 value, reading = plain_value(self._single, words)
                 if self._is_mark(match.start(), match.end()):
                     is_read = reading is not Reading.NONE
@@ -276,17 +246,10 @@ class Reader:
         line = _BEFORE_MARK.sub("", before).rpartition("\n")[2]
         if _INSTEAD.search(line) and not is_below:
             return False
-        if line and not is_below and self._is_example_near(start) and is_example(line):
+        if line and not is_below and is_example(line):
             return False
         leads = line.rstrip("*_ ").endswith((":", "\uff1a")) or (is_below and line.startswith("#"))
         return not (leads and leads_in_no_answer(line))
-
-    def _is_example_near(self, place: int) -> bool:
-        # Found once for all marks: a text may be nothing but marks in one line.
-        if self._examples is None:
-            self._examples = [match.end() for match in EXAMPLE.finditer(self.text)]
-        at = bisect_left(self._examples, place)
-        return at > 0 and self._examples[at - 1] > place - 300
 
     def _is_cut_off(self, field: OutputField | None, one: Element) -> bool:
         """Whether an element that is never closed holds a label; prose names tags too."""
@@ -344,13 +307,11 @@ class Reader:
             ):
                 return objects[at].values[name], ""
         known = self._fields.get(name)
-        if known and known.type is FieldType.LIST:
-            items = self.seen.source[one.inner_start : one.inner_end].replace(BLANK, "")
-            items = re.sub(r"</?[uo]l>", "", items)
-            if not value.replace(BLANK, "").strip() and CHILD.sub("", items).strip():
-                return value, items
-            if not CHILD.sub("", items).strip() and items.strip():
-                return [bare_value(decoded(item)) for _, item in CHILD.findall(items)], ""
+        if not value and BLANK in inside:
+            # What is unseen inside of a tag does not make it an empty one.
+            return value, self.seen.source[one.inner_start : one.inner_end].strip(
+                BLANK
+            ) or "nothing"
         if known is None or not value or is_placeholder(known, value):
             return value, ""
         value = bare_value(_transparent(value)) if is_labelled(known) else value
@@ -409,7 +370,6 @@ class Reader:
                     if name in self._fields
                 ):
                     return None
-                values = {name: self._untagged(name, it) for name, it in values.items()}
                 if not values and self._single and len(one) == 1:
                     ((key, it),) = one.items()
                     is_value = (
@@ -429,31 +389,14 @@ class Reader:
         return (*whole[0], "")
 
     def _children(self, value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        submits = any(
-            _SUBMITS.search(str(value.get(key, ""))[:80]) for key in ("name", "tool", "function")
-        )
         for key, one in value.items():
-            if fold(key) not in _KEYS and not (
-                submits and fold(key) in ("arguments", "parameters")
-            ):
+            if fold(key) not in _KEYS:
                 continue
             # What was read is any JSON.
             several: list[Any] = one if isinstance(one, list) else [one]  # pyright: ignore[reportUnknownVariableType]
             child = several[0] if len(several) == 1 else None
             if isinstance(child, dict):
                 yield cast("dict[str, Any]", child)
-            elif isinstance(child, str) and self.depth == 0 and ("<" in child or "{" in child):
-                found = Reader(child, self.names, self.required, "", 1).find()
-                if found.answer:
-                    yield found.answer.values
-
-    def _untagged(self, name: str, value: JsonValue) -> JsonValue:
-        """Take off a tag of the field's own around its value."""
-        if isinstance(value, str) and value.lstrip().startswith("<"):
-            pattern = rf"\s*<({name_pattern(name)}|final[ _-]decision)>([^<]*)</\1>\s*"
-            match = re.fullmatch(pattern, value, re.IGNORECASE)
-            return bare_value(decoded(match[2])) if match else value
-        return value
 
     def _resolved(self, mark: Candidate) -> Candidate | None:
         """Read what stands in an element that holds an answer: a value, or lines."""
@@ -523,9 +466,7 @@ class Reader:
         if not is_sentence or (lead.endswith((":", "\uff1a")) and leads_in_no_answer(lead)):
             return None
         chosen = frozenset({_meant(self._single, value)})
-        if _OUTCOME_IS.search(lead):
-            chosen |= labels_of(self._single)
-        if self._other_label(before, chosen) or self._other_truth(before, value):
+        if self._other_label(before, chosen):
             return None
         return self._alone(self._single, value)
 
@@ -560,7 +501,7 @@ class Reader:
         """Return what stands after an answer, without passages of the SOP."""
         parts: list[str] = []
         for one in self._echoes.passages:
-            if one.end > end and one.words >= 12:  # noqa: PLR2004 - twice a passage
+            if one.end > end and one.words >= 2 * SHORTEST:
                 parts.append(self.text[end : max(one.start, end)])
                 end = max(end, one.end)
         return "\n".join((*parts, self.text[end:])).replace(BLANK, " ")
@@ -569,7 +510,7 @@ class Reader:
         """Yield what is said of each field by its name: `name: words`, a tag, a key, a cell."""
         for match in _naming(self.names.all, single=self._single is not None).finditer(rest):
             name = self.names.field_of(match["name"]) or (self._single.name if self._single else "")
-            is_soft = match["sep"].lower() == "is" or fold(match["name"]) in OUTCOMES
+            is_soft = match["sep"].lower() == "is"
             field = self._fields.get(name)
             if field is None:
                 continue
@@ -608,12 +549,6 @@ class Reader:
             if not any(_meant(it, words) in chosen for it in self.required):
                 return words
         return ""
-
-    def _other_truth(self, text: str, value: str) -> bool:
-        if self._single is None or self._single.type is not FieldType.BOOLEAN:
-            return False
-        words = re.findall(r"\b(?:yes|no|true|false)\b", text, re.IGNORECASE)
-        return any(read_boolean(word) is not read_boolean(value) for word in words)
 
 
 def quoted(words: str) -> str:
@@ -660,11 +595,6 @@ _COURTESY: Final = re.compile(
     r"would you like|is there anything|shall i|can i help)\b[^\n.!?]*[.!?]?",
     re.IGNORECASE,
 )
-_OUTCOME_IS: Final = re.compile(
-    rf"\b(?:correct|corrected|final|right) (?:answer|decision|{'|'.join(sorted(OUTCOMES))})"
-    r" is[*_]*:$",
-    re.IGNORECASE,
-)
 _VALUE_END: Final = re.compile(r"[|;<>{}\n]|,(?!\d)")
 _LINE_END: Final = re.compile(r"[|<>{}\n]")
 
@@ -675,20 +605,11 @@ def _transparent(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def _naming(names: tuple[str, ...], *, single: bool) -> re.Pattern[str]:
-    several = sorted({*names, *(GENERIC | OUTCOMES if single else ())}, key=len, reverse=True)
+    several = sorted({*names, *(GENERIC if single else ())}, key=len, reverse=True)
     return re.compile(
         rf"(?<!\w)(?P<name>{'|'.join(map(name_pattern, several))})(?!\w)"
         r"[\"'`*_ \t]*(?P<sep>:|\uff1a|=(?!=)>?|->|\u2192|\||>|\bis\b)(?P<words>[^\n]{0,400})",
         re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _named_lines(names: tuple[str, ...]) -> re.Pattern[str]:
-    several = "|".join(map(name_pattern, sorted({*names}, key=len, reverse=True)))
-    return re.compile(
-        rf"^[*_`#\- \t]{{0,9}}(?P<name>{several})[*_` \t]{{0,9}}[:=](?P<words>[^\n]{{0,400}})$",
-        re.IGNORECASE | re.MULTILINE,
     )
 
 

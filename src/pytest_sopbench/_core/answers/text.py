@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
 from pytest_sopbench._core.fields.values import FieldNames, name_pattern
@@ -36,10 +35,9 @@ _WIDE_SPACES: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _ATTRIBUTES: Final = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<]*"|'[^'<]*'|[^\s"'<>]+))*"""
 _THOUGHTS: Final = rf"(?:{'|'.join(REASONING)}|ant:?thinking|seed:think|inner[_ ]monologue)"
 _HIDING: Final = re.compile(
-    rf"<\s*(?P<close>/\s*)?(?P<name>{_THOUGHTS}){_ATTRIBUTES}\s*(?P<empty>/\s*)?>"
-    rf"|\[(?P<end>/)?(?P<mark>THINK)\]|<\|(?P<side>begin|end)_of_(?P<part>thought)\|>"
-    r"|(?P<comment><!--)",
-    re.IGNORECASE,
+    rf"<\s*(/\s*)?({_THOUGHTS}){_ATTRIBUTES}\s*(/\s*)?>|\[(/)?(THINK)\]"
+    r"|<\|(?:begin|(end))_of_(thought)\|>|<!--.*?(?:-->|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
 _CHANNEL: Final = re.compile(r"<\|channel\|>\s*(\w+)[^<]*(?:<\|constrain\|>[^<]*)?<\|message\|>")
 _CONTROL: Final = re.compile(
@@ -58,18 +56,6 @@ _FORMATS: Final = (
 )  # fmt: skip
 _HTML: Final = re.compile(
     rf"</t[dh]>\s*<t[dh](?:\s[^<>]*)?>|</?({'|'.join(_FORMATS)})(?:\s[^<>]*)?/?>", re.IGNORECASE
-)
-_RESULT: Final = re.compile(r"<(?:final_)?results?>", re.IGNORECASE)
-CHILD: Final = re.compile(r"<([\w.-]+)>([^<>]*)</\1>")
-"""An element in which no other one stands."""
-
-_DOCUMENT: Final = re.compile(
-    rf"<([^\W\d][\w.-]*)>[\s{BLANK}]*(?:<([\w.-]+)>[^<>]*</\2>[\s{BLANK}]*)+</\1>"
-)
-_PROCESS: Final = re.compile(
-    r"plan|think|thought|reason|scratch|draft|example|sample|template|tool|function|call|invoke|"
-    r"input|observ|previous|prior|request|query|record|step|log|memory|context|param|history|candidate|option|alternative|propos|case",
-    re.IGNORECASE,
 )
 _STRUCK_OUT: Final = re.compile(r"~~(?=\S)[^~\n]+~~")
 _CODE: Final = 4
@@ -133,16 +119,12 @@ def see(text: str, names: FieldNames) -> Seen:
     tags = [tag for tag in _tags(shown, names.all) if not _inside(tag.start, spans)]
     known = {*names.folded, *CONTAINERS}
     unknown = [one for one in tags if one.name not in known | {*_FORMATS}]
-    last = len(shown.rstrip("` \t\n" + BLANK))
-    unseen = [
-        (start, end)
-        for start, end in _pairs(unknown)
-        if end < last or not _holds_answer(shown[start:end], names)
-    ]
+    unseen = [*_pairs(unknown)]
     unseen += [
         (m.start(), m.end()) for m in _STRUCK_OUT.finditer(shown) if not _inside(m.start(), spans)
     ]
-    unseen += _quoted_lines(shown, spans, [one for one in tags if one.name in known])
+    elements = _pairs([one for one in tags if one.name in known])
+    unseen += _quoted_lines(shown, _merged([*spans, *elements]))
     unseen = _merged(unseen)
     return Seen(
         _blanked(shown, unseen),
@@ -152,19 +134,6 @@ def see(text: str, names: FieldNames) -> Seen:
         tuple(one for one in found if not _inside(one[1].start, unseen)),
         removed,
         shown,
-    )
-
-
-def _holds_answer(element: str, names: FieldNames) -> bool:
-    """Whether the last element of a text is a result, or a document of just the fields."""
-    if _RESULT.match(element):
-        return True
-    match = _DOCUMENT.fullmatch(element)
-    told = {fold(name) for name, _ in CHILD.findall(element)}
-    return (
-        match is not None
-        and not _PROCESS.search(match[1])
-        and told == {*names.folded} != {fold(match[2])}
     )
 
 
@@ -225,40 +194,35 @@ def _thoughts(text: str, fields: frozenset[str]) -> list[tuple[int, int]]:
 
 
 def _thought_spans(text: str, fields: frozenset[str]) -> Iterator[tuple[int, int]]:
-    def name_of(match: re.Match[str]) -> str:
-        return fold(match["name"] or match["mark"] or match["part"] or "!")
-
-    last_closing: dict[str, int] = {}
-    is_known = False
+    marks: list[tuple[int, int, str, bool, bool]] = []
+    for match in _HIDING.finditer(text):
+        close, tag, is_empty, end, mark, over, part = match.groups("")
+        name = fold(tag or mark or part)
+        if name not in fields:
+            is_whole = bool(is_empty or not name)
+            marks.append((*match.span(), name, bool(close or end or over), is_whole))
+    ends: list[int] = []
+    closings: dict[str, int] = {}
+    for _, end_of_mark, name, is_closing, _ in reversed(marks):
+        # A tag of another name closes reasoning only if none of its own name ever will.
+        ends.append(closings.get(name) or closings.get("", len(text)))
+        if is_closing:
+            closings[name] = closings[""] = end_of_mark
     position = alone = 0
-    while match := _HIDING.search(text, position):
-        position = match.end()
-        name = name_of(match)
-        if match["comment"]:
-            end = text.find("-->", position)
-            position = len(text) if end < 0 else end + 3
-            yield match.start(), position
-        elif _is_closing(match) and name not in fields:
+    for (start, end_of_mark, name, is_closing, is_whole), closing in zip(
+        marks, reversed(ends), strict=True
+    ):
+        if start < position:
+            continue
+        position = end_of_mark
+        if is_closing:
             alone = position
-        elif not match["empty"] and name not in fields:
-            # A tag of another name closes reasoning only where none of its own name ever will.
-            if not is_known:
-                several = filter(_is_closing, _HIDING.finditer(text, position))
-                last_closing = {name_of(one): one.start() for one in several}
-                is_known = True
-            is_own = last_closing.get(name, -1) >= position
-            closings = (
-                one.end()
-                for one in _HIDING.finditer(text, position)
-                if _is_closing(one) and (name_of(one) == name or not is_own)
-            )
-            position = next(closings, len(text))
-            yield match.start(), position
+        elif not is_whole:
+            position = closing
+            yield start, position
+        elif not name:
+            yield start, position
     yield 0, alone
-
-
-def _is_closing(match: re.Match[str]) -> bool:
-    return bool(match["close"] or match["end"] or (match["side"] or "").lower() == "end")
 
 
 def _objects(text: str, names: FieldNames) -> list[tuple[Dialect, Found]]:
@@ -353,48 +317,33 @@ def _elements(text: str, tags: Sequence[Tag]) -> tuple[Element, ...]:
     return tuple(reversed(found))
 
 
-def _quoted_lines(
-    text: str, held: Sequence[tuple[int, int]], tags: Sequence[Tag]
-) -> Iterator[tuple[int, int]]:
+def _quoted_lines(text: str, held: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the lines that quote, and those of indented code."""
-    if "\n>" not in text and "    " not in text and "\t" not in text and text.lstrip()[:1] != ">":
-        return
     lines = text.split("\n")
-    starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    depths = [
-        *accumulate((0 if one.empty else -1 if one.closing else 1 for one in tags), initial=0)
-    ]
-    places = [one.start for one in tags]
-    code = (
-        min((len(one) - len(one.lstrip()) for one in lines if one.strip(" \t" + BLANK)), default=0)
-        < _CODE
-    )
-    fenced = False
-    listed = after_blank = True
-    listed = False
-    for line, start in zip(lines, starts, strict=False):
-        bare = line.lstrip()
+    is_code = any(it.strip(" \t" + BLANK) and not it.startswith(_INDENTS) for it in lines)
+    start = 0
+    fenced = listed = False
+    after_blank = True
+    for line in lines:
+        bare = line.strip()
+        is_free = not _inside(start, held)
+        is_indented = line.startswith(_INDENTS)
         if _FENCE.match(line):
             fenced = not fenced
-        elif bare.startswith(">") and not _inside(start, held) and not bare.startswith(">>>"):
+        elif is_free and bare.startswith(">") and not bare.startswith(">>>"):
             yield start, start + len(line)
-        elif not bare:
-            after_blank = True
-            continue
-        elif line.startswith(("    ", "\t")):
-            in_element = depths[bisect_left(places, start)] > 0
-            if (
-                code
-                and after_blank
-                and not (fenced or listed or in_element or _inside(start, held))
-            ):
+        elif bare and is_indented:
+            if after_blank and is_free and is_code and not (fenced or listed):
                 yield start, start + len(line)
-                continue
-        else:
+                # What follows code without a gap is code too.
+                bare = ""
+        elif bare:
             listed = _ITEM.match(line) is not None or (listed and line[0] == " ")
-        after_blank = False
+        after_blank = not bare
+        start += len(line) + 1
 
 
+_INDENTS: Final = ("    ", "\t")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
@@ -415,7 +364,6 @@ _WORD: Final = re.compile(
     r"\\[nrt\"']|&(?:lt|gt|quot|amp|apos|\#\w{1,6});"
     r"|([^\W_\u2e80-\U0003ffff]+|(?![\U00040000-\U0010ffff])[^\x00-\u2e7f])"
 )
-_PLACES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,32 +376,24 @@ class Passage:
 
 
 class Echoes:
-    """The passages of one text that stand in the SOP too."""
-
-    __slots__ = ("_ends", "_sop", "_starts", "passages")
+    """The passages of one text that stand in the SOP too, in their order."""
 
     def __init__(self, text: str, sop: str) -> None:
-        self._sop = _indexed(sop) if sop else None
-        self.passages = _passages(text.replace(BLANK, " "), self._sop) if self._sop else []
-        self._starts = [passage.start for passage in self.passages]
-        self._ends = [passage.end for passage in self.passages]
+        self._sop = f" {' '.join(_words(sop))} "
+        self.passages = _passages(text.replace(BLANK, " "), _sequences(sop)) if sop else []
 
     def holds(self, start: int, end: int, said: JsonValue) -> bool:
         """Whether a passage that is clearly longer than what is said holds this stretch whole."""
-        # Passages start and end in the same order, and few of them hold the same word.
-        first = bisect_left(self._ends, end)
-        around = self.passages[first : bisect_right(self._starts, start)]
-        return bool(around) and max(one.words for one in around) - count_words(said) >= MORE
+        at = bisect_right(self.passages, start, key=lambda one: one.start) - 1
+        if at < 0 or self.passages[at].end < end:
+            return False
+        return self.passages[at].words - count_words(said) >= MORE
 
     def quotes(self, pairs: Mapping[str, JsonValue]) -> bool:
         """Whether all of these pairs stand in the SOP, and one of them nowhere by chance."""
-        telling = [one for one in pairs.values() if isinstance(one, str)]
-        if self._sop is None or not any(map(_tells, telling)):
+        if not any(isinstance(one, str) and _tells(one) for one in pairs.values()):
             return False
-        said = (
-            _words(f"{k} {v if isinstance(v, str) else json.dumps(v)}") for k, v in pairs.items()
-        )
-        return all(f" {' '.join(words)} " in self._sop.joined for words in said)
+        return all(f" {' '.join(_words(_written(pair)))} " in self._sop for pair in pairs.items())
 
 
 def _tells(value: str) -> bool:
@@ -464,28 +404,11 @@ def _tells(value: str) -> bool:
 
 def count_words(value: JsonValue) -> int:
     """How many words a value has, as they are compared with the SOP."""
-    count = 0
-    parts = [value]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, Mapping):
-            parts += (*part.keys(), *part.values())
-        elif isinstance(part, str):
-            count += len(_words(part))
-        elif isinstance(part, Sequence):
-            parts += part
-        else:
-            parts.append(str(part))
-    return count
+    return len(_words(_written(value)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sop:
-    """The words of the SOP, also as one text, and where each run of `SHORTEST` begins."""
-
-    words: tuple[str, ...]
-    joined: str
-    places: Mapping[tuple[str, ...], list[int]]
+def _written(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -493,51 +416,27 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
-def _indexed(sop: str) -> _Sop:
+def _sequences(sop: str) -> frozenset[tuple[str, ...]]:
     words = _words(sop)
-    places: dict[tuple[str, ...], list[int]] = {}
-    for place in range(len(words) - SHORTEST + 1):
-        known = places.setdefault(words[place : place + SHORTEST], [])
-        # However often the SOP repeats itself, a word of the text costs the same.
-        if len(known) < _PLACES:
-            known.append(place)
-    return _Sop(words, f" {' '.join(words)} ", places)
+    return frozenset(words[at : at + SHORTEST] for at in range(len(words) - SHORTEST + 1))
 
 
-def _passages(text: str, indexed: _Sop) -> list[Passage]:
+def _passages(text: str, known: frozenset[tuple[str, ...]]) -> list[Passage]:
+    """Return the runs of words in which each `SHORTEST` that follow each other are in the SOP."""
     found = [match for match in _WORD.finditer(text) if match[1]]
-    words = tuple(match[1].casefold() for match in found)
+    words = [match[1].casefold() for match in found]
     passages: list[Passage] = []
-    start = 0
-    while start + SHORTEST <= len(words):
-        places = indexed.places.get(words[start : start + SHORTEST])
-        if places is None:
-            start += 1
+    first = 0
+    for start in range(len(words) - SHORTEST + 2):
+        if tuple(words[start : start + SHORTEST]) in known:
             continue
-        end = _end(words, start, indexed.words, places)
-        before = found[start - 1].end(1) if start else 0
-        after = found[end].start(1) if end < len(found) else len(text)
-        passages.append(Passage(before, after, end - start))
-        # The next passage may begin before this one ends, where two of them meet.
-        start = end - SHORTEST + 1
+        if start > first:
+            end = start + SHORTEST - 1
+            before = found[first - 1].end(1) if first else 0
+            after = found[end].start(1) if end < len(found) else len(text)
+            passages.append(Passage(before, after, end - first))
+        first = start + 1
     return passages
-
-
-def _end(words: tuple[str, ...], start: int, sop: tuple[str, ...], places: list[int]) -> int:
-    """How far the words go on as the SOP does, from any of its places."""
-    end = start + SHORTEST
-    going_on = places
-    while end < len(words):
-        ahead = end - start
-        going_on = [
-            place
-            for place in going_on
-            if place + ahead < len(sop) and sop[place + ahead] == words[end]
-        ]
-        if not going_on:
-            break
-        end += 1
-    return end
 
 
 _MARK: Final = "[the SOP]"

@@ -37,11 +37,6 @@ LONGEST_LABEL: Final = 1_000
 GENERIC: Final = frozenset({"answer", "final answer", "decision", "final decision"})
 """Names under which the value of the one output field may stand in a line."""
 
-OUTCOMES: Final = frozenset(
-    {"classification", "conclusion", "outcome", "result", "status", "verdict"}
-)
-"""Names under which a known label of the one output field may stand in a line."""
-
 # Read words as a value of an output field.
 
 
@@ -99,27 +94,6 @@ def is_placeholder(field: OutputField | None, value: JsonValue) -> bool:
         return False
     may_list = field is not None and field.type is FieldType.LIST
     return (_DOTS if may_list else _PLACEHOLDER).fullmatch(value.strip()) is not None
-
-
-def without_remark(field: OutputField, words: str) -> str:
-    """Return a known label without a remark behind a dash, in brackets or after `#`.
-
-    A remark that names another label, a condition or a doubt is no mere remark.
-    """
-    if len(words) > LONGEST_LABEL:
-        return words
-    label, remark = (*_REMARK.split(words, maxsplit=1), "")[:2]
-    value, reading = plain_value(field, label)
-    if not remark or reading is not Reading.EXACT or not is_labelled(field):
-        return words
-    others = f" {' '.join(_WORDS.findall(fold(remark)))} "
-    names = labels_of(field) or frozenset(("yes", "no", "true", "false"))
-    says_other = any(
-        f" {' '.join(_WORDS.findall(name))} " in others
-        for name in names
-        if value_key(field, name) != value_key(field, value)
-    )
-    return words if says_other or _DOUBT.search(remark) else value
 
 
 def settled(field: OutputField, value: JsonValue) -> JsonValue:
@@ -187,17 +161,6 @@ _OPEN_LIST: Final = re.compile(
     r"\b(?:not sure|unsure|or|maybe|perhaps|possibly)\b|\?$|\.{2}|\u2026|<[^<>]*>|\[", re.IGNORECASE
 )
 _ITEM: Final = re.compile(r"(?:^|\n)[ \t]*[-*][ \t]+")
-_REMARK: Final = re.compile(r"\s+(?:[-\u2013\u2014#]\s+|(?=\(.*\)[.!]?$))")
-_WORDS: Final = re.compile(r"\w+")
-_DOUBT: Final = re.compile(
-    r"\b(?:if|unless|provided|assuming|depend\w*|subject to|until|would|could|might|may|maybe|"
-    r"perhaps|possibly|unclear|unsure|pending|instead|preliminary|provisional|tentative|draft|but|"
-    r"no|never|to be|todo|tbc|overrul\w*|previous\w*|prior|old|propos\w*|suggest\w*|recommend\w*|"
-    r"wrong\w*|withdrawn|revoked|cancel\w*|later|unconfirmed|expected|initial\w*|"
-    r"however|although|rather|either|or|conditional\w*|was|before|incorrect|example)\b"
-    r"|\?|(?:\bnot|n['\u2019]t) (?:final|yet|sure|certain|confirmed|valid)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,8 +199,7 @@ _STILL_ANSWER: Final = re.compile(
     r"according to|decision|answer|my|here is|here's|as requested|requested|required)\b",
     re.IGNORECASE,
 )
-_CORRECTED: Final = re.compile(r"\b(?:corrected|revised|updated)\b", re.IGNORECASE)
-EXAMPLE: Final = re.compile(
+_EXAMPLE: Final = re.compile(
     r"\be\.g\.|\b(?:for (?:example|instance)|examples?|such as|as in|looks? like|typical(?:ly)?|"
     r"hypothetical(?:ly)?|remember(?:ed)?|of the form|format is|placeholders?|(?:should|shall) I|"
     r"if\b[^.!?\n]{0,200}\bwould|last (?:week|month|year|time)|"
@@ -249,12 +211,12 @@ _CLAUSE: Final = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)\s")
 
 def is_example(line: str) -> bool:
     """Whether what a sentence goes on with is an example, a format or another case."""
-    return EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
+    return _EXAMPLE.search(_CLAUSE.split(line)[-1]) is not None
 
 
 def leads_in_no_answer(line: str) -> bool:
     """Whether a line that stands before an answer says that it is none: an example, a draft."""
     phrase = _CLAUSE.split(line.strip("*_# \t"))[-1]
     if _NO_ANSWER.search(phrase):
-        return _CORRECTED.search(phrase) is None
+        return True
     return _TOOLS.search(phrase) is not None and _STILL_ANSWER.search(phrase) is None
