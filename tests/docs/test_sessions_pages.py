@@ -26,7 +26,8 @@ COMMANDS = [
     main.get_command(click.Context(main), one) for one in main.list_commands(click.Context(main))
 ]
 REFERENCE = (DOCS / "reference" / "sopbench.md").read_text(encoding="utf-8")
-AGAIN = (DOCS / "how-to" / "decide-again.md").read_text(encoding="utf-8")
+RESUME = (DOCS / "how-to" / "resume-a-session.md").read_text(encoding="utf-8")
+AGAIN = RESUME.partition("## Decide again without running")[2]
 QUARANTINE = (DOCS / "how-to" / "quarantine-a-task.md").read_text(encoding="utf-8")
 ONCE_WRONG = """
 from desk import agent as right
