@@ -83,9 +83,7 @@ def test_the_right_agent_passes(pytester: pytest.Pytester, desk: Path) -> None:
     pytester.runpytest(SOP, "--sop-agent=hands:right").assert_outcomes(passed=5)
 
 
-@pytest.mark.parametrize(
-    "how", [("-n2",), ("--sop-concurrency=4",), ("-n2", "--sop-concurrency=4")]
-)
+@pytest.mark.parametrize("how", ["-n2", "--sop-concurrency=4", "-n2 --sop-concurrency=4"])
 def test_workers_and_runs_in_flight_come_to_the_same(
     pytester: pytest.Pytester, desk: Path, how: str
 ) -> None:
