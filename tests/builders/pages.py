@@ -25,3 +25,17 @@ def write_late_returns(folder: Path) -> str:
         (domain / name).write_text(content, encoding="utf-8")
     (agent,) = [code for code in blocks(DOMAINS, "python") if "def agent(" in code]
     return agent
+
+
+RETURNS = (DOCS / "how-to" / "judge-what-an-agent-writes.md").read_text(encoding="utf-8")
+
+
+def write_returns(folder: Path) -> str:
+    """Write the domain with a world into `domains/` of a folder; return its agent."""
+    domain = folder / "domains" / "returns"
+    domain.mkdir(parents=True)
+    files = r"`domains/returns/([a-z_.]+)`.*\n\n```[a-z]+\n([^`]*(?:`[^`]+`[^`]*)*?)```"
+    for name, content in re.findall(files, RETURNS):
+        (domain / name).write_text(content, encoding="utf-8")
+    (agent,) = [code for code in blocks(RETURNS, "python") if "def agent(" in code]
+    return agent

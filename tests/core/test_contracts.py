@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_sopbench import Task, ToolCall, Trace
+from pytest_sopbench import ExpectedCall, Task, ToolCall, Trace
 from pytest_sopbench._core.contract.conditions import Operator, Source, ValueCondition
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
+    AsExpected,
     AsksApproval,
     AtMost,
     Before,
@@ -698,3 +700,141 @@ def test_a_number_that_stands_twice_names_no_clause() -> None:
 @given(st.text(max_size=200), st.text(max_size=8))
 def test_whatever_is_asked_for_every_word_of_a_clause_is_of_the_sop(sop: str, clause: str) -> None:
     assert set(clause_text(sop, clause).split()) <= set(sop.split())
+
+
+# What is written, held against the calls that a task expects.
+
+BOOK = AsExpected(tools=("book",))
+ONE_BOOKED = (
+    ExpectedCall(name="look_up", arguments={}),
+    ExpectedCall(name="book", arguments={"amount": 4, "to": {"city": "Lyon"}}),
+)
+
+
+def booked(amount: JsonValue = 4, city: str = "Lyon", error: str | None = None) -> ToolCall:
+    return call("book", {"amount": amount, "to": {"city": city}}, error=error)
+
+
+def written(
+    trace: Trace, expected: Sequence[ExpectedCall] | None = ONE_BOOKED, **demand: Any
+) -> RuleResult:
+    contract = Contract(rules=(Rule(id="r", demand=replace(BOOK, **demand)),))
+    (result,) = check_contract(contract, trace, replace(KNOWN, expected=expected))
+    return result
+
+
+@pytest.mark.parametrize(
+    ("trace", "state", "why"),
+    [
+        pytest.param(run(booked()), HELD, "as expected: step 1, book", id="as expected"),
+        pytest.param(
+            run(booked(4.0), "look_up"), HELD, "as expected: step 1, book", id="a float, any order"
+        ),
+        pytest.param(
+            run(booked(error="busy"), booked()), HELD, "as expected: step 1, book; step 2, book",
+            id="tried again",
+        ),
+        pytest.param(
+            run(booked(9, error="too much"), booked()), HELD,
+            "as expected: step 1, book; step 2, book", id="what failed wrote nothing",
+        ),
+        pytest.param(
+            run("look_up", booked(1)), BROKEN, "step 2, book: amount is 1, expected 4",
+            id="another value",
+        ),
+        pytest.param(
+            run(booked("4")), BROKEN, 'step 1, book: amount is "4", expected 4', id="a text",
+        ),
+        pytest.param(
+            run(booked(4, "lyon")), BROKEN, 'step 1, book: to.city is "lyon", expected "Lyon"',
+            id="another value inside",
+        ),
+        pytest.param(
+            run(call("book", {"to": {"city": "Lyon"}})), BROKEN,
+            "step 1, book: amount is missing, expected 4", id="no value",
+        ),
+        pytest.param(
+            run(call("book", {"amount": 4, "to": {"city": "Lyon"}, "note": "x"})), BROKEN,
+            'step 1, book: note is "x", and is not expected at all', id="a value more",
+        ),
+        pytest.param(
+            run(booked(), booked()), BROKEN, "step 2, book: one call more than expected",
+            id="twice",
+        ),
+        pytest.param(run("look_up"), BROKEN, "book was never called", id="not called"),
+        pytest.param(run(), BROKEN, "no tool was called, book is required", id="no call at all"),
+        pytest.param(
+            run(booked(1, error="too little")), BROKEN,
+            "step 1, book: the call failed; amount is 1, expected 4", id="only in vain",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_written_is_as_expected(trace: Trace, state: RuleState, why: str) -> None:
+    result = written(trace)
+
+    assert (state, why) == (result.state, result.why)
+
+
+@pytest.mark.parametrize(
+    ("trace", "state"),
+    [
+        pytest.param(run("look_up"), HELD, id="nothing was"),
+        pytest.param(run(), IDLE, id="no tool was called"),
+        pytest.param(run(booked()), BROKEN, id="something was"),
+        pytest.param(run(booked(error="refused")), HELD, id="in vain"),
+    ],
+)
+def test_where_nothing_is_to_be_written(trace: Trace, state: RuleState) -> None:
+    assert state is written(trace, ()).state
+
+
+def test_what_is_not_declared_is_no_demand() -> None:
+    assert IDLE is written(run(booked()), None).state
+
+
+def test_a_run_that_was_stopped_before_it_wrote_is_unfinished_and_a_wrong_write_is_done() -> None:
+    two = (*ONE_BOOKED, ExpectedCall(name="book", arguments={"amount": 5, "to": {"city": "Lyon"}}))
+
+    assert written(run(booked()), two).unfinished
+    assert "book was called with success 1 of 2 times" == written(run(booked()), two).why
+    assert not written(run(booked(6)), two).unfinished
+
+
+@pytest.mark.parametrize(
+    "demand",
+    [
+        pytest.param({"private": ("amount",)}, id="by the name of the argument"),
+        pytest.param({"private": ("limit",)}, id="by the value of the column"),
+    ],
+)
+def test_no_reason_tells_a_private_value(demand: dict[str, Any]) -> None:
+    task = replace(TASK, results={"limit": 4})
+    contract = Contract(rules=(Rule(id="r", demand=replace(BOOK, **demand)),))
+
+    (result,) = check_contract(contract, run(booked(1)), Known(task=task, expected=ONE_BOOKED))
+
+    assert "step 1, book: amount is not as expected, which is private" == result.why
+
+
+amounts = st.sampled_from([0, 1, 2])
+
+
+@given(
+    st.lists(amounts, max_size=4),
+    st.lists(st.tuples(amounts, st.booleans()), max_size=5),
+    st.randoms(use_true_random=False),
+)
+def test_calls_are_as_expected_exactly_where_a_count_of_them_says_so(
+    wanted: list[int], made: list[tuple[int, bool]], order: Any
+) -> None:
+    expected = [ExpectedCall(name="book", arguments={"amount": one}) for one in wanted]
+    order.shuffle(expected)
+    calls = [call("book", {"amount": one}, error=None if done else "no") for one, done in made]
+    asked = Counter(wanted)
+    done = Counter(one for one, well in made if well)
+    tried = Counter(one for one, _ in made)
+    right = all(done[one] <= asked[one] <= tried[one] for one in (0, 1, 2))
+
+    result = written(run("look_up", *calls), expected)
+
+    assert right == (result.state is HELD)

@@ -26,10 +26,12 @@ from pytest_sopbench._core.judging.judge import CUT_OFF, breaches, judge, with_p
 from pytest_sopbench._core.metrics.counts import (
     ContractTally,
     RuleTally,
+    UnmadeCounts,
     UnneededCounts,
     tally_contracts,
     tally_rules,
 )
+from pytest_sopbench._core.metrics.metric import METRICS
 from pytest_sopbench._core.metrics.summary import EMPTY
 from pytest_sopbench._core.metrics.summary_json import (
     summary_from_json,
@@ -38,7 +40,7 @@ from pytest_sopbench._core.metrics.summary_json import (
 )
 from pytest_sopbench._core.metrics.tally import summary_of
 from pytest_sopbench._core.metrics.total import total_of
-from pytest_sopbench._core.model.trace import Ending
+from pytest_sopbench._core.model.trace import Ending, Mismatch
 from pytest_sopbench._core.records.lines import from_line, to_line
 from pytest_sopbench._core.records.record import CallRecord
 
@@ -115,6 +117,39 @@ def test_a_run_whose_calls_nobody_knows_stays_in_the_denominator(lost: Trace | N
     assert {"the run's calls are not known"} == {one.why for one in verdict.rules}
     assert (RuleState.NOT_EXERCISED, False) == (verdict.contract, verdict.grounded)
     assert (None, None) == (verdict.departure, verdict.unneeded)
+    assert ["the run's calls are not known"] == [one.why for one in verdict.unmade or ()]
+
+
+@pytest.mark.parametrize(
+    ("made", "unmade"),
+    [
+        pytest.param([("login", {"pin": 1})], [], id="made"),
+        pytest.param([("wire", {}), ("login", {"pin": 1})], [], id="beside another, later"),
+        pytest.param([], [("login", None, None, "never called")], id="not made"),
+        pytest.param(
+            [("wire", {}), ("login", {"pin": 2})],
+            [("login.pin", 1, 2, "step 2: different")],
+            id="with another argument",
+        ),
+        pytest.param(
+            [("login", {"pin": 1, "a b": 0})],
+            [('login["a b"]', None, 0, "step 1: unexpected")],
+            id="with an argument more",
+        ),
+    ],
+)
+def test_the_first_argument_that_differs_from_an_expected_call(
+    made: list[tuple[str, dict[str, int]]], unmade: list[tuple[object, ...]]
+) -> None:
+    rules = replace(
+        RULES, expected_calls={"1": (ExpectedCall(name="login", arguments={"pin": 1}),)}
+    )
+    calls = tuple(ToolCall(name=name, arguments=arguments) for name, arguments in made)
+
+    verdict = judge(rules, TASK, Trace(ending=Ending.RETURNED, calls=calls))
+
+    assert verdict.unmade is not None
+    assert unmade == [(one.field, one.expected, one.actual, one.why) for one in verdict.unmade]
 
 
 def test_a_rule_that_does_not_apply_stays_so_where_the_calls_are_not_known() -> None:
@@ -243,6 +278,21 @@ def test_each_rate_has_its_own_denominator() -> None:
     assert 2 / 5 == summary.grounded_tsr
     assert UnneededCounts(runs=4, calls=6, unneeded=3, affected=2) == summary.unneeded
     assert (3 / 6, 2 / 4) == (summary.unneeded.rate, summary.unneeded.share)
+
+
+def test_runs_that_made_every_expected_call_are_counted() -> None:
+    differs = Mismatch(field="pay.amount", expected=4, actual=1, why="step 1: different")
+    lost = replace(differs, field="", why="the run's calls are not known")
+    runs = [replace(RUNS[0], unmade=one) for one in ((), (differs, lost), (lost,), None)]
+
+    summary = summary_of(runs[:2]) + summary_of(runs[2:])
+
+    first = {"pay.amount": 1, "the run's calls are not known": 1}
+    assert UnmadeCounts(runs=3, made=1, first=first) == summary.unmade
+    assert 1 / 3 == METRICS["expected_calls"].rate(summary)
+    assert summary == summary_from_json(summary_to_json(summary))
+    assert [*map(to_line, runs)] == [to_line(from_line(to_line(one))) for one in runs]
+    assert [one.unmade for one in runs] == [from_line(to_line(one)).unmade for one in runs]
 
 
 def test_without_a_contract_there_is_no_rate() -> None:

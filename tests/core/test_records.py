@@ -36,6 +36,7 @@ from pytest_sopbench._core.model.trace import (
     ReturnedKind,
     Usage,
 )
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.records.event_log import (
     event_log,
     events_of,
@@ -129,6 +130,23 @@ PARTS: dict[str, st.SearchStrategy[Any]] = dict(
             score=AMOUNTS,
         ),
         max_size=2,
+    ).map(tuple),
+    state=st.none()
+    | st.lists(
+        st.builds(
+            StateChange,
+            step=st.integers(1, 3),
+            table=TEXT,
+            key=TEXT | st.integers(-3, 3),
+            before=st.none() | st.dictionaries(TEXT, VALUES, max_size=2),
+            after=st.none() | st.dictionaries(TEXT, VALUES, max_size=2),
+        ),
+        max_size=2,
+    ).map(tuple),
+    state_differs=TEXTS,
+    unmade=st.none()
+    | st.lists(
+        st.builds(Mismatch, field=TEXT, expected=VALUES, actual=VALUES, why=TEXT), max_size=2
     ).map(tuple),
 )
 RUNS = st.builds(RunRecord, **PARTS)

@@ -275,6 +275,39 @@ def test_a_saved_line_tells_of_each_rule_and_of_the_expected_calls(
     result.stdout.fnmatch_lines(["departs  step 2: no further call was expected*"])
 
 
+def test_a_right_answer_with_a_wrong_write_fails_and_is_counted(
+    pytester: pytest.Pytester, with_contract: Any
+) -> None:
+    rule = {"id": "written", "severity": "must", "as_expected": ["measure"]}
+    lab = with_contract(rule)
+    tasks = [f"T_{number:02}" for number in range(1, 7)]
+    calls = [{"name": "measure", "arguments": {"sample_id": one}} for one in tasks]
+    calls[0] = {"name": "measure", "arguments": {"sample_id": "T_99"}}
+    lines = [{"task": task, "calls": [one]} for task, one in zip(tasks, calls, strict=True)]
+    (lab / "expected_calls.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    result = run(pytester, "habits:right", "--sop-gate=expected_calls=0.9", "--sop-save=s")
+
+    n = len(tasks)
+    rate = f"{100 * (n - 1) / n:.1f}%"
+    result.assert_outcomes(passed=n - 1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            'rule     written (must): step 1, measure: sample_id is "T_01", expected "T_99"*',
+            f"calls  every expected call made in {n - 1} of {n} runs, {rate};",
+            "       first to differ: measure.sample_id in 1",
+            "*gate   expected calls >= 90%*",
+        ]
+    )
+    page = pytester.run("sopbench", "report", "s", "--to", "csv", "--to", "json=page.json")
+    told = json.loads((pytester.path / "page.json").read_text())
+    assert "expected_calls" in page.outlines[0]
+    assert {"runs": n, "made": n - 1, "first": {"measure.sample_id": 1}} == (
+        told["domains"]["lab"]["unmade"]
+    )
+    assert (n - 1) / n == pytest.approx(told["domains"]["lab"]["expected_calls"])
+
+
 def test_calls_of_tools_that_nobody_expects_are_counted(
     pytester: pytest.Pytester, with_contract: Any
 ) -> None:

@@ -19,6 +19,7 @@ from pytest_sopbench._core.contract.conditions import (
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
+    AsExpected,
     AsksApproval,
     AtMost,
     Before,
@@ -81,6 +82,10 @@ def leaf(source: Source, name: str, *bounds: tuple[Operator, Any]) -> ValueCondi
         pytest.param(
             {"in_order": [["login", "close"], "transfer"]},
             InOrder(stages=(("login", "close"), ("transfer",))), id="in order, in stages",
+        ),
+        pytest.param(
+            {"as_expected": ["transfer"]},
+            AsExpected(tools=("transfer",), private=("refund",)), id="as expected",
         ),
         pytest.param(
             {"asks_approval": ["4"]}, AsksApproval(steps=("4",)), id="asks approval"

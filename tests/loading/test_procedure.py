@@ -102,6 +102,32 @@ def test_a_condition_that_any_value_satisfies_or_not_refuses_no_row(
     assert domain.contract is not None
 
 
+def test_a_task_without_expected_calls_is_refused_where_a_rule_holds_it_to_them(
+    make_domain: MakeDomain,
+) -> None:
+    contract = {"rules": [{"id": "paid", "as_expected": ["weigh_parcel"]}]}
+    folder = make_domain({"expected_calls.jsonl": line("P1", call("P1"))}, contract=contract)
+
+    with pytest.raises(LoadingError) as fault:
+        load_domain(folder)
+
+    assert "rule 'paid', as_expected: expected_calls.jsonl has no line for 2 of 3" in str(
+        fault.value
+    )
+
+
+def test_other_expected_calls_make_another_task(make_domain: MakeDomain) -> None:
+    files = {"expected_calls.jsonl": f"{line('P1', call('P1'))}\n{line('P2')}"}
+    before = load_domain(make_domain(files))
+    after = load_domain(
+        make_domain({"expected_calls.jsonl": line("P1", call("P2"))}, folder="others")
+    )
+
+    same = [one.hash == other.hash for one, other in zip(before.tasks, after.tasks, strict=True)]
+
+    assert [False, False, True] == same
+
+
 def test_expected_calls_are_read_by_task(make_domain: MakeDomain) -> None:
     text = f"{line('P1', call('P1'), call('P1'))}\n\n{line('P3')}\n"
 

@@ -68,8 +68,8 @@ def test_each_run_is_a_line_with_expected_beside_actual() -> None:
         "domain": "lab", "task": "T2", "trial": "2", "agent": "m", "outcome": "wrong",
         "correct": "false", "may_fail": "true", "change": "", "reason": "grade: other",
         "wrong_fields": "grade", "expected.grade": "A", "actual.grade": "B, or C",
-        "rules_broken": "", "rules_forgiven": "", "calls": "0", "duration_s": "1.5",
-        "input_tokens": "12",
+        "rules_broken": "", "rules_forgiven": "", "expected_calls": "", "calls": "0",
+        "duration_s": "1.5", "input_tokens": "12",
         "cached_tokens": "", "cache_write_tokens": "", "output_tokens": "",
         "reasoning_tokens": "", "model_calls": "", "cost_usd": "0.25", "model": "m-1",
     } == second  # fmt: skip

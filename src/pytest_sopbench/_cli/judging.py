@@ -94,7 +94,7 @@ def comparers_of(
         place = Place(
             domain=name,
             folder=domain.folder,
-            trusted=_is_trusted(domain.folder, places),
+            trusted=is_trusted(domain.folder, places),
             path=project().folder,
         )
         try:
@@ -119,7 +119,8 @@ def _are_those(domain: Domain, ran: Mapping[str, str]) -> bool:
     return named == {field: identity.partition(" ")[0] for field, identity in ran.items()}
 
 
-def _is_trusted(folder: Path, places: Sequence[str]) -> bool:
+def is_trusted(folder: Path, places: Sequence[str]) -> bool:
+    """Whether code of a domain may be run."""
     known, real = project(), folder.resolve()
     trusted = (*(Path(place) for place in places), *known.folders("sop_trust"))
     if any(real.is_relative_to(one.resolve()) for one in trusted):

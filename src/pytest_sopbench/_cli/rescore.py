@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import click
 
 from pytest_sopbench._cli.app import FAILS, path_of, project_redaction, refuse, saved_session, say
 from pytest_sopbench._cli.found_domains import domain_option, domains_of
-from pytest_sopbench._cli.judging import comparers_of, project_judging, say_consumption
+from pytest_sopbench._cli.judging import comparers_of, is_trusted, project_judging, say_consumption
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import masking
 from pytest_sopbench._core.model.task import Scoring
+from pytest_sopbench._loading.finding import BUNDLED
 from pytest_sopbench._reports.notices import refused_lines, rescored_lines
+from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.commands.rescore import rescore_session, scoring_of
 from pytest_sopbench._sessions.file.writer import store_session
 from pytest_sopbench._sessions.header import DomainHeader
@@ -40,7 +43,10 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     """
     saved = saved_session(session)
     path = path_of(out) if out is not None else None
-    domains = _all_domains(saved.header.domains, places)
+    domains = {
+        name: replace(domain, state=with_policy(domain, trusted=_may_run(domain, places)))
+        for name, domain in _all_domains(saved.header.domains, places).items()
+    }
     given = [f"{name}={value}" for name, value in saved.header.agent_args.items()]
     redaction = project_redaction(given)
     judging = project_judging(redaction.text)
@@ -62,6 +68,10 @@ def rescore(session: str, scoring: str, out: str | None, places: tuple[str, ...]
     if path is not None:
         store_session(path, done.header, done.records, summaries, logs=[saved.path])
         say(f"kept in {path}")
+
+
+def _may_run(domain: Domain, places: Sequence[str]) -> bool:
+    return domain.folder.parent == BUNDLED or is_trusted(domain.folder, places)
 
 
 def _all_domains(names: Mapping[str, DomainHeader], places: Sequence[str]) -> Mapping[str, Domain]:

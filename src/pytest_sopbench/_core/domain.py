@@ -18,7 +18,32 @@ from pytest_sopbench._core.model.task import (
     ToolSpec,
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.model.world import StateChange, World, WorldTool
 from pytest_sopbench._core.steps.split import Procedure, split_sop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRules:
+    """How the end state of a run is judged: against the one that its task, or the policy, leaves.
+
+    Attributes:
+        columns: the tables that matter, and of each the columns that do; none names all.
+        generated: the tables whose keys tools make up, so that a new row is known by the others.
+        private: columns whose values no reason tells.
+        digest: of the world, and of the policy where that says what is right.
+        by_policy: whether the policy says so; its changes are asked of `expected`.
+        expected: the changes that the policy makes, by the id of the task, or why nobody knows
+            them.
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    generated: frozenset[str] = frozenset()
+    private: frozenset[str] = frozenset()
+    digest: str = ""
+    by_policy: bool = False
+    expected: Mapping[str, tuple[StateChange, ...] | str] = field(
+        default_factory=dict[str, "tuple[StateChange, ...] | str"]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +53,8 @@ class JudgingRules:
     Without a `contract` no rule is checked. `expected_calls` are the calls that a run should
     make, by the id of its task; a task that is not there has none to be held against. `sop` is
     the procedure, whose own examples are no answer where an agent pastes it. With `document` the
-    answer is a JSON document, and there are no `fields`. `comparers` says of each field that others
+    answer is a JSON document, and there are no `fields`. `world` are the tables that tools change,
+    and `state` says how they are judged, where they are. `comparers` says of each field that others
     compare by what they do so, down to its version. `asked_of_others` are those fields, `private`
     and `ignored` the names of fields that are masked and not compared: they are asked for with
     each run, so they are looked for once.
@@ -43,6 +69,8 @@ class JudgingRules:
     )
     document: DocumentRules | None = None
     comparers: Mapping[str, str] = field(default_factory=dict[str, str])
+    world: World | None = None
+    state: StateRules | None = None
     asked_of_others: tuple[OutputField, ...] = field(init=False, repr=False, compare=False)
     private: frozenset[str] = field(init=False, repr=False, compare=False)
     ignored: tuple[str, ...] = field(init=False, repr=False, compare=False)
@@ -74,6 +102,9 @@ class Domain:
         title: for readers, like `description`, `industry`, `licence` and `version`.
         private_columns: never given to an agent, and masked in every output.
         lookups: tools without code, by name.
+        world: the tables that its tools change, where it has any.
+        world_tools: tools without code that look into the world or change it, by name.
+        state: how the end state of a run is judged, where the domain says that it is.
         tools_file: `tools.py`, where the domain has one.
         policy_file: `policy.py`, where the domain has one.
         reject_bad_arguments: whether a call that breaks its spec is refused.
@@ -102,6 +133,9 @@ class Domain:
     version: str = ""
     private_columns: frozenset[str] = frozenset()
     lookups: Mapping[str, LookupTool] = field(default_factory=dict[str, LookupTool])
+    world: World | None = None
+    world_tools: Mapping[str, WorldTool] = field(default_factory=dict[str, WorldTool])
+    state: StateRules | None = None
     tools_file: Path | None = None
     policy_file: Path | None = None
     reject_bad_arguments: bool = False
@@ -114,6 +148,11 @@ class Domain:
     warnings: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def codeless(self) -> frozenset[str]:
+        """The names of the tools without code."""
+        return frozenset((*self.lookups, *self.world_tools))
 
     @property
     def procedure(self) -> Procedure:

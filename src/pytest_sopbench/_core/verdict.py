@@ -54,6 +54,10 @@ class Verdict:
         departure: where the run departs from the calls that are expected of its task; empty
             where it makes exactly these, `None` where none are declared.
         unneeded: how many calls are of tools that no expected call names; `None` as above.
+        unmade: the expected calls that were not made, whatever their order: each by its tool, or
+            by the first argument that differs. `None` where no calls are declared.
+        state_differs: where the end state of the world is not the right one; it makes a right
+            answer wrong.
         notes: what is right and yet worth a note, such as a key that no schema declares.
     """
 
@@ -67,6 +71,8 @@ class Verdict:
     grounded: bool | None = None
     departure: str | None = None
     unneeded: int | None = None
+    unmade: tuple[Mismatch, ...] | None = None
+    state_differs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeAlias, cast
 
 import jsonschema_rs
@@ -27,6 +28,7 @@ from pytest_sopbench._core.contract.conditions import (
 from pytest_sopbench._core.contract.demands import (
     AfterApproval,
     ArgumentDemand,
+    AsExpected,
     AsksApproval,
     AtMost,
     Before,
@@ -42,6 +44,7 @@ from pytest_sopbench._core.contract.demands import (
     Origin,
     Requires,
     SatisfiesSchema,
+    StateDemand,
 )
 from pytest_sopbench._core.contract.rules import (
     Contract,
@@ -66,12 +69,16 @@ from pytest_sopbench.errors import LoadingError, RowError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePlace:
-    """A rule of the file at `path`; `rule` is its id in quotes, or its number where it has none."""
+    """A rule of the file at `path`; `rule` is its id in quotes, or its number where it has none.
+
+    `tables` are those of the world, each with its columns.
+    """
 
     path: Path
     rule: str
     tools: Collection[str]
     columns: Layout
+    tables: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
 
     def refuse(self, key: str, problem: str, hint: str = "") -> NoReturn:
         """Raise a `LoadingError` that names the file, the rule and the key."""
@@ -276,12 +283,17 @@ EXPECTED_CALLS: Final = "expected_calls.jsonl"
 
 
 def domain_contract(
-    described: Described, layout: Layout, specs: Sequence[ToolSpec], tasks: TaskRows
+    described: Described,
+    layout: Layout,
+    specs: Sequence[ToolSpec],
+    tasks: TaskRows,
+    expected: Mapping[str, tuple[ExpectedCall, ...]],
+    tables: Mapping[str, Collection[str]],
 ) -> Contract | None:
     """Read the key `contract`, and see that its conditions can read every row.
 
     Raises:
-        LoadingError: a rule cannot be used.
+        LoadingError: a rule cannot be used, or a task lacks the calls that a rule holds it to.
         RowError: a condition cannot read a row, which would switch its rule off unsaid.
     """
     if described.metadata.contract is None:
@@ -292,9 +304,27 @@ def domain_contract(
         path=described.path,
         tools=[spec.name for spec in specs],
         columns=layout,
+        tables=tables,
     )
     _check_rows(contract, tasks)
+    _check_expected(contract, described.path, tasks.ids, expected)
     return contract
+
+
+def _check_expected(
+    contract: Contract, path: Path, ids: Sequence[str], expected: Collection[str]
+) -> None:
+    """Refuse a task without expected calls, to which no such rule would ever apply."""
+    asking = [one for one in contract.rules if isinstance(one.demand, AsExpected)]
+    lacking = [one for one in ids if one not in expected] if asking else []
+    if lacking:
+        raise LoadingError(
+            path,
+            f"rule {asking[0].id!r}, as_expected: {EXPECTED_CALLS} has no line for"
+            f" {len(lacking)} of {len(ids)} tasks, such as {lacking[0]!r}",
+            column="contract",
+            hint='give each task a line; "calls": [] expects none',
+        )
 
 
 def domain_expected_calls(
@@ -467,6 +497,39 @@ def _remote_references(schema: JsonValue) -> Iterator[str]:
             yield from _remote_references(value)
 
 
+def _as_expected(tools: Sequence[str], place: RulePlace) -> AsExpected:
+    private = tuple(sorted(place.columns.private))
+    return AsExpected(tools=place.tool_list("as_expected", tools), private=private)
+
+
+class _State(Strict):
+    table: Name
+    at_most: Annotated[int, Field(ge=0)] | None = None
+    per: Names = Field(default_factory=list[Name])
+    where: dict[Name, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    unchanged: Literal[True] | None = None
+
+
+def _state(model: _State, place: RulePlace) -> StateDemand:
+    columns = place.tables[place.known("state", "table of the world", model.table, place.tables)]
+    for name in (*model.per, *model.where):
+        place.known("state", f"column of {model.table}", name, columns)
+    if (model.at_most is None) is not bool(model.unchanged):
+        place.refuse(
+            "state", "needs one of 'at_most' and 'unchanged'", "how many rows may there be?"
+        )
+    if model.unchanged and (model.per or model.where):
+        place.refuse("state", "'per' and 'where' mean nothing beside 'unchanged'", "take them off")
+    return StateDemand(
+        table=model.table,
+        at_most=model.at_most or 0,
+        per=tuple(model.per),
+        where=model.where,
+        unchanged=bool(model.unchanged),
+        private=tuple(sorted(place.columns.private)),
+    )
+
+
 def _forbids(tools: Sequence[str], place: RulePlace) -> Forbids:
     return Forbids(tools=place.tool_list("forbids", tools))
 
@@ -490,6 +553,8 @@ READERS: Final[dict[str, DemandReader]] = {
     ),
     DemandKind.ASKS_APPROVAL: DemandReader(shape=Names, read=_asks_approval),
     DemandKind.ARGUMENTS: DemandReader(shape=_Argument, read=_argument, keys=keys_of(_Argument)),
+    DemandKind.AS_EXPECTED: DemandReader(shape=Names, read=_as_expected),
+    DemandKind.STATE: DemandReader(shape=_State, read=_state, keys=keys_of(_State)),
 }
 """The reader of every demand; a rule has exactly one of these keys."""
 
@@ -526,6 +591,7 @@ def read_contract(
     path: Path,
     tools: Collection[str],
     columns: Layout,
+    tables: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Contract:
     """Read the value of the key `contract` of the metadata in `path`.
 
@@ -534,6 +600,7 @@ def read_contract(
         path: the file, for errors.
         tools: the names of the domain's tools.
         columns: the part of each column.
+        tables: those of the world, each with its columns.
 
     Raises:
         LoadingError: a key or value that no rule has, a rule without a demand or with two, an
@@ -543,7 +610,7 @@ def read_contract(
     rules: list[Rule] = []
     for number, raw in enumerate(_rule_list(data, path), start=1):
         label = _label(raw, number)
-        place = RulePlace(path=path, rule=label, tools=tools, columns=columns)
+        place = RulePlace(path=path, rule=label, tools=tools, columns=columns, tables=tables)
         rule = _read_rule(raw, place)
         if rule.id in seen:
             place.refuse("id", "given to two rules", "give every rule its own id")

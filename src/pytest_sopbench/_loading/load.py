@@ -31,6 +31,13 @@ from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
 from pytest_sopbench._loading.domain.tools import read_tool_specs
+from pytest_sopbench._loading.domain.world_file import (
+    STATE_FILE,
+    WORLD_FILE,
+    DomainWorld,
+    read_world,
+    state_rules,
+)
 from pytest_sopbench._loading.files.cells import (
     NAME_RULE,
     ColumnType,
@@ -62,7 +69,7 @@ EXPECTED_CALLS = "expected_calls.jsonl"
 
 FILES = (
     *FILE_NAMES, *SOP_FILES, *DATA_FILES, SPECS_FILE, TOOLS_FILE, POLICY_FILE, STEPS_FILE,
-    EXPECTED_CALLS,
+    EXPECTED_CALLS, WORLD_FILE, STATE_FILE,
 )  # fmt: skip
 """The files that a domain has by their names; its metadata names others."""
 
@@ -98,6 +105,9 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     fields = output_fields(described, table)
     ids = task_ids(table, layout.id_column, layout.inputs)
     types = _types(described, table, layout)
+    expected = domain_expected_calls(described, specs, ids)
+    world = read_world(described, layout, specs, ids)
+    world_tools = {} if world is None else world.tools
     tasks = TaskRows(
         domain=domain,
         table=table,
@@ -105,10 +115,14 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         types=RowTypes(columns=types, outputs=fields),
         ids=ids,
         tables=tables,
+        expected_calls=expected,
+        world=world,
     )
     tasks.check(tuple(metadata.types))
-    lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
-    tools_file = _optional(folder / TOOLS_FILE)
+    records = Records(tables=tables, tasks=tasks)
+    lookups = lookup_tools(described, layout, specs, records, but=world_tools)
+    tools_file, policy_file = _optional(folder / TOOLS_FILE), _optional(folder / POLICY_FILE)
+    tools_hash = _tools_hash(lookups, tools_file, world, reject=metadata.reject_bad_arguments)
     notices = (*answers_left_empty(described, fields, table), *_odd_cells(described, table, layout))
     return Domain(
         name=domain,
@@ -127,11 +141,16 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         version=metadata.version,
         private_columns=layout.private,
         lookups=lookups,
+        world=None if world is None else world.world,
+        world_tools=world_tools,
+        state=state_rules(described, layout, world, policy_file, tools_hash),
         tools_file=tools_file,
-        policy_file=_optional(folder / POLICY_FILE),
+        policy_file=policy_file,
         reject_bad_arguments=metadata.reject_bad_arguments,
-        contract=domain_contract(described, layout, specs, tasks),
-        expected_calls=domain_expected_calls(described, specs, ids),
+        contract=domain_contract(
+            described, layout, specs, tasks, expected, {} if world is None else world.columns
+        ),
+        expected_calls=expected,
         own_steps=steps,
         warnings=(
             *described.warnings,
@@ -139,7 +158,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *data_warnings,
             *layout.warnings,
             *(warning for one in tables for warning in one.warnings),
-            *_tool_warnings(specs, unserved(specs, lookups), tools_file),
+            *_tool_warnings(specs, unserved(specs, {**lookups, **world_tools}), tools_file),
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
             *notices,
@@ -149,7 +168,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             {
                 "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
                 "specs": _specs_hash(specs),
-                "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
+                "tools": tools_hash,
             },
             data=partial(_data_hash, table, tables),
         ),
@@ -263,13 +282,20 @@ def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
     return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
 
 
-def _tools_hash(lookups: Mapping[str, LookupTool], tools_file: Path | None, *, reject: bool) -> str:
+def _tools_hash(
+    lookups: Mapping[str, LookupTool],
+    tools_file: Path | None,
+    world: DomainWorld | None,
+    *,
+    reject: bool,
+) -> str:
     tools: Mapping[str, JsonValue] = {name: _said(tool) for name, tool in lookups.items()}
     code = text_digest(read_text(tools_file)) if tools_file else ""
     content: JsonValue = {
         "tools": tools,
         "code": code,
         "reject_bad_arguments": reject,
+        **({} if world is None else {"world": world.digest}),
     }
     return digest(content)
 

@@ -156,6 +156,7 @@ WORDS: Final[dict[str, cs.CoreSchema]] = {
     "DomainName": cs.no_info_after_validator_function(_names_a_domain, _TEXT),
     "FileName": cs.no_info_after_validator_function(_names_a_file, _TEXT),
     "Names": _NAMES,
+    "dict[str, Names]": cs.dict_schema(_TEXT, _NAMES),
     "Names | None": cs.nullable_schema(_NAMES),
     "SomeNames": cs.no_info_after_validator_function(_some, _NAMES),
     "Pairs": cs.no_info_before_validator_function(_pairs, _TEXTS_BY_NAME),
@@ -324,6 +325,7 @@ def _as_json(value: object) -> object:
 
 NO_NAMES: Final[list[str]] = []
 NOTHING: Final[dict[str, Any]] = {}
+ONLY_THE_ANSWER: Final[list[str]] = ["answer"]
 
 
 class OutputShape(Shape):
@@ -373,8 +375,11 @@ WORDS["dict[str, TableShape]"] = by_name(TableShape)
 class LookupShape(Shape):
     """One tool of `tools`: it serves columns of the task's own row, or a constant `result`.
 
-    With `table`, the columns are those of the task's records of that name.
+    With `table`, the columns are those of the task's records of that name, or of the world's table.
+    `search`, `insert`, `update` and `transition` name a table of the world.
     """
+
+    spelled: ClassVar[Mapping[str, str]] = {"from_": "from"}
 
     key: Pairs = NOTHING
     check: Pairs = NOTHING
@@ -385,6 +390,18 @@ class LookupShape(Shape):
     table: str | None = None
     many: Flag = False
     not_found: NotFound = "error"
+    search: str | None = None
+    insert: str | None = None
+    update: str | None = None
+    transition: str | None = None
+    where: JsonValue = None
+    order_by: Names = NO_NAMES
+    set: JsonValue = None
+    column: str = ""
+    from_: JsonValue = None
+    to: JsonValue = None
+    requires: JsonValue = None
+    error: str = ""
 
 
 WORDS["dict[str, LookupShape]"] = by_name(LookupShape)
@@ -416,6 +433,10 @@ class Metadata(Shape):
     tags_column: str | None = None
     acceptable_column: str | None = None
     known_disagreement_column: str | None = None
+    world_column: str | None = None
+    expected_state_column: str | None = None
+    judged: Names = ONLY_THE_ANSWER
+    judged_state: dict[str, Names] = NOTHING
     outputs: dict[str, OutputShape] = NOTHING
     tools: dict[str, LookupShape] = NOTHING
     tables: dict[str, TableShape] = NOTHING
@@ -500,8 +521,11 @@ DECIDING = frozenset(
     {
         "acceptable_column",
         "contract",
+        "expected_state_column",
         "ignored_paths",
         "input_columns",
+        "judged",
+        "judged_state",
         "known_disagreement_column",
         "ordered_paths",
         "outputs",
@@ -512,6 +536,7 @@ DECIDING = frozenset(
         "tags_column",
         "tools",
         "types",
+        "world_column",
     }
 )
 """Keys that change what is judged, or what an agent is given."""

@@ -7,7 +7,7 @@ import shlex
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, islice, takewhile
 from textwrap import wrap
 from typing import cast
@@ -19,6 +19,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.metrics.metric import CHANCE, METRICS, Metric, percent
 from pytest_sopbench._core.metrics.summary import Summary, is_joint
 from pytest_sopbench._core.model.trace import Trace, Usage
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.records.record import CallRecord, RunRecord
 from pytest_sopbench._core.values.json import JsonValue
 
@@ -467,9 +468,29 @@ def _escaped_for_shell(sign: str) -> str:
 # The calls of a run as a report shows them, whether its event log was kept or its record alone.
 
 
+def changed_by(changes: Sequence[StateChange] | None, step: int) -> list[str]:
+    """Say what one call changed in the world of its run, each on one line."""
+    return [one_line(_change_text(one)) for one in changes or () if one.step == step]
+
+
+def _change_text(one: StateChange) -> str:
+    place = f"{one.table}[{one.key}]"
+    if one.before is None or one.after is None:
+        return (
+            f"{place} {'inserted' if one.before is None else 'removed'}: {named(one.after or {})}"
+        )
+    return ", ".join(
+        f"{place}.{name} {shown(one.before.get(name))} -> {shown(one.after.get(name))}"
+        for name in dict.fromkeys((*one.before, *one.after))
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCall:
-    """A call, whole where its event log was kept; else `began` and `took` are `None`."""
+    """A call, whole where its event log was kept; else `began` and `took` are `None`.
+
+    `changed` says what it changed in the world of its run.
+    """
 
     name: str
     arguments: JsonValue
@@ -479,12 +500,16 @@ class ShownCall:
     findings: tuple[str, ...] = ()
     began: float | None = None
     took: float | None = None
+    changed: tuple[str, ...] = ()
 
 
 def shown_calls(record: RunRecord, trace: Trace | None) -> Sequence[ShownCall]:
     """Return the calls of a run, from its event log where there is one."""
     if trace is None:
-        return [call_of(one) for one in record.calls]
+        return [
+            replace(call_of(one), changed=tuple(changed_by(record.state, step)))
+            for step, one in enumerate(record.calls, start=1)
+        ]
     return [
         ShownCall(
             name=one.name,
@@ -495,8 +520,9 @@ def shown_calls(record: RunRecord, trace: Trace | None) -> Sequence[ShownCall]:
             findings=tuple(finding.message for finding in one.findings),
             began=one.started,
             took=one.duration,
+            changed=tuple(changed_by(trace.state, step)),
         )
-        for one in trace.calls
+        for step, one in enumerate(trace.calls, start=1)
     ]
 
 

@@ -143,6 +143,8 @@ def call_blocks(calls: Sequence[ShownCall], page: Page) -> Iterator[str]:
             yield from page.values("  result", one.result)
         else:
             yield from page.text("  error", one.error)
+        for change in one.changed:
+            yield from page.text("  state", change)
 
 
 def _when(call: ShownCall) -> str:
@@ -286,6 +288,8 @@ def _answer_lines(record: RunRecord, page: Page) -> Iterator[str]:
         yield from path_lines(record.document, record, page)
     if record.answer_form in FORMS and record.answer is not None:
         yield from page.text("found", FORMS[record.answer_form])
+    for differs in record.state_differs:
+        yield from page.text("state", differs)
 
 
 def _rule_lines(run: WholeRun, page: Page) -> Iterator[str]:

@@ -153,6 +153,7 @@ def _trace(
         output=toolbox.output.text,
         duration=duration,
         notes=tuple(dict.fromkeys((*toolbox.notes, *told.notes, *notes))),
+        state=toolbox.state,
     )
 
 

@@ -212,8 +212,8 @@ TABLE: Final = (
         metavar="[DOMAIN:]NAME=VALUE[@AGENT]",
         repeatable=True,
         help="any other gate. At least: tsr, ecr, c_tsr, fields, field:NAME, field:*, "
-        "tool_accuracy, contract, grounded_tsr, tier_score; with trials also task, pass_any, "
-        "pass_all. At most: unavailable; with --sop-compare also lost, drop, p",
+        "tool_accuracy, expected_calls, contract, grounded_tsr, tier_score; with trials also "
+        "task, pass_any, pass_all. At most: unavailable; with --sop-compare also lost, drop, p",
         ini="gates on other metrics, as --sop-gate",
     ),
     OptionSpec(

@@ -28,7 +28,13 @@ def _areas() -> Iterator[Case]:
     )
     for prefix in ("010", "089"):
         yield Case(tags="boundary-area", rows=1, change=_zip(prefix), wanted=is_("FULFIL"))
-    for last, first in (("029", "030"), ("054", "055"), ("056", "055"), ("059", "060"), ("069", "070")):
+    for last, first in (
+        ("029", "030"),
+        ("054", "055"),
+        ("056", "055"),
+        ("059", "060"),
+        ("069", "070"),
+    ):
         yield Case(tags="boundary-zone", rows=1, change=_zip(last), wanted=_not_with(first))
         yield Case(tags="boundary-zone", rows=1, change=_zip(first), wanted=_not_with(last))
 

@@ -12,6 +12,7 @@ import resource
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -116,7 +117,8 @@ def _run_policy(domain: Domain, factory: ManagerFactory | None, book: Book) -> N
         except BaseException as fault:  # noqa: BLE001 - a policy may raise anything
             answer, error = None, f"{type(fault).__name__}: {fault}"
         calls = [_call(one) for one in box.calls]
-        book.say(policy=position, answer=answer, error=error, calls=calls)
+        state = None if box.state is None else [asdict(one) for one in box.state]
+        book.say(policy=position, answer=answer, error=error, calls=calls, state=state)
         box.close()
 
 

@@ -121,7 +121,7 @@ class Loaded:
 def probe_tools(own: Loaded, others: Loaded | None, book: Book, *, skip: frozenset[str]) -> None:
     """Look at every tool that is no look-up; in `others` each id has the row of another."""
     domain, factory = own.domain, own.factory
-    specs = [one for one in domain.tool_specs if one.name not in domain.lookups]
+    specs = [one for one in domain.tool_specs if one.name not in domain.codeless]
     book.doing(step="look", tool="")
     kind = type(factory(domain.tasks[0]))
     book.say(methods=_public_methods(kind, {one.name for one in domain.tool_specs}))

@@ -24,6 +24,7 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.trace import Finding, FindingKind, ToolCall
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.observing.descendants import end_with_descendants, marked
 
@@ -56,12 +57,16 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRun:
-    """What the reference policy did on one row; `error` is what it raised."""
+    """What the reference policy did on one row; `error` is what it raised.
+
+    `state` is what its calls changed in the world, where the domain has one.
+    """
 
     position: int
     answer: Mapping[str, JsonValue] | None
     error: str
     calls: tuple[ToolCall, ...]
+    state: tuple[StateChange, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +167,7 @@ def _policy_run(line: Mapping[str, Any]) -> PolicyRun:
         answer=cast("dict[str, JsonValue]", answer) if isinstance(answer, dict) else None,
         error=line["error"] or ("" if isinstance(answer, dict) else f"it returned {answer!r}"),
         calls=tuple(_call(one) for one in line["calls"]),
+        state=None if line["state"] is None else tuple(StateChange(**one) for one in line["state"]),
     )
 
 

@@ -11,11 +11,14 @@ from pytest_sopbench._audit.model import Fault, Place, Rule, Severity
 from pytest_sopbench._audit.reading import Subject
 from pytest_sopbench._core.contract.demands import DemandKind, Known, RuleState
 from pytest_sopbench._core.contract.rules import RuleResult, check_contract
+from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.judging.state import state_differs
 from pytest_sopbench._core.model.trace import Answer, AnswerForm, Ending, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
 from pytest_sopbench._core.trajectory.match import match_trajectory
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.domain.tools import EXPECTED_CALLS_FILE as CALLS_FILE
+from pytest_sopbench._loading.domain.world_file import STATE_FILE
 from pytest_sopbench._loading.files.cells import cut
 from pytest_sopbench._loading.load import POLICY_FILE
 from pytest_sopbench._running.tools.calls import compile_checks
@@ -85,6 +88,26 @@ def _calls_differ(subject: Subject) -> Iterator[Fault]:
             place=Place(file=CALLS_FILE),
             what=f"the policy makes other calls on {subject.rows(rows)}: {cut(first)}",
             do="write the expected calls anew, or correct the policy",
+        )
+
+
+def _states_differ(subject: Subject) -> Iterator[Fault]:
+    """Where the policy leaves another state than is expected of its row."""
+    domain = subject.domain
+    if domain.state is None or domain.state.by_policy:
+        return
+    rules = JudgingRules(fields=domain.fields, world=domain.world, state=domain.state)
+    found: dict[int, str] = {}
+    for position, run in subject.observed.policy.items():
+        if not run.error:
+            differs = state_differs(rules, subject.tasks[position], run.state)
+            found |= {position: differs[0]} if differs else {}
+    if found:
+        rows = sorted(found)
+        yield Fault(
+            place=Place(file=STATE_FILE),
+            what=f"the policy leaves another state on {subject.rows(rows)}: {cut(found[rows[0]])}",
+            do="correct the expected state, or the policy",
         )
 
 
@@ -159,7 +182,9 @@ def _policy_results(subject: Subject) -> Results:
         return {}
     return {
         position: check_contract(
-            contract, _trace(run.calls), _known(subject, position, run.answer or {})
+            contract,
+            replace(_trace(run.calls), state=run.state),
+            _known(subject, position, run.answer or {}),
         )
         for position, run in subject.observed.policy.items()
         if not run.error
@@ -171,8 +196,9 @@ def _expected_results(subject: Subject) -> Results:
     contract = subject.domain.contract
     if contract is None:
         return {}
-    # What an earlier call returned is known of the policy's own runs alone.
-    rules = tuple(one for one in contract.rules if one.kind != DemandKind.ARGUMENTS)
+    # What an earlier call returned, or changed, is known of the policy's own runs alone.
+    unknown = {DemandKind.ARGUMENTS, DemandKind.STATE}
+    rules = tuple(one for one in contract.rules if one.kind not in unknown)
     quiet = replace(contract, rules=rules)
     found: dict[int, tuple[RuleResult, ...]] = {}
     for position, task in enumerate(subject.tasks):
@@ -195,7 +221,11 @@ def _trace(calls: Iterable[ToolCall]) -> Trace:
 def _known(subject: Subject, position: int, answer: Mapping[str, JsonValue]) -> Known:
     fields = {field.name: field for field in subject.domain.fields}
     said = Answer(values=dict(answer), form=AnswerForm.MAPPING)
-    return Known(task=subject.tasks[position], answer=said, fields=fields)
+    task = subject.tasks[position]
+    expected = subject.domain.expected_calls.get(task.id)
+    return Known(
+        task=task, answer=said, fields=fields, expected=expected, world=subject.domain.world
+    )
 
 
 RULES: Final = (
@@ -222,6 +252,12 @@ RULES: Final = (
         severity=Severity.ERROR,
         looks_for="The policy makes other calls than are expected of the row.",
         look=_calls_differ,
+    ),
+    Rule(
+        name="state-differs",
+        severity=Severity.ERROR,
+        looks_for="The policy leaves another state than is expected of the row.",
+        look=_states_differ,
     ),
     Rule(
         name="calls-break-spec",

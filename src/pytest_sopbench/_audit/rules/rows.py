@@ -56,7 +56,8 @@ def _keys(metadata: Mapping[str, JsonValue]) -> Iterator[tuple[str, str, Mapping
         entries = metadata.get(part)
         for name, entry in entries.items() if isinstance(entries, Mapping) else ():
             keys = tuple(entry) if isinstance(entry, Mapping) else ()
-            yield from ((f"{part}.{name}.", key, shape.model_fields) for key in keys)
+            spelled = {field.alias or one: field for one, field in shape.model_fields.items()}
+            yield from ((f"{part}.{name}.", key, spelled) for key in keys)
 
 
 def _unknown_columns(folder: Folder) -> Iterator[Fault]:

@@ -91,7 +91,7 @@ def _validator(spec: ToolSpec, name: str) -> Any:
 def _specs_without_tools(subject: Subject) -> Iterator[Fault]:
     domain = subject.domain
     sights = subject.observed.tools
-    idle = [one.name for one in domain.tool_specs if one.name not in domain.lookups]
+    idle = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
     if domain.tools_file is None and idle:
         yield Fault(
             place=Place(file=SPECS_FILE),

@@ -71,7 +71,7 @@ def _stubs(subject: Subject) -> Iterator[Fault]:
     nothing = {one.name for one in _called(subject)}
     for name, line in _hollow(subject.text(TOOLS_FILE)).items():
         is_tool = any(one.name == name for one in subject.domain.tool_specs)
-        if is_tool and name not in nothing and name not in subject.domain.lookups:
+        if is_tool and name not in nothing and name not in subject.domain.codeless:
             yield Fault(
                 place=Place(file=TOOLS_FILE, line=line, tool=name),
                 what="its body does nothing",

@@ -99,7 +99,7 @@ def satisfied(condition: Condition, task: Task) -> bool:
     match condition:
         case ValueCondition():
             value = _value(condition, task)
-            return all(_bound_holds(op, value, bound) for op, bound in condition.bounds)
+            return all(bound_holds(op, value, bound) for op, bound in condition.bounds)
         case AllOf():
             return all(satisfied(one, task) for one in condition.conditions)
         case AnyOf():
@@ -177,7 +177,8 @@ def _value(condition: ValueCondition, task: Task) -> JsonValue:
     return source[condition.name]
 
 
-def _bound_holds(operator: Operator, value: JsonValue, bound: JsonValue) -> bool:
+def bound_holds(operator: Operator, value: JsonValue, bound: JsonValue) -> bool:
+    """Whether one value satisfies one bound; see `satisfied`."""
     match operator:
         case Operator.EQUALS:
             return equal_as_written(value, bound)
@@ -194,6 +195,21 @@ def _bound_holds(operator: Operator, value: JsonValue, bound: JsonValue) -> bool
         case _:
             sign = _sign(value, bound)
             return sign is not None and ORDER[operator](sign)
+
+
+def order_of(one: JsonValue, other: JsonValue) -> int:
+    """Put any two values in one order: what has none among its like stands by how it is written."""
+    kinds = [
+        (is_blank(value), _number(value) is None, not isinstance(value, str))
+        for value in (one, other)
+    ]
+    if kinds[0][:2] != kinds[1][:2] or (kinds[0][1] and kinds[0] != kinds[1]):
+        return -1 if kinds[0] < kinds[1] else 1
+    sign = _sign(one, other)
+    if sign is not None:
+        return sign
+    texts = [json.dumps(value, sort_keys=True) for value in (one, other)]
+    return (texts[0] > texts[1]) - (texts[0] < texts[1])
 
 
 def _sign(value: JsonValue, bound: JsonValue) -> int | None:

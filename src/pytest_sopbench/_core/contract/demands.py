@@ -8,6 +8,7 @@ are in no order: `before` asks for one, and `in_order` is content with none.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -18,8 +19,16 @@ from pytest_sopbench._core.fields.comparison import compare
 from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import Compare, FieldType, OutputField, Task
 from pytest_sopbench._core.model.trace import Answer, Approval, ToolCall, Trace
-from pytest_sopbench._core.trajectory.calls import at, ended_before, stands_before
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.model.trajectory import ExpectedCall, trajectory_of
+from pytest_sopbench._core.model.world import Key, Row, World, applied
+from pytest_sopbench._core.trajectory.calls import (
+    ArgumentDifference,
+    at,
+    ended_before,
+    stands_before,
+)
+from pytest_sopbench._core.trajectory.match import UnmadeCall, unmade_calls
+from pytest_sopbench._core.values.json import JsonValue, same_json
 
 from .conditions import equal_as_written
 
@@ -105,12 +114,15 @@ class Known:
     """What arguments are held against beside the calls of a run.
 
     `answer` is null where the agent was stopped before one could be looked for. `fields` are the
-    output fields by name.
+    output fields by name, and `expected` the calls that are expected of the task; null where none
+    are declared. `world` is the one of the domain, before the task adds to it.
     """
 
     task: Task
     answer: Answer | None = None
     fields: Mapping[str, OutputField] = field(default_factory=dict[str, OutputField])
+    expected: Sequence[ExpectedCall] | None = None
+    world: World | None = None
 
 
 def unequal(value: Value, given: JsonValue, known: Known) -> str:
@@ -368,6 +380,8 @@ class DemandKind(StrEnum):
     AFTER_APPROVAL = "after_approval"
     ASKS_APPROVAL = "asks_approval"
     ARGUMENTS = "arguments"
+    AS_EXPECTED = "as_expected"
+    STATE = "state"
 
 
 class Demand(Protocol):
@@ -579,6 +593,135 @@ class AsksApproval:
         return held("; ".join(said))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsExpected:
+    """Tools that are called as the task expects: with its arguments, as often, and no more.
+
+    A call that failed wrote nothing, so it is never one too many. Values of `private` columns are
+    told in no reason.
+    """
+
+    kind: ClassVar[str] = DemandKind.AS_EXPECTED
+    tools: tuple[str, ...]
+    private: tuple[str, ...] = ()
+
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
+        if known.expected is None:
+            return not_exercised("it is not declared which calls the task expects")
+        wanted = [call for call in known.expected if call.name in self.tools]
+        steps = [at for at, call in enumerate(trace.calls, 1) if call.name in self.tools]
+        breach = self._breach(wanted, steps, trace, known.task)
+        if breach is not None:
+            return breach
+        if not trace.calls:
+            return not_exercised("no tool was called")
+        done = "; ".join(at(step, trace.calls[step - 1].name) for step in steps)
+        return held(f"as expected: {done or 'none of them was called'}")
+
+    def _breach(
+        self, wanted: Sequence[ExpectedCall], steps: Sequence[int], trace: Trace, task: Task
+    ) -> RuleCheck | None:
+        calls = trace.calls
+        # What succeeded comes first: it is what was written.
+        order = sorted(steps, key=lambda step: not calls[step - 1].succeeded)
+        made = trajectory_of(trace)
+        unmade, others = unmade_calls(wanted, [made[step - 1] for step in order])
+        in_vain: list[RuleCheck] = []
+        for one in unmade:
+            if one.made is None:
+                why = _too_few(one.name, wanted, calls)
+                in_vain.append(broken(why, unfinished=True))
+                continue
+            step, differs = order[one.made], self._differs(one, task)
+            if calls[step - 1].succeeded:
+                return broken(f"{at(step, one.name)}: {differs}")
+            why = f"{at(step, one.name)}: the call failed; {differs}"
+            in_vain.append(broken(why, unfinished=True))
+        for step in sorted(order[other] for other in others):
+            call = calls[step - 1]
+            if call.succeeded:
+                more = any(one.name == call.name for one in wanted)
+                what = "one call more than expected" if more else "no call of it is expected"
+                return broken(f"{at(step, call.name)}: {what}")
+        return next(iter(in_vain), None)
+
+    def _differs(self, one: UnmadeCall, task: Task) -> str:
+        first = one.differences[0]
+        if self._hides(first, task):
+            return f"{first.path} is not as expected, which is private"
+        match first.why:
+            case "missing":
+                return f"{first.path} is missing, expected {short(first.expected)}"
+            case "unexpected":
+                return f"{first.path} is {short(first.actual)}, and is not expected at all"
+            case _:
+                return f"{first.path} is {short(first.actual)}, expected {short(first.expected)}"
+
+    def _hides(self, one: ArgumentDifference, task: Task) -> bool:
+        name = re.split(r"[.\[]", one.path)[0]
+        cells = {**task.results, **task.inputs, **task.expected_as_written}
+        secret = [cells[column] for column in self.private if column in cells]
+        return name in self.private or any(same_json(one.expected, cell) for cell in secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDemand:
+    """What must hold of a table of the world after every call, not only at the end.
+
+    Of the rows that have the values of `where`, at most `at_most` may agree in the columns of
+    `per`; or with `unchanged` nothing in the table may be touched.
+    """
+
+    kind: ClassVar[str] = DemandKind.STATE
+    table: str
+    at_most: int = 0
+    per: tuple[str, ...] = ()
+    where: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    unchanged: bool = False
+    private: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        return ()
+
+    def check(self, trace: Trace, known: Known, /) -> RuleCheck:
+        if trace.state is None or known.world is None:
+            return not_exercised("what the calls changed is not known")
+        changes = [one for one in trace.state if one.table == self.table]
+        if not changes:
+            return not_exercised(f"{self.table} was not changed")
+        if self.unchanged:
+            first = changes[0]
+            return broken(f"{self._step(trace, first.step)}: {self.table}[{first.key}] was changed")
+        rows: dict[Key, Row] = dict(known.world.tables(known.task.world)[self.table])
+        for one in changes:
+            row = applied(rows.get(one.key), one)
+            if row is None:
+                rows.pop(one.key, None)
+                continue
+            rows[one.key] = row
+            alike = [other for other in rows.values() if self._counts(other, row)]
+            if self._counts(row, row) and len(alike) > self.at_most:
+                what = f"{self.table}[{one.key}] is one of {len(alike)}{self._alike(row)}"
+                return broken(
+                    f"{self._step(trace, one.step)}: {what}, at most {self.at_most} allowed"
+                )
+        return held(f"at most {self.at_most} rows of {self.table} are alike")
+
+    def _counts(self, row: Row, like: Row) -> bool:
+        return all(equal_as_written(row.get(name), v) for name, v in self.where.items()) and all(
+            same_json(row.get(name), like.get(name)) for name in self.per
+        )
+
+    def _alike(self, row: Row) -> str:
+        names = [name for name in self.per if name not in self.private]
+        said = ", ".join(f"{name} {short(row.get(name))}" for name in names)
+        return f" with {said}" if said else ""
+
+    def _step(self, trace: Trace, step: int) -> str:
+        return at(step, trace.calls[step - 1].name)
+
+
 _KNOWN: Final[tuple[type[Demand], ...]] = (
     Requires,
     Forbids,
@@ -588,6 +731,8 @@ _KNOWN: Final[tuple[type[Demand], ...]] = (
     AfterApproval,
     AsksApproval,
     ArgumentDemand,
+    AsExpected,
+    StateDemand,
 )
 
 DEMANDS: Final[dict[str, type[Demand]]] = {demand.kind: demand for demand in _KNOWN}
@@ -630,6 +775,14 @@ def _out_of_order(step: int, tool: str, lacking: str, calls: Sequence[ToolCall])
     if later is None:
         return f"{start}; {lacking} was never called"
     return f"{start}; {lacking} was first called at step {step + later[0]}"
+
+
+def _too_few(tool: str, wanted: Sequence[ExpectedCall], calls: Sequence[ToolCall]) -> str:
+    expected = sum(call.name == tool for call in wanted)
+    made = sum(call.succeeded for _, call in _calls_of(tool, calls))
+    if not made:
+        return _lacking(tool, calls)
+    return f"{tool} was called with success {made} of {expected} times"
 
 
 def _one_stage(stages: Iterable[tuple[str, ...]], calls: Sequence[ToolCall]) -> str:

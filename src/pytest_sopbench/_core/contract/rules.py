@@ -46,6 +46,10 @@ from .demands import RuleState, not_exercised
 # asks_approval   a step nobody was asked to approve  never
 # arguments       a call with another value, or       its tool was not called
 #                 `equals_answer` without an answer
+# as_expected     a call with other arguments than    no tool was called at all
+#                 expected, one missing, or one more
+# state           a change after which too many rows  nothing in its table was changed
+#                 are alike, or any at all
 # ==============  ==================================  ========================================
 #
 # (*) Held where the task's data, by rules with a condition, forbids every tool that the contract

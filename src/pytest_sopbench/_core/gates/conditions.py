@@ -627,6 +627,7 @@ def why_unmeasurable(gate: GateSpec, domains: Sequence[Domain], *, contract: boo
         "": True,
         "document": any(one.document is not None for one in asked),
         "contract": contract and any(one.contract is not None for one in asked),
+        "expected calls": any(one.expected_calls for one in asked),
     }
     return "" if has[metric.needs] else metric.nothing
 

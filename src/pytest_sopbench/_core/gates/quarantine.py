@@ -249,11 +249,11 @@ def _of_mandatory(
 def judged_in_doubt(run: RunRecord, doubts: Mapping[str, str]) -> str:
     """Say which judge decided on a run and must not, or nothing where it is known without one.
 
-    A run that another field makes wrong is wrong whatever the judge says.
+    A run that another field, or its state, makes wrong is wrong whatever the judge says.
     """
     if not doubts or run.outcome not in {Outcome.CORRECT, Outcome.WRONG}:
         return ""
-    if any(one.field not in doubts for one in run.mismatches):
+    if run.state_differs or any(one.field not in doubts for one in run.mismatches):
         return ""
     field = next((one.field for one in run.mismatches), next(iter(doubts)))
     return in_doubt(run.domain, field, doubts[field])

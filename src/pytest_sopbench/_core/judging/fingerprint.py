@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from pytest_sopbench._core.contract.conditions import ValueCondition
 from pytest_sopbench._core.contract.rules import Rule
 from pytest_sopbench._core.documents.schema import DocumentRules
-from pytest_sopbench._core.domain import JudgingRules
+from pytest_sopbench._core.domain import JudgingRules, StateRules
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField
 
 # Made at import, as what hangs on it must not hang on what an agent puts into `json`.
@@ -46,6 +46,7 @@ def rules_fingerprint(rules: Mapping[str, JudgingRules]) -> str:
                 "scoring": one.scoring.value,
                 **({"markdown": _markdown_version()} if one.document is None else {}),
                 **_document(one.document),
+                **_state(one.state),
                 "fields": {
                     field.name: {**_field(field), **_compared(field, one)} for field in one.fields
                 },
@@ -84,6 +85,13 @@ def _document(rules: DocumentRules | None) -> dict[str, Any]:
         "ignored": sorted(rules.ignored),
         "ordered": sorted(rules.ordered),
     }
+
+
+def _state(rules: StateRules | None) -> dict[str, Any]:
+    if rules is None:
+        return {}
+    columns = {name: sorted(one) for name, one in rules.columns.items()}
+    return {"state": {"columns": columns, "by": rules.digest}}
 
 
 def _compared(field: OutputField, rules: JudgingRules) -> dict[str, Any]:

@@ -43,11 +43,18 @@ from pytest_sopbench._core.model.trace import (
     ReturnedKind,
     Trace,
 )
-from pytest_sopbench._core.model.trajectory import trajectory_of, unneeded_steps
-from pytest_sopbench._core.trajectory.match import match_trajectory
+from pytest_sopbench._core.model.trajectory import (
+    ExpectedCall,
+    Trajectory,
+    trajectory_of,
+    unneeded_steps,
+)
+from pytest_sopbench._core.trajectory.match import match_trajectory, unmade_calls
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.values.text import as_seconds, fold
 from pytest_sopbench._core.verdict import Outcome, Verdict
+
+from .state import UnknownStateError, state_differs
 
 # What has to be asked of others before a run can be judged: one question for each comparison.
 #
@@ -193,9 +200,12 @@ def with_procedure(
     """
     lost = trace is None or trace.ending is Ending.PROCESS_DIED
     seen = trace or Trace(ending=Ending.PROCESS_DIED)
+    expected = rules.expected_calls.get(task.id)
     if rules.contract is not None:
         fields = {field.name: field for field in rules.fields}
-        known = Known(task=task, answer=verdict.answer, fields=fields)
+        known = Known(
+            task=task, answer=verdict.answer, fields=fields, expected=expected, world=rules.world
+        )
         results = check_contract(rules.contract, seen, known)
         needed = grounded(results)
         if lost:
@@ -209,16 +219,39 @@ def with_procedure(
             contract=contract_state(results, shown=not away and has_shown(seen, verdict.outcome)),
             grounded=needed,
         )
-    expected = rules.expected_calls.get(task.id)
-    if expected is None or lost:
+    if expected is None:
         return verdict
+    if lost:
+        return replace(verdict, unmade=(_NOT_KNOWN,))
     made = trajectory_of(seen)
     found = match_trajectory(made, expected).departure
     return replace(
         verdict,
         departure=f"step {found.step}: {found.why}" if found else "",
         unneeded=len(unneeded_steps(made, expected)),
+        unmade=tuple(_unmade(expected, made)),
     )
+
+
+_NOT_KNOWN: Final = Mismatch(
+    field="", expected=None, actual=None, why="the run's calls are not known"
+)
+
+
+def _unmade(expected: Sequence[ExpectedCall], made: Trajectory) -> Iterator[Mismatch]:
+    for one in unmade_calls(expected, made.calls)[0]:
+        if one.made is None:
+            why = "no call of it is left for it" if one.name in made.names else "never called"
+            yield Mismatch(field=one.name, expected=None, actual=None, why=why)
+            continue
+        first = one.differences[0]
+        path = first.path if first.path[:1] in {"", "["} else f".{first.path}"
+        yield Mismatch(
+            field=f"{one.name}{path}",
+            expected=first.expected,
+            actual=first.actual,
+            why=f"step {one.made + 1}: {first.why}",
+        )
 
 
 def has_shown(trace: Trace, outcome: Outcome) -> bool:
@@ -318,8 +351,29 @@ def _answered(rules: JudgingRules, task: Task, trace: Trace | None) -> Verdict:
     answer = answer_of(rules, returned)
     exact = _judged(rules, task, answer, trace)
     if rules.scoring is Scoring.EXACT:
-        return exact
+        return _with_state(exact, rules, task, trace)
     return _judged_as_published(rules, task, published(rules, returned, answer), exact)
+
+
+def _with_state(verdict: Verdict, rules: JudgingRules, task: Task, trace: Trace) -> Verdict:
+    """Hold what a run that answered has left in its world against what it should have left."""
+    if not verdict.completed:
+        return verdict
+    try:
+        differs = state_differs(rules, task, trace.state)
+    except UnknownStateError as fault:
+        # Neither right nor wrong; a wrong answer stays one.
+        reason = one_line(f"{NOT_JUDGED}state: {fault}")
+        return (
+            replace(verdict, outcome=Outcome.UNAVAILABLE, reason=reason)
+            if verdict.correct
+            else verdict
+        )
+    if not differs:
+        return verdict
+    reasons = [verdict.reason] if verdict.reason else []
+    reason = one_line("; ".join([*reasons, *differs]))
+    return replace(verdict, outcome=Outcome.WRONG, reason=reason, state_differs=differs)
 
 
 def _judged(rules: JudgingRules, task: Task, answer: Answer, trace: Trace) -> Verdict:

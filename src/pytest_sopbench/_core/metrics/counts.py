@@ -210,6 +210,26 @@ class UnneededCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnmadeCounts:
+    """The runs whose task has expected calls, and those that made each of them.
+
+    `first` counts the others by the first call that lacks: by its tool, or by the argument of it
+    that differs. What is not known of a run was not made.
+    """
+
+    runs: int = 0
+    made: int = 0
+    first: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def __add__(self, other: UnmadeCounts) -> UnmadeCounts:
+        return UnmadeCounts(
+            runs=self.runs + other.runs,
+            made=self.made + other.made,
+            first=added(self.first, other.first),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroundedCounts:
     """Runs that are correct and lack no required tool; `required` are those that require one."""
 
@@ -277,6 +297,7 @@ NOTHING_DISPUTED = DisputedCounts()
 
 
 NOTHING_EXPECTED = UnneededCounts()
+NO_CALLS_EXPECTED = UnmadeCounts()
 """No task with expected calls."""
 
 NOTHING_REQUIRED = GroundedCounts()
@@ -689,6 +710,7 @@ class ProcedureTally:
     required: int = 0
     lacking_none: int = 0
     unneeded: UnneededCounts = NOTHING_EXPECTED
+    unmade: UnmadeCounts = NO_CALLS_EXPECTED
 
     @property
     def grounded(self) -> GroundedCounts:
@@ -702,6 +724,9 @@ class ProcedureTally:
         if record.rules:
             self.rules = added_rules(self.rules, tally_rules([record.rules]))
             self.contract += tally_contracts([record.contract])
+        if record.unmade is not None:
+            first = {one.field or one.why: 1 for one in record.unmade[:1]}
+            self.unmade += UnmadeCounts(runs=1, made=not record.unmade, first=first)
         if record.unneeded is not None:
             self.unneeded += UnneededCounts(
                 runs=1,

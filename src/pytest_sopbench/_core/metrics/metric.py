@@ -100,7 +100,7 @@ class Metric:
     optional: bool = False
     of_outcomes: bool = False
     of_trials: bool = False
-    needs: Literal["", "contract", "document"] = ""
+    needs: Literal["", "contract", "document", "expected calls"] = ""
     parts: int = 1
     about: About = About.ANSWERS
     source: str = ""
@@ -298,6 +298,22 @@ _IN_ORDER: Final[Sequence[Metric]] = (
         gate="tool_accuracy",
         judged=False,
         nothing="no tool was called",
+        about=About.CALLS,
+    ),
+    Metric(
+        name="expected_calls",
+        label="expected calls",
+        counts=lambda summary: (summary.unmade.made, summary.unmade.runs),
+        of=lambda run: not run.unmade,
+        applies=lambda run: run.unmade is not None,
+        heading="expected calls",
+        column="expected_calls",
+        table=False,
+        optional=True,
+        gate="expected_calls",
+        judged=False,
+        needs="expected calls",
+        nothing="no task has expected calls",
         about=About.CALLS,
     ),
     Metric(

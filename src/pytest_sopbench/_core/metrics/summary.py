@@ -25,6 +25,7 @@ from pytest_sopbench._core.values.text import as_words, fold, is_empty, read_as_
 from pytest_sopbench._core.verdict import COMPLETED, Outcome
 
 from .counts import (
+    NO_CALLS_EXPECTED,
     NO_CONTRACT,
     NO_DOCUMENTS,
     NOTHING_DISPUTED,
@@ -42,6 +43,7 @@ from .counts import (
     RuleTally,
     RunCounts,
     ToolCounts,
+    UnmadeCounts,
     UnneededCounts,
     added,
     added_rules,
@@ -71,13 +73,14 @@ class Summary:
     where there are no others. `answers` holds, for fields of few values, the label
     given where which was expected, in completed runs; `wrong_pairs` the same for what the judge
     called a mismatch, wherever both values are short; `mismatched` counts mismatches by field.
+    `wrong_states` are the runs whose end state is wrong, whatever they answered.
     `by_field` counts where each field is right, `by_number` the right fields of runs by how many
     fields these were asked for.
     `durations` are in seconds, sorted, of the runs that left a trace; `without_calls` are those
     of them that called no tool. `rules` count rule by rule, `contract` run by run, `grounded`,
-    `unneeded` and `documents` as their own words say. `measured` are the metrics that are counted
-    run by run, by their names. `trials_by` maps (trials, correct) to tasks,
-    and is empty where each task has one trial. Two summaries add where they have no task in
+    `unneeded`, `unmade` and `documents` as their own words say. `measured` are the metrics that are
+    counted run by run, by their names. `trials_by` maps (trials, correct) to tasks, and is empty
+    where each task has one trial. Two summaries add where they have no task in
     common. A rate is `None` where there is nothing to divide.
 
     `tolerated` is the share of runs that may be unavailable. Where more of them are, nobody can
@@ -97,6 +100,7 @@ class Summary:
     by_number: Mapping[int, FieldCounts] = field(default_factory=dict[int, FieldCounts])
     disputed: DisputedCounts = NOTHING_DISPUTED
     only_published: int = 0
+    wrong_states: int = 0
     reruns: int = 0
     trials_by: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     without_calls: int = 0
@@ -104,6 +108,7 @@ class Summary:
     contract: ContractTally = NO_CONTRACT
     grounded: GroundedCounts = NOTHING_REQUIRED
     unneeded: UnneededCounts = NOTHING_EXPECTED
+    unmade: UnmadeCounts = NO_CALLS_EXPECTED
     documents: DocumentCounts = NO_DOCUMENTS
     durations: tuple[float, ...] = ()
     usage: Mapping[str, Amount] = field(default_factory=dict[str, Amount])
@@ -294,6 +299,7 @@ class Summary:
             by_number=_sum_in_order(self.by_number, other.by_number),
             disputed=self.disputed + other.disputed,
             only_published=self.only_published + other.only_published,
+            wrong_states=self.wrong_states + other.wrong_states,
             reruns=self.reruns + other.reruns,
             trials_by=_sum_of_trials(self, other),
             without_calls=self.without_calls + other.without_calls,
@@ -301,6 +307,7 @@ class Summary:
             contract=self.contract + other.contract,
             grounded=self.grounded + other.grounded,
             unneeded=self.unneeded + other.unneeded,
+            unmade=self.unmade + other.unmade,
             documents=self.documents + other.documents,
             durations=tuple(sorted(self.durations + other.durations)),
             usage=_sum_of(self.usage, other.usage, Amount()),

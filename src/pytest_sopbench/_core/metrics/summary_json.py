@@ -22,6 +22,7 @@ from .counts import (
     RuleTally,
     RunCounts,
     ToolCounts,
+    UnmadeCounts,
     UnneededCounts,
     documents_from_json,
     documents_to_json,
@@ -63,6 +64,8 @@ def summary_to_json(summary: Summary) -> dict[str, Any]:
         "contract": asdict(summary.contract),
         "grounded": asdict(summary.grounded),
         "unneeded": asdict(summary.unneeded),
+        **({"wrong_states": summary.wrong_states} if summary.wrong_states else {}),
+        **({"unmade": asdict(summary.unmade)} if summary.unmade.runs else {}),
         **({"documents": documents_to_json(summary.documents)} if summary.documents.runs else {}),
         "by_expected": {label: _run_counts(one) for label, one in summary.by_expected.items()},
         **(
@@ -109,6 +112,8 @@ def summary_from_json(data: Mapping[str, Any]) -> Summary:
             contract=ContractTally(**data["contract"]),
             grounded=GroundedCounts(**data["grounded"]),
             unneeded=UnneededCounts(**data["unneeded"]),
+            wrong_states=data.get("wrong_states", 0),
+            unmade=UnmadeCounts(**data.get("unmade", {})),
             documents=documents_from_json(data["documents"])
             if "documents" in data
             else NO_DOCUMENTS,

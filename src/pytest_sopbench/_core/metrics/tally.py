@@ -74,6 +74,7 @@ class Tally:
         self._procedure = ProcedureTally()
         self._documents = DocumentTally()
         self._only_published = 0
+        self._wrong_states = 0
         self._reruns = 0
         self._trials = TrialTally()
         self._asked = FieldTally()
@@ -84,6 +85,7 @@ class Tally:
         self._outcomes[record.outcome] += 1
         self._trials.add(record)
         self._only_published += record.only_published
+        self._wrong_states += bool(record.state_differs)
         labels = self._fields
         if labels is None:
             labels = dict.fromkeys(record.expected, self._unknown)
@@ -136,6 +138,7 @@ class Tally:
                 counts=_run_counts(self._disputed), reasons=dict(sorted(self._reasons.items()))
             ),
             only_published=self._only_published,
+            wrong_states=self._wrong_states,
             reruns=self._reruns,
             trials_by=self._trials.counts(),
             without_calls=self._without_calls,
@@ -143,6 +146,7 @@ class Tally:
             contract=self._procedure.contract,
             grounded=self._procedure.grounded,
             unneeded=self._procedure.unneeded,
+            unmade=self._procedure.unmade,
             documents=self._documents.counts(),
             durations=tuple(sorted(self._durations)),
             usage={

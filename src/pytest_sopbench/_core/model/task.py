@@ -183,6 +183,9 @@ class Task:
         disagreement: why the expected answer is known to contradict the SOP; empty where it
             does not.
         tags: what `--sop-tags` selects by.
+        world: the rows that the task adds to the world, or changes, by table.
+        expected_state: the rows that a right run leaves behind otherwise than it found them;
+            `None` where that is not said.
         hash: of the row, the output fields and the tools; only tasks of equal hash are compared.
     """
 
@@ -200,6 +203,11 @@ class Task:
     tables: Mapping[str, Sequence[Mapping[str, JsonValue]]] = field(
         default_factory=dict[str, "Sequence[Mapping[str, JsonValue]]"]
     )
+
+    world: Mapping[str, Sequence[Mapping[str, JsonValue]]] = field(
+        default_factory=dict[str, "Sequence[Mapping[str, JsonValue]]"]
+    )
+    expected_state: Mapping[str, Sequence[Mapping[str, JsonValue]]] | None = None
 
     def __post_init__(self) -> None:
         if not self.expected_as_written:

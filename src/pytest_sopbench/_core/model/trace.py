@@ -9,6 +9,8 @@ from typing import Final
 
 from pytest_sopbench._core.values.json import JsonValue
 
+from .world import StateChange
+
 # What was found of one field of an answer by what the judge must not call itself.
 
 
@@ -232,6 +234,8 @@ class Trace:
         duration: seconds.
         notes: what was changed so that the text could be encoded, and how the run went.
         compared: what others found of the fields that the judge does not compare itself.
+        state: what the calls changed in the run's world, in the order in which they did; `None`
+            where that is not known, or there is no world.
     """
 
     ending: Ending
@@ -245,6 +249,7 @@ class Trace:
     duration: float = 0.0
     notes: tuple[str, ...] = ()
     compared: tuple[Compared, ...] = ()
+    state: tuple[StateChange, ...] | None = None
 
 
 # Notes of a trace that reports count: how a run went, beside how it ended.

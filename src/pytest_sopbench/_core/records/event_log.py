@@ -27,6 +27,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.model.usage import usage_to_json
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
@@ -38,6 +39,7 @@ from .lines import (
     FLAG,
     OBJECT,
     PROBLEM,
+    STATE_CHANGE,
     TEXT,
     TEXTS,
     UNKNOWN,
@@ -115,6 +117,9 @@ def _observed(trace: Trace, redaction: Redaction, *, hidden: bool) -> Iterator[E
         yield _returned(trace.returned, redaction, hidden=hidden)
     for one in trace.compared:
         yield {"type": "compared", **asdict(redaction.compared(one))}
+    if trace.state is not None:
+        changes = redaction.state(trace.state) or ()
+        yield {"type": "state", "changes": [asdict(one) for one in changes]}
     problem = redaction.problem(trace.problem)
     if problem is not None:
         yield {
@@ -245,6 +250,7 @@ _EVENTS: Final[Mapping[str, SchemaValidator]] = {
         "output": _event({"text": TEXT}),
         "answer": _event(_ANSWER),
         "compared": part(Compared, COMPARED, extra="ignore"),
+        "state": _event({"changes": many(part(StateChange, STATE_CHANGE))}),
         "problem": part(Problem, PROBLEM, aliases={"type": "exception"}, extra="ignore"),
         "usage": part(Usage, USAGE, optional=UNKNOWN, extra="ignore"),
         "end": _event({"ending": word(Ending), "duration_s": AMOUNT, "notes": TEXTS}),
@@ -305,4 +311,5 @@ def trace_of_events(events: Iterable[Mapping[str, Any]]) -> Trace:
         duration=end["duration_s"],
         notes=end["notes"],
         compared=tuple(found["compared"]),
+        state=next((one["changes"] for one in found["state"]), None),
     )

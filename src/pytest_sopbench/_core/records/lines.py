@@ -17,6 +17,7 @@ from pytest_sopbench._core.contract.rules import RuleResult, Severity
 from pytest_sopbench._core.fields.comparison import as_text, may_stand_in
 from pytest_sopbench._core.model.trace import Compared, Mismatch, Problem, Usage
 from pytest_sopbench._core.model.usage import ALWAYS_TOLD, COUNTS, usage_to_json
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.verdict import Outcome
 
 from .record import CallRecord, DocumentRecord, RunRecord, TrajectoryCheck, is_cut
@@ -121,6 +122,12 @@ COMPARED: Final[Keys] = {
     "held": maybe(FLAG),
     "score": maybe(AMOUNT),
 }
+STATE_CHANGE: Final[Keys] = {
+    "step": COUNT,
+    "table": TEXT,
+    "key": cs.union_schema([TEXT, cs.int_schema(strict=True)], mode="left_to_right"),
+    **dict.fromkeys(("before", "after"), maybe(OBJECT)),
+}
 PROBLEM: Final[Keys] = dict.fromkeys(("type", "message", "traceback"), TEXT)
 USAGE: Final[Keys] = {
     **dict.fromkeys(COUNTS, maybe(COUNT)),
@@ -182,8 +189,18 @@ _RUN: Final[Keys] = {
     "document": part(DocumentRecord, _DOCUMENT),
     "compared": many(part(Compared, COMPARED)),
     "ignored": TEXTS,
+    "unmade": maybe(many(part(Mismatch, _MISMATCH))),
+    "state": maybe(many(part(StateChange, STATE_CHANGE))),
+    "state_differs": TEXTS,
 }
-_OFTEN_EMPTY: Final = {"document": None, "compared": (), "ignored": ()}
+_OFTEN_EMPTY: Final = {
+    "document": None,
+    "compared": (),
+    "ignored": (),
+    "unmade": None,
+    "state": None,
+    "state_differs": (),
+}
 """Left out of the line of a run where there are none."""
 
 RUN: Final = SchemaValidator(part(RunRecord, _RUN, optional=_OFTEN_EMPTY))
@@ -246,8 +263,8 @@ def members(value: Any) -> dict[str, Any]:
 def to_line(record: RunRecord) -> str:
     """One line of JSON without its end; ASCII, so that no transport and no disk can break it."""
     parts = members(record)
-    for name in _OFTEN_EMPTY:
-        if not parts[name]:
+    for name, empty in _OFTEN_EMPTY.items():
+        if parts[name] == empty:
             del parts[name]
     return _ENCODER.encode({"type": "run", **parts})
 

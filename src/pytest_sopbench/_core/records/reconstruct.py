@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pytest_sopbench._core.contract.rules import RuleResult
+from pytest_sopbench._core.judging.judge import NOT_JUDGED
 from pytest_sopbench._core.model.trace import (
     Answer,
     AnswerForm,
@@ -55,6 +56,8 @@ def verdict_of(record: RunRecord) -> Verdict:
         grounded=record.grounded,
         departure=None if held is None else held.departure,
         unneeded=record.unneeded,
+        unmade=record.unmade,
+        state_differs=record.state_differs,
     )
 
 
@@ -62,7 +65,9 @@ def trace_of(record: RunRecord) -> Trace:
     """Return what is left of a run's trace, with a note that it is not whole."""
     # A run of which nobody could find out whether it is right has given its answer.
     usual = Ending.RETURNED
-    ending = usual if record.compared else _ENDINGS.get(record.outcome, usual)
+    ending = (
+        usual if record.compared or was_not_judged(record) else _ENDINGS.get(record.outcome, usual)
+    )
     return Trace(
         ending=ending,
         returned=_returned(record) if ending is Ending.RETURNED else None,
@@ -81,7 +86,13 @@ def trace_of(record: RunRecord) -> Trace:
         duration=record.duration_s or 0.0,
         notes=(*record.notes, NOTE),
         compared=record.compared,
+        state=record.state,
     )
+
+
+def was_not_judged(record: RunRecord) -> bool:
+    """Tell a run that gave an answer which nobody could judge."""
+    return record.outcome is Outcome.UNAVAILABLE and record.reason.startswith(NOT_JUDGED)
 
 
 def is_told_in_text(record: RunRecord) -> bool:

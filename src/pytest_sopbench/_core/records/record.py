@@ -30,7 +30,8 @@ from pytest_sopbench._core.model.trace import (
     Trace,
     Usage,
 )
-from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._core.model.world import StateChange
+from pytest_sopbench._core.values.json import JsonValue, same_json
 from pytest_sopbench._core.verdict import Outcome, Verdict
 
 # What a record keeps of one value.
@@ -130,6 +131,10 @@ class RunRecord:
         grounded: whether every required tool succeeded.
         trajectory: whether exactly the expected calls were made; `None` where none are expected.
         unneeded: calls of tools that no expected call names; `None` where none are expected.
+        unmade: the expected calls that were not made, in any order, by `tool` or `tool.argument`;
+            `None` likewise.
+        state: what the calls changed in the run's world; `None` where that is not known.
+        state_differs: where the end state is not the right one.
         trace: its event log, from the session's folder of traces; empty where none is kept.
         notes: how the run went, beside how it ended.
         document: what is counted of an answer that is a JSON document; `None` for any other.
@@ -166,6 +171,9 @@ class RunRecord:
     document: DocumentRecord | None = None
     compared: tuple[Compared, ...] = ()
     ignored: tuple[str, ...] = ()
+    unmade: tuple[Mismatch, ...] | None = None
+    state: tuple[StateChange, ...] | None = None
+    state_differs: tuple[str, ...] = ()
 
     @property
     def key(self) -> RunKey:
@@ -212,7 +220,24 @@ def record_of(
         document=_document(document, task),
         compared=trace.compared if trace else (),
         ignored=rules.ignored,
+        unmade=verdict.unmade and tuple(_unmade(one, task, private) for one in verdict.unmade),
+        state=None if trace is None or trace.state is None else tuple(map(_change, trace.state)),
+        state_differs=verdict.state_differs,
     )
+
+
+def _change(one: StateChange) -> StateChange:
+    before, after = (
+        row and {name: cut(value) for name, value in row.items()} for row in (one.before, one.after)
+    )
+    return replace(one, before=before, after=after)
+
+
+def _unmade(one: Mismatch, task: Task, private: frozenset[str]) -> Mismatch:
+    secret = [task.expected_as_written.get(name) for name in private]
+    if any(value is not None and same_json(value, one.expected) for value in secret):
+        return replace(one, expected=MASK, actual=MASK)
+    return replace(one, expected=cut(one.expected), actual=cut(one.actual))
 
 
 def _held(departure: str | None) -> TrajectoryCheck | None:

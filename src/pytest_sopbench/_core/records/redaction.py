@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -22,6 +23,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._core.verdict import Verdict
 
@@ -116,6 +118,9 @@ class Redaction:
             trajectory=held and replace(held, departure=self.text(held.departure)),
             notes=tuple(self.text(note) for note in record.notes),
             compared=tuple(map(self.compared, record.compared)),
+            unmade=record.unmade and tuple(map(self._unmade, record.unmade)),
+            state=self.state(record.state),
+            state_differs=tuple(map(self.text, record.state_differs)),
         )
 
     def trace(self, trace: Trace) -> Trace:
@@ -133,6 +138,7 @@ class Redaction:
             output=self.text(trace.output),
             notes=tuple(self.text(note) for note in trace.notes),
             compared=tuple(map(self.compared, trace.compared)),
+            state=self.state(trace.state),
         )
 
     def verdict(self, verdict: Verdict) -> Verdict:
@@ -147,6 +153,8 @@ class Redaction:
             mismatches=tuple(self._mismatch(one) for one in verdict.mismatches),
             rules=tuple(replace(one, why=self.text(one.why)) for one in verdict.rules),
             departure=None if departure is None else self.text(departure),
+            unmade=verdict.unmade and tuple(map(self._unmade, verdict.unmade)),
+            state_differs=tuple(map(self.text, verdict.state_differs)),
         )
 
     def problem(self, problem: Problem | None) -> Problem | None:
@@ -236,6 +244,27 @@ class Redaction:
     def _mismatch(self, one: Mismatch) -> Mismatch:
         expected, actual = self.value(one.expected), self.value(one.actual)
         return replace(one, expected=expected, actual=actual, why=self.text(one.why))
+
+    def state(self, changes: Sequence[StateChange] | None) -> tuple[StateChange, ...] | None:
+        """Return what calls changed as it may be shown."""
+        if changes is None or not self.masks:
+            return None if changes is None else tuple(changes)
+        return tuple(
+            replace(
+                one,
+                key=self.text(one.key) if isinstance(one.key, str) else one.key,
+                before=one.before and self._nested(one.before),
+                after=one.after and self._nested(one.after),
+            )
+            for one in changes
+        )
+
+    def _unmade(self, one: Mismatch) -> Mismatch:
+        """Return an argument that differs; one of a private name stands behind that of its tool."""
+        names = re.split(r"[.\[\]\"]", one.field)
+        if self.private.isdisjoint(names):
+            return replace(self._mismatch(one), field=self.text(one.field))
+        return replace(one, expected=MASK, actual=MASK)
 
     def compared(self, one: Compared) -> Compared:
         """Return what others found of a field as it may be shown."""

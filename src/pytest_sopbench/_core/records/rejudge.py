@@ -17,7 +17,7 @@ from pytest_sopbench._core.model.trace import (
 )
 from pytest_sopbench._core.verdict import Outcome
 
-from .reconstruct import is_told_in_text, trace_of
+from .reconstruct import is_told_in_text, trace_of, was_not_judged
 from .record import DOCUMENT_LIMIT, CallRecord, RunRecord, is_cut, record_of
 
 NO_LOG: Final = "its record does not hold what the agent returned, and its event log is not kept"
@@ -100,7 +100,7 @@ def rescore(judges: Judges, task: Task, record: RunRecord, trace: Trace | None) 
 
 def _is_cut_off(record: RunRecord) -> bool:
     """Whether something stopped a run; one that nobody could judge has given its answer."""
-    return record.outcome in CUT_OFF and not record.compared
+    return record.outcome in CUT_OFF and not record.compared and not was_not_judged(record)
 
 
 def _by_changed_rules(
@@ -144,6 +144,8 @@ def _answered(record: RunRecord) -> Trace | None:
         is_whole = 0 < len(record.text) <= DOCUMENT_LIMIT
     else:
         is_whole = record.answer is not None and not any(map(is_cut, record.answer.values()))
+    rows = [row for one in record.state or () for row in (one.before, one.after)]
+    is_whole = is_whole and not any(is_cut(value) for row in rows for value in (row or {}).values())
     return trace_of(record) if is_whole else None
 
 
@@ -151,7 +153,11 @@ def _refusal(task: Task, record: RunRecord, trace: Trace | None) -> str:
     if _spelled(record.expected) != _spelled(task.expected_as_written):
         # The row is the same, so this is a redaction; its values must not come to light here.
         return MASKED
-    return MASKED if trace is not None and trace.returned and _hides(trace.returned) else ""
+    if trace is None:
+        return ""
+    if any(MASK in _spelled([one.key, one.before, one.after]) for one in trace.state or ()):
+        return MASKED
+    return MASKED if trace.returned and _hides(trace.returned) else ""
 
 
 def _hides(returned: Returned) -> bool:
@@ -171,6 +177,7 @@ def _answer_of(
         mismatches=made.mismatches,
         only_published=made.only_published,
         compared=made.compared,
+        state_differs=made.state_differs,
     )
 
 
@@ -185,6 +192,7 @@ def _procedure_of(
         grounded=made.grounded,
         trajectory=made.trajectory,
         unneeded=made.unneeded,
+        unmade=made.unmade,
     )
 
 

@@ -227,6 +227,37 @@ def _containing(
     return list(assigned(choices).items())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmadeCall:
+    """An expected call that was not made, in any order.
+
+    `made` is the position of a call of the same tool that stands for it, with other arguments;
+    `differences` says where. It is null where there is none.
+    """
+
+    name: str
+    made: int | None = None
+    differences: tuple[ArgumentDifference, ...] = ()
+
+
+def unmade_calls(
+    expected: Sequence[ExpectedCall], made: Sequence[Call]
+) -> tuple[tuple[UnmadeCall, ...], tuple[int, ...]]:
+    """Return the expected calls that were not made, and the positions of those made beside them."""
+    pairs = matched(expected, made, lambda _: "exact")
+    unlike = dict(by_name(expected, made, pairs))
+    places, _ = _left(range(len(expected)), (), pairs)
+    unmade: list[UnmadeCall] = []
+    for place in places:
+        one, at = expected[place], unlike.get(place)
+        found = (
+            () if at is None else argument_differences(one.arguments, made[at].arguments, "exact")
+        )
+        unmade.append(UnmadeCall(name=one.name, made=at, differences=found))
+    together = [*pairs, *unlike.items()]
+    return tuple(unmade), tuple(_left((), range(len(made)), together)[1])
+
+
 # Find an order of a run's calls that is one of the expected orders as well.
 #
 # Both sides are interval orders (`overlap`). A run keeps to what is expected where some order of

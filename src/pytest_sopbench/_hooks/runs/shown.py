@@ -20,16 +20,19 @@ from pytest_sopbench._core.documents.schema import DocumentRules
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.hiding import harmless, masking
 from pytest_sopbench._core.judging.judge import breaches, has_shown
+from pytest_sopbench._core.judging.state import SeenWorld
 from pytest_sopbench._core.model.agent_labels import parameter_of
 from pytest_sopbench._core.model.task import RunKey, Task
 from pytest_sopbench._core.model.trace import Answer, ToolCall, Trace
 from pytest_sopbench._core.model.trajectory import (
+    Call,
     CallForms,
     ExpectedCall,
     Trajectory,
     expected_calls,
     trajectory_of,
 )
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.records.reconstruct import refusal
 from pytest_sopbench._core.records.record import RunRecord
 from pytest_sopbench._core.records.redaction import Redaction
@@ -61,6 +64,9 @@ NO_CONTRACT = "the domain {domain} has no contract\nwrite one under 'contract' i
 NO_TOOL = """the test is wrong, whatever the agent did: the domain {domain} has no tool {name!r}
 {hint}
 calls of tools that do not exist lower the tool accuracy, and stand in sop_run.trace.calls"""
+NO_STATE = (
+    "what the calls of the run changed is not known, or the domain {domain} has no world.json"
+)
 NO_CALL = "the run was stopped before it called a tool\nso it has shown nothing of the contract"
 
 
@@ -137,7 +143,13 @@ class Calls:
             return NO_CONTRACT.format(domain=self._domain.name)
         with self._masking():
             fields = {field.name: field for field in self._domain.fields}
-            known = Known(task=self._done.task, answer=verdict.answer, fields=fields)
+            known = Known(
+                task=self._done.task,
+                answer=verdict.answer,
+                fields=fields,
+                expected=self._domain.expected_calls.get(self._done.task.id),
+                world=self._domain.world,
+            )
             results = check_contract(contract, self._trace, known)
             broken = [one for one in results if one.broken]
             if broken:
@@ -607,6 +619,64 @@ class Run:
         self._contract_asserted = True
         self._fail("contract", self._calls.contract())
 
+    @property
+    def state_changes(self) -> Trajectory:
+        """What the calls changed in the run's world, in order: for `sop_snapshot`.
+
+        Each change is named `insert refunds`, `update orders` or `remove orders`, and has the key
+        and the columns, as they are then.
+        """
+        return Trajectory(
+            calls=tuple(
+                Call(
+                    name=f"{_verb(one)} {one.table}",
+                    arguments={"key": one.key, **(one.after or {})},
+                )
+                for one in self._changes()
+            )
+        )
+
+    def assert_state(
+        self, expected: Mapping[str, Mapping[str | int, Mapping[str, JsonValue] | None]]
+    ) -> None:
+        """Fail unless rows of the world are so at the end; what is not named may be anything.
+
+        Args:
+            expected: `{"orders": {"O-12": {"status": "closed"}}}`; `None` for a row that must not
+                be there.
+
+        Raises:
+            AssertionError: with every column that differs.
+            ValueError: the domain has no such table or column, or what was changed is not known.
+        """
+        __tracebackhide__ = True
+        self._looked_at = True
+        differs = list(self._world().differences(expected))
+        self._fail("answer", harmless(self._redaction.text("\n".join(differs))))
+
+    def assert_unchanged(self, *tables: str) -> None:
+        """Fail if a call changed anything in one of these tables, also where it was changed back.
+
+        Raises:
+            AssertionError: with the first change of each.
+            ValueError: the domain has no such table, or what was changed is not known.
+        """
+        __tracebackhide__ = True
+        differs = list(self._world().touched(tables))
+        self._fail("answer", harmless(self._redaction.text("\n".join(differs))))
+
+    def _changes(self) -> Sequence[StateChange]:
+        changes = self._judged.trace.state
+        if changes is None:
+            raise ValueError(NO_STATE.format(domain=self._judged.task.domain))
+        return changes
+
+    def _world(self) -> SeenWorld:
+        domain, changes = self._judged.ref.domain.domain, self._changes()
+        if domain.world is None:
+            raise ValueError(NO_STATE.format(domain=domain.name))
+        return SeenWorld(domain.world, self._judged.task, changes)
+
     def explain(self) -> str:
         """Say what happened on this task, as a failed task prints it."""
         done = self._judged
@@ -667,3 +737,9 @@ def _fail(why: str) -> None:
     __tracebackhide__ = True
     if why:
         raise AssertionError(why)
+
+
+def _verb(change: StateChange) -> str:
+    if change.before is None:
+        return "insert"
+    return "remove" if change.after is None else "update"

@@ -25,6 +25,7 @@ from pytest_sopbench._loading.finding import FoundDomain, Origin, SearchPaths, f
 from pytest_sopbench._loading.prices import NAME, LibraryPrices, has_library, read_price_file
 from pytest_sopbench._reports.text import counted
 from pytest_sopbench._running.comparing import Comparers
+from pytest_sopbench._running.tools.policy_states import with_policy
 from pytest_sopbench._sessions.file.atomic import try_writing
 from pytest_sopbench._sessions.header import SessionOptions
 from pytest_sopbench.errors import LoadingError, SopbenchError
@@ -337,7 +338,7 @@ class SopSession:
         pool = choose(domain, self.options, frozenset(named or ()))
         active = ActiveDomain(
             domain=domain,
-            rules=self._rules(domain, comparers),
+            rules=self._rules(domain, comparers, trusted=found.trusted),
             spec=self._spec(found),
             nodeid=domain_id(domain, self.config.rootpath, in_project=found.origin in IN_PROJECT),
             trusted=found.trusted,
@@ -350,7 +351,7 @@ class SopSession:
         self.plan.contents[found.name] = active.contents
         return active
 
-    def _rules(self, domain: Domain, comparers: Comparers) -> JudgingRules:
+    def _rules(self, domain: Domain, comparers: Comparers, *, trusted: bool) -> JudgingRules:
         if domain.document is not None and self.options.scoring is Scoring.PUBLISHED:
             refuse_without_libraries(domain.name)
         return JudgingRules(
@@ -361,6 +362,8 @@ class SopSession:
             expected_calls=domain.expected_calls,
             document=domain.document,
             comparers=comparers.identities,
+            world=domain.world,
+            state=with_policy(domain, trusted=trusted),
         )
 
     def _spec(self, found: FoundDomain) -> str:

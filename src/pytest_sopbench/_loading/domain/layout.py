@@ -140,6 +140,8 @@ class Layout:
     tags: str | None = None
     acceptable: str | None = None
     disagreement: str | None = None
+    world: str | None = None
+    expected_state: str | None = None
     warnings: tuple[str, ...] = field(default=())
 
 
@@ -187,6 +189,8 @@ def lay_out(described: Described, table: Table, specs: Sequence[ToolSpec]) -> La
         tags=metadata.tags_column,
         acceptable=metadata.acceptable_column,
         disagreement=metadata.known_disagreement_column,
+        world=metadata.world_column,
+        expected_state=metadata.expected_state_column,
         warnings=warnings,
     )
 
@@ -215,7 +219,13 @@ def _no_ids(table: Table) -> str:
 
 def _labels(metadata: Metadata) -> dict[str, str]:
     """The columns that speak about the answer, with the key that names each."""
-    keys = ("tags_column", "acceptable_column", "known_disagreement_column")
+    keys = (
+        "tags_column",
+        "acceptable_column",
+        "known_disagreement_column",
+        "world_column",
+        "expected_state_column",
+    )
     named: dict[str, str | None] = {key: getattr(metadata, key) for key in keys}
     return {column: key for key, column in named.items() if column is not None}
 
@@ -226,6 +236,8 @@ def _check_names(path: Path, metadata: Metadata, table: Table) -> None:
         "tags_column": metadata.tags_column,
         "acceptable_column": metadata.acceptable_column,
         "known_disagreement_column": metadata.known_disagreement_column,
+        "world_column": metadata.world_column,
+        "expected_state_column": metadata.expected_state_column,
     }
     many: Mapping[str, Sequence[str]] = {
         "output_columns": metadata.output_columns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -23,9 +23,13 @@ _TELLS = "would tell the agent when its answer is right"
 
 
 def lookup_tools(
-    described: Described, layout: Layout, specs: Sequence[ToolSpec], records: Records
+    described: Described,
+    layout: Layout,
+    specs: Sequence[ToolSpec],
+    records: Records,
+    but: Collection[str] = (),
 ) -> Mapping[str, LookupTool]:
-    """The entries of `tools`, by name.
+    """The entries of `tools`, by name, but for those that work on the world.
 
     Raises:
         ToolSpecError: no spec has the name; a column or a parameter does not exist; the entry
@@ -35,6 +39,8 @@ def lookup_tools(
     by_name = {spec.name: spec for spec in specs}
     tools: dict[str, LookupTool] = {}
     for name, entry in described.metadata.tools.items():
+        if name in but:
+            continue
         if name not in by_name:
             raise ToolSpecError(
                 described.path,
@@ -46,7 +52,7 @@ def lookup_tools(
     return tools
 
 
-def unserved(specs: Iterable[ToolSpec], tools: Mapping[str, LookupTool]) -> str:
+def unserved(specs: Iterable[ToolSpec], tools: Collection[str]) -> str:
     """A warning of the tools that nothing can answer for, or an empty string."""
     names = [spec.name for spec in specs if spec.name not in tools]
     if not names:

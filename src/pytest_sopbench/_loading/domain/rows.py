@@ -6,10 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import NoReturn, overload
 
 from pytest_sopbench._core.fields.kinds import typed_value
 from pytest_sopbench._core.model.task import OutputField, Task
+from pytest_sopbench._core.model.trajectory import ExpectedCall
+from pytest_sopbench._core.model.world import Rows
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.files.cells import (
     CellError,
@@ -21,13 +24,20 @@ from pytest_sopbench._loading.files.cells import (
     parse_literal,
     shown,
 )
-from pytest_sopbench._loading.files.document import canonical, digest, is_a_file, lies_inside
+from pytest_sopbench._loading.files.document import (
+    canonical,
+    digest,
+    is_a_file,
+    lies_inside,
+    parse_json,
+)
 from pytest_sopbench._loading.files.table import Table, read_table
 from pytest_sopbench._loading.metadata import Described, TableShape
 from pytest_sopbench.errors import LoadingError, RowError
 
 from .layout import Layout
 from .tools import EXPECTED_CALLS_FILE as EXPECTED_CALLS
+from .world_file import DomainWorld
 
 # What a row says about its own answer: tags, further right answers, known disagreement.
 
@@ -119,10 +129,13 @@ class TaskRows(Sequence[Task]):
         types: how the cells are read.
         ids: the id of each row.
         tables: the tables beside the data file, of which each task has its own records.
+        expected_calls: the calls that are expected, by the id of the task.
+        world: the world of the domain, which rows add to.
     """
 
     __slots__ = (
         "_domain",
+        "_expected_calls",
         "_ids",
         "_layout",
         "_places",
@@ -130,9 +143,10 @@ class TaskRows(Sequence[Task]):
         "_table",
         "_tables",
         "_types",
+        "_world",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a task is made of, read from files of their own
         self,
         *,
         domain: str,
@@ -141,8 +155,12 @@ class TaskRows(Sequence[Task]):
         types: RowTypes,
         ids: tuple[str, ...],
         tables: Sequence[RecordTable] = (),
+        expected_calls: Mapping[str, Sequence[ExpectedCall]] = MappingProxyType({}),
+        world: DomainWorld | None = None,
     ) -> None:
         self._domain = domain
+        self._world = world
+        self._expected_calls = expected_calls
         self._table = table
         self._layout = layout
         self._types = types
@@ -174,6 +192,11 @@ class TaskRows(Sequence[Task]):
         if isinstance(index, slice):
             return tuple(self._task(position) for position in range(*index.indices(len(self))))
         return self._task(range(len(self._ids))[index])
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the tasks, in the order of their rows."""
+        return self._ids
 
     @property
     def path(self) -> Path:
@@ -243,9 +266,13 @@ class TaskRows(Sequence[Task]):
         Raises:
             RowError: a cell is not of the declared type, or holds no acceptable answers.
         """
-        for position in range(len(self)) if declared or self._layout.acceptable else ():
+        layout = self._layout
+        asked = declared or layout.acceptable or layout.world or layout.expected_state
+        for position in range(len(self)) if asked else ():
             self._values(position, declared)
             self.acceptable_at(position)
+            self._rows_of(position, layout.world)
+            self._rows_of(position, layout.expected_state, may_lack_key=True)
 
     def _task(self, position: int) -> Task:
         layout = self._layout
@@ -265,6 +292,14 @@ class TaskRows(Sequence[Task]):
             groups = {table.name: table.of(row, self._places) for table in self._tables}
             content = {**content, "tables": {name: group.hash for name, group in groups.items()}}
             records = {name: group.records for name, group in groups.items()}
+        calls = self._expected_calls.get(self._ids[position])
+        if calls is not None:
+            said = [[one.name, one.arguments, one.overlaps] for one in calls]
+            content = {**content, "expected_calls": said}
+        world = self._rows_of(position, layout.world) or {}
+        state = self._state_at(position)
+        if world or state is not None:
+            content = {**content, "world": world, "expected_state": state}
         return Task(
             domain=self._domain,
             id=self._ids[position],
@@ -280,7 +315,31 @@ class TaskRows(Sequence[Task]):
             tags=self.tags_at(position) if layout.tags else (),
             hash=digest(content),
             tables=records,
+            world=world,
+            expected_state=state,
         )
+
+    def _state_at(self, position: int) -> Rows | None:
+        if self._world is not None and self._world.expected is not None:
+            return self._world.expected[self._ids[position]]
+        return self._rows_of(position, self._layout.expected_state, may_lack_key=True)
+
+    def _rows_of(
+        self, position: int, column: str | None, *, may_lack_key: bool = False
+    ) -> Rows | None:
+        """Read a cell with rows of the world; an empty one adds nothing to it."""
+        if column is None or self._world is None:
+            return None
+        cell = self._cell(position, column)
+        if cell in ("", None) and not may_lack_key:
+            return {}
+        if isinstance(cell, str) and cell:
+            cell = parse_json(cell, self._table.path, line=self.line_at(position))
+        try:
+            return self._world.rows(cell, may_lack_key=may_lack_key)
+        except ValueError as fault:
+            hint = " ({} says that nothing may change)" if cell in ("", None) else ""
+            raise self._error(position, column, CellError(f"{fault}{hint}")) from None
 
     def _acceptable(
         self, position: int, expected: Mapping[str, JsonValue]

@@ -123,6 +123,10 @@ def next_lines(rerun: str, more: str = "") -> Iterator[str]:
 def headline(record: RunRecord) -> str:
     """Say in one line what came of a run."""
     outcome, problem = record.outcome, record.problem
+    if outcome is Outcome.WRONG and not record.mismatches and record.state_differs:
+        more = len(record.state_differs) - 1
+        also = f" and {more} more" if more else ""
+        return f"wrong state: {one_line(record.state_differs[0])}{also}"
     if outcome is Outcome.WRONG and len(record.mismatches) == 1:
         one = record.mismatches[0]
         return f"wrong: {_pair(one)}"
@@ -211,6 +215,8 @@ def _answer_lines(record: RunRecord, width: int) -> Iterator[str]:
         yield from labelled("answer", named(record.answer, _VALUE), width=width, lines=_INPUT_LINES)
     if record.answer_form in FORMS and record.answer is not None:
         yield from labelled("found", FORMS[record.answer_form], width=width)
+    for number, differs in enumerate(record.state_differs):
+        yield from labelled("" if number else "state", one_line(differs), width=width, lines=2)
 
 
 def _said_lines(record: RunRecord, width: int) -> Iterator[str]:

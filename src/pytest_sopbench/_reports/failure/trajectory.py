@@ -26,6 +26,7 @@ from pytest_sopbench._core.trajectory.match import (
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._reports.text import (
     LABEL_WIDTH,
+    changed_by,
     columns,
     counted,
     cut,
@@ -321,6 +322,8 @@ def call_lines(record: RunRecord, expected: Sequence[ExpectedCall], width: int) 
         start = f"{label:<{LABEL_WIDTH}}{step:>{digits}} {padded(text, side)}"
         yield cut(f"{start}  {result}", width)
         yield from _difference_lines(differences.get(step, ()), width)
+        for one in changed_by(record.state, step):
+            yield from labelled("", f"changed: {one}", width=width)
         before = step
 
 

@@ -21,7 +21,7 @@ from pytest_sopbench._core.fields.comparison import NOT_A_NUMBER, number_kind, o
 from pytest_sopbench._core.gates.conditions import GateState
 from pytest_sopbench._core.gates.decide import SessionPage
 from pytest_sopbench._core.metrics.counts import Confusion
-from pytest_sopbench._core.metrics.metric import Metric, run_metrics
+from pytest_sopbench._core.metrics.metric import METRICS, Metric, run_metrics
 from pytest_sopbench._core.metrics.summary import Summary
 from pytest_sopbench._core.metrics.total import total_of
 from pytest_sopbench._core.metrics.trials import TrialBounds
@@ -409,6 +409,11 @@ def _procedure(summary: Summary, was: Summary | None) -> Iterator[Fact]:
             "tool accuracy",
             lambda one: as_percent(one.calls.accuracy) if one.calls.calls else NOT_AVAILABLE,
             f"{summary.calls.calls - summary.calls.bad} of {counted(summary.calls.calls, 'call')}",
+        ),
+        (
+            "expected calls",
+            lambda one: as_percent(METRICS["expected_calls"].rate(one)),
+            f"all made in {summary.unmade.made} of {counted(summary.unmade.runs, 'run')}",
         ),
         (
             "contract",

@@ -345,6 +345,8 @@ def _call(call: ShownCall, *, is_retry: bool) -> dict[str, object]:
         data["e"] = shortened(call.error)
     if call.findings:
         data["f"] = [*call.findings]
+    if call.changed:
+        data["s"] = [shortened(one) for one in call.changed]
     if is_retry:
         data["again"] = 1
     if call.began is not None and call.took is not None:

@@ -174,6 +174,25 @@ def _call_parts(summary: Summary) -> Iterator[str]:
         yield f"{calls_of} in {unneeded.affected} of {counted(unneeded.runs, 'run')}"
 
 
+def expected_call_lines(summary: Summary) -> Iterator[str]:
+    """Yield how many runs made every expected call, and what the others lack first."""
+    unmade = summary.unmade
+    if not unmade.runs:
+        return
+    rate = as_percent(summary.rate(unmade.made, unmade.runs))
+    runs = f"{unmade.made} of {counted(unmade.runs, 'run')}"
+    first, parts = (
+        f"every expected call made in {runs}, {rate}{';' if unmade.first else ''}",
+        list[str](),
+    )
+    worst = sorted(unmade.first.items(), key=lambda one: (-one[1], one[0]))
+    if worst:
+        told = [f"{one_line(name)} in {n}" for name, n in worst[:WORST]]
+        more = [f"{len(worst) - WORST} more"] if len(worst) > WORST else []
+        parts = with_commas([f"first to differ: {told[0]}", *told[1:], *more])
+    yield from packed(f"{'calls':<{LABEL}}{first}", parts, gap=" ", indent=LABEL)
+
+
 # What a run took: time, calls, tokens and money.
 
 
@@ -578,6 +597,7 @@ def domain_lines(
     yield from document_lines(summary)
     yield from procedure_lines(summary) if is_closer else ()
     yield from silence_lines(summary)
+    yield from expected_call_lines(summary)
     yield from trial_lines(summary)
     yield from disagreement_lines(disagreeing)
     yield from _wrong_lines(summary)
@@ -619,6 +639,7 @@ def total_lines(agent: str, total: Total, *, verbosity: int = 0, named: str = ""
     yield from class_lines(total.classes)
     yield from procedure_lines(pooled) if is_closer else ()
     yield from silence_lines(pooled)
+    yield from expected_call_lines(pooled)
     yield from trial_lines(pooled)
     yield from contract_lines(pooled, verbosity=verbosity)
     yield from all_lines(pooled) if is_closer else known_lines(pooled)
@@ -640,7 +661,9 @@ def _means(total: Total, verbosity: int) -> Iterator[str]:
 def _wrong_lines(summary: Summary) -> Iterator[str]:
     wrong = summary.outcomes.get(Outcome.WRONG, 0)
     if wrong:
-        start = _row("wrong", f"{wrong}:" if summary.mismatched else f"{wrong}")
+        state = f"{summary.wrong_states} by its state" if summary.wrong_states else ""
+        more = f"{wrong} ({state})" if state else f"{wrong}"
+        start = _row("wrong", f"{more}:" if summary.mismatched else more)
         parts = wrong_parts(summary, WIDTH - len(start) - 1)
         yield from packed(start, parts, gap=" ", indent=LABEL)
 

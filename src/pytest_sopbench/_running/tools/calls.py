@@ -237,6 +237,18 @@ class CallLog:
         with self._lock:
             return self._calls() if self._closed is None else self._closed
 
+    @property
+    def closed(self) -> bool:
+        with self._lock:
+            return self._closed is not None
+
+    @property
+    def steps(self) -> Mapping[int, int]:
+        """The step of each call, from 1, by the number under which it began."""
+        with self._lock:
+            order, _ = self._laid_out()
+        return {entry.number: step for step, entry in enumerate(order, start=1)}
+
     def results(self) -> Iterator[JsonValue]:
         """The results of the calls that have succeeded so far."""
         with self._lock:
@@ -255,16 +267,22 @@ class CallLog:
     def _calls(self) -> tuple[ToolCall, ...]:
         if not self._entries:
             return ()
-        now, order = self.now(), [*self._entries]
+        now = self.now()
+        order, reach = self._laid_out()
+        return tuple(
+            entry.as_call(now, reach[entry.number] - place) for place, entry in enumerate(order)
+        )
+
+    def _laid_out(self) -> tuple[list[OpenCall], dict[int, int]]:
+        """Return the calls in the order in which they stand, and how far each of them reaches."""
+        order = [*self._entries]
         reach = {one.number: one.reach(len(order)) for one in order}
         for together in _asked_together(order):
             places = sorted(one.number for one in together)
             for place, one in zip(places, together, strict=True):
                 order[place] = one
                 reach[one.number] = max(reach[one.number], places[-1])
-        return tuple(
-            entry.as_call(now, reach[entry.number] - place) for place, entry in enumerate(order)
-        )
+        return order, reach
 
     def _end(self, entry: OpenCall) -> None:
         if self._closed is None and entry.duration is None:

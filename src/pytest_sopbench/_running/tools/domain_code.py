@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, NoReturn, Protocol, TypeAlias, TypeVar, 
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.protocols import Policy
 from pytest_sopbench._core.model.task import Task, ToolSpec
+from pytest_sopbench._core.model.world import Tables
 from pytest_sopbench._core.values.json import JsonValue, to_json_value
 from pytest_sopbench._running.observing.capture import Output, captured
 from pytest_sopbench._running.observing.problem import is_of, is_ours, message_of, name_of
@@ -38,8 +39,12 @@ class Manager(Protocol):
         ...
 
 
-ManagerFactory: TypeAlias = Callable[[Task], Manager]
-"""Makes the manager of one run."""
+class ManagerFactory(Protocol):
+    """Makes the manager of one run."""
+
+    def __call__(self, task: Task, world: Tables | None = None, /) -> Manager:
+        """Make it; without `world`, which is the run's, it has a world that nobody looks at."""
+        ...
 
 
 def process(manager: Manager, name: str, arguments: dict[str, JsonValue]) -> object:
@@ -150,7 +155,7 @@ def _takes(parameter: Any, required: Collection[str], wanted: Collection[str]) -
 
 Fault: TypeAlias = type[LoadingError]
 
-_ROW, _FOLDER = "row", "domain_dir"
+_ROW, _FOLDER, _WORLD = "row", "domain_dir", "world"
 _numbers = count(1)
 _importing = RLock()
 
@@ -160,7 +165,8 @@ def load_manager_factory(domain: Domain) -> ManagerFactory:
 
     The manager is the one class defined there whose name ends in `Manager` and that has a
     `process_tool_call`. Of its constructor's parameters, `row` is filled with a copy of the
-    task's inputs and tool results, and `domain_dir` with the domain's folder.
+    task's inputs and tool results, `domain_dir` with the domain's folder, and `world` with the
+    tables of the run, where the domain has a world.
 
     Raises:
         ToolSpecError: the file cannot be imported, or it has no such class, or more than one,
@@ -172,10 +178,12 @@ def load_manager_factory(domain: Domain) -> ManagerFactory:
     module = _imported(domain, path, ToolSpecError)
     with _looking(path, ToolSpecError):
         kind = _manager_class(module, path)
-        filling = _filling(kind, path)
+        filling = _filling(kind, path, domain)
 
-    def make(task: Task) -> Manager:
-        return _made(kind, filling, domain, task)
+    def make(task: Task, world: Tables | None = None, /) -> Manager:
+        if world is None and domain.world is not None:
+            world = domain.world.tables(task.world)
+        return _made(kind, filling, domain, task, world)
 
     return make
 
@@ -301,20 +309,25 @@ def _manager_class(module: ModuleType, path: Path) -> type[Any]:
     )
 
 
-def _filling(kind: type[Any], path: Path) -> Filling:
+def _filling(kind: type[Any], path: Path, domain: Domain) -> Filling:
+    wanted = (_ROW, _FOLDER) if domain.world is None else (_ROW, _FOLDER, _WORLD)
     try:
-        return plan_filling(inspect.signature(kind), required=(), wanted=(_ROW, _FOLDER))
+        return plan_filling(inspect.signature(kind), required=(), wanted=wanted)
     except CannotFillError as fault:
+        known = " and ".join(map(repr, wanted[:2]))
+        without = " (for 'world' the domain needs a world.json)" if domain.world is None else ""
         raise ToolSpecError(
             path,
             f"{kind.__name__}() needs {fault.parameter!r}, which is not known here",
-            hint=f"a manager may ask for {_ROW!r} and {_FOLDER!r}; give the others a default",
+            hint=f"a manager may ask for {known}{without}; give the others a default",
         ) from None
 
 
-def _made(kind: type[Any], filling: Filling, domain: Domain, task: Task) -> Manager:
+def _made(
+    kind: type[Any], filling: Filling, domain: Domain, task: Task, world: Tables | None
+) -> Manager:
     row = to_json_value({**task.inputs, **task.results})
-    values, named = filling.values({_ROW: row, _FOLDER: domain.folder})
+    values, named = filling.values({_ROW: row, _FOLDER: domain.folder, _WORLD: world})
     try:
         return cast("Manager", kind(*values, **named))
     except KeyboardInterrupt:

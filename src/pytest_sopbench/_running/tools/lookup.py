@@ -31,12 +31,12 @@ def look_up(
     """
     for name in tool.key:
         if not equals_cell(_given(tool, arguments, name), row.get(tool.column_of(name))):
-            msg = f"no record with {name} = {_shown(arguments[name])}"
+            msg = f"no record with {name} = {shown(arguments[name])}"
             raise ToolArgumentError(msg)
     for name in tool.check:
         cell = _collapsed(row.get(tool.column_of(name)))
         if not equals_cell(_collapsed(_given(tool, arguments, name)), cell):
-            msg = f"{name} does not match the record: {_shown(arguments[name])}"
+            msg = f"{name} does not match the record: {shown(arguments[name])}"
             raise ToolArgumentError(msg)
     if not tool.returns:
         return tool.result
@@ -94,7 +94,7 @@ def _records(
         if all(equals_cell(value, record[tool.column_of(n)]) for n, value in wanted.items())
     ]
     if not found and tool.not_found == "error":
-        fits = " and ".join(f"{name} = {_shown(value)}" for name, value in wanted.items())
+        fits = " and ".join(f"{name} = {shown(value)}" for name, value in wanted.items())
         msg = f"no record with {fits}" if wanted else f"{tool.name}: there is no record"
         raise ToolArgumentError(msg)
     return found
@@ -133,6 +133,7 @@ def _reads_as(text: str, cell: JsonValue) -> bool:
     return False
 
 
-def _shown(value: JsonValue) -> str:
+def shown(value: JsonValue) -> str:
+    """Write a value into an error."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{ready_to_cut(text)[:_SHOWN]}..."

@@ -6,6 +6,7 @@ A toolbox is safe to use from many threads, and knows nothing of the thread it w
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from threading import Lock
@@ -23,6 +24,7 @@ from pytest_sopbench._core.model.trace import (
     Usage,
 )
 from pytest_sopbench._core.model.usage import Prices
+from pytest_sopbench._core.model.world import StateChange
 from pytest_sopbench._core.values.json import (
     TEXT_LIMIT,
     JsonValue,
@@ -44,6 +46,7 @@ from .calls import GIVEN_UP, ArgumentCheck, CallLog, OpenCall, ReportedUsage, co
 from .domain_code import Manager, ManagerFactory, process
 from .facade import Served, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
+from .run_world import RunWorld
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
@@ -73,7 +76,11 @@ class Toolbox:
         output: Output,
         log: CallLog,
         prices: Prices | None,
+        world: RunWorld | None = None,
     ) -> None:
+        self._world = world
+        # In the order in which they were made, each with the number of its call.
+        self._changes: list[tuple[int, StateChange]] = []
         self._domain = domain
         self._checks = checks
         # A copy, so that no tool can change the row of another run.
@@ -122,6 +129,14 @@ class Toolbox:
         """Whether the agent has asked for one call too many, swallowed or not."""
         return self.log.over_limit
 
+    @property
+    def state(self) -> tuple[StateChange, ...] | None:
+        """What the calls changed in the run's world; null where there is none."""
+        if self._world is None:
+            return None
+        steps = self.log.steps
+        return tuple(replace(one, step=steps[number]) for number, one in [*self._changes])
+
     def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
         """Return what the run consumed; `returned` fills in what no report has told."""
         return self._told.consumed(returned)
@@ -145,6 +160,9 @@ class Toolbox:
         return self._domain.document.schema if self._domain.document else None
 
     def may_block(self, name: str) -> bool:
+        if name in self._domain.world_tools:
+            # It waits for its turn behind code of the domain.
+            return self._manager is not None
         return name not in self._domain.lookups and name in self._checks
 
     def serve(self, name: str, arguments: object) -> Served:
@@ -181,9 +199,7 @@ class Toolbox:
             try:
                 call.findings = self._findings(call.name, call.arguments)
                 self._refuse(call)
-                result = to_json_value(self._answer(call.name, call.arguments), self._notes)
-                if is_too_long(result):
-                    raise ToolError(_TOO_LONG)  # noqa: TRY301 - as its own code would
+                result = self._answer(call)
             except ToolError as error:
                 self.log.answer(call, error=escape_surrogates(str(error), self._notes))
                 return None, _bare(error)
@@ -226,18 +242,39 @@ class Toolbox:
             return f"did you mean {' or '.join(near)}?"
         return f"tools: {listed(tuple(self._checks))}"
 
-    def _answer(self, name: str, given: JsonValue) -> object:
-        arguments = cast("dict[str, JsonValue]", given)
+    def _answer(self, call: OpenCall) -> JsonValue:
+        name, world = call.name, self._world
+        arguments = cast("dict[str, JsonValue]", call.arguments)
         lookup, row, manager = self._domain.lookups.get(name), self._row, self._manager
         if lookup is not None and row is not None:
-            return look_up(lookup, row, arguments)
-        if manager is None:
+            return self._result(look_up(lookup, row, arguments))
+        tool = self._domain.world_tools.get(name)
+        if row is None or (manager is None and tool is None):
             # Closed by another thread since the call began.
             msg = "the run is over: no tool can be called any more"
             raise ToolError(msg)
-        with self._one_at_a_time, captured(self.output):
+
+        def ask() -> JsonValue:
+            if tool is not None and world is not None:
+                return self._result(world.serve(tool, row, arguments))
             # Its own copy: a manager that changes its arguments must not change the record.
-            return process(manager, name, cast("dict[str, JsonValue]", to_json_value(arguments)))
+            given = cast("dict[str, JsonValue]", to_json_value(arguments))
+            with captured(self.output):
+                return self._result(process(cast("Manager", manager), name, given))
+
+        with self._one_at_a_time:
+            if world is None:
+                return ask()
+            result, changes = world.call(ask, by_code=tool is None)
+            if not self.log.closed:
+                self._changes += [(call.number, one) for one in changes]
+            return result
+
+    def _result(self, value: object) -> JsonValue:
+        result = to_json_value(value, self._notes)
+        if is_too_long(result):
+            raise ToolError(_TOO_LONG)
+        return result
 
     def _copied(self, value: JsonValue) -> bool:
         return any(
@@ -283,7 +320,7 @@ class ToolboxFactory:
         self._domain = domain
         self._checks = compile_checks(domain)
         self._manager_factory = manager_factory
-        idle = [one.name for one in domain.tool_specs if one.name not in domain.lookups]
+        idle = [one.name for one in domain.tool_specs if one.name not in domain.codeless]
         if idle and manager_factory is None:
             raise ToolSpecError(
                 domain.folder,
@@ -300,9 +337,11 @@ class ToolboxFactory:
             ToolSpecError: the domain's manager cannot be made.
         """
         output, manager = Output(), None
+        known = self._domain.world
+        world = None if known is None else RunWorld(known, task.world)
         if self._manager_factory is not None:
             with captured(output):
-                manager = self._manager_factory(task)
+                manager = self._manager_factory(task, None if world is None else world.tables)
         return Toolbox(
             self._domain,
             self._checks,
@@ -311,4 +350,5 @@ class ToolboxFactory:
             output=output,
             log=CallLog(max_calls=max_calls, clock=clock),
             prices=prices,
+            world=world,
         )

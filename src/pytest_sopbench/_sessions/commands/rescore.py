@@ -168,6 +168,8 @@ def _rules(domain: Domain, scoring: Scoring, *, off: bool) -> JudgingRules:
         contract=None if off else domain.contract,
         expected_calls=domain.expected_calls,
         document=domain.document,
+        world=domain.world,
+        state=domain.state,
     )
 
 

@@ -23,6 +23,7 @@ function callOf(call, other, unknown = "any arguments") {
   for (const finding of call.f || []) inside.append(el("p", { class: "o wrong" }, finding));
   if (failed) inside.append(el("h3", {}, "failed"), el("pre", {}, shown(call.e)));
   else if ("r" in call) inside.append(el("h3", {}, "result"), pairs(call.r));
+  for (const change of call.s || []) inside.append(el("p", { class: "o" }, "changed " + change));
   if (call.t) inside.append(el("p", { class: "note" }, "began after " + seconds(call.t[0]) + ", took " + seconds(call.t[1])));
   return el("details", { class: "call" }, summary, inside);
 }
