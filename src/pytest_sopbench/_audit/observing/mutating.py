@@ -417,7 +417,11 @@ def mutate(domain: Domain, factory: ManagerFactory | None, book: Book, skip: Seq
         _follow_expected_calls(suite)
     if suite.right and any(one.calls for one in suite.right.values()) and -1 not in skip:
         _mutate_trajectories(suite, book)
-    book.say(judged=sorted(suite.right), tasks=len(suite.tasks))
+    rules = {
+        position: [one.id for one in base.verdict.rules if one.applies]
+        for position, base in suite.right.items()
+    }
+    book.say(judged=sorted(suite.right), rules=rules)
 
 
 # Mutants of a policy.
