@@ -26,8 +26,13 @@ BY: Final[Mapping[str, str]] = {
     "answer": "by answers",
     "crash": "by runs that end without one",
     "rule": "by rules",
+    "should": "by rules that should hold",
     "calls": "by expected calls alone",
 }
+
+
+FAILING: Final = frozenset({"answer", "crash", "rule"})
+"""What fails a run, with no option and no gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,8 @@ class Mutant:
         clauses: those that a comment beside it names.
         tool: the tool that is called wrongly; `other` is a second one, an argument or a field.
         reached: how many tasks come to it.
-        noticed: by what, on which row: `answer`, `crash`, `rule` or `calls`.
+        noticed: by what, on which row: `answer`, `crash`, `rule`, `should` or `calls`. The last two fail
+            no run unless rules are enforced, or expected calls have a gate.
         differs: rows on which its run differs from the right one at all.
         source: where the argument comes from on every row, as a contract says it.
         broken: why there is no such agent; empty where there is.
@@ -65,6 +71,11 @@ class Mutant:
     def by(self) -> str:
         """The strongest of what notices it: an answer, before a rule, before expected calls."""
         return next((one for one in BY if one in self.noticed.values()), "")
+
+    @property
+    def fails(self) -> tuple[int, ...]:
+        """The rows that fail by it."""
+        return tuple(row for row, by in self.noticed.items() if by in FAILING)
 
     @property
     def place(self) -> Place:

@@ -372,18 +372,20 @@ class Suite:
     def enter(self, position: int, answer: JsonValue, trace: Trace, lines: set[int]) -> bool:
         """Keep a run as the right one of its task; false where the suite fails it already."""
         verdict = self.judged(position, trace)
-        if not verdict.correct or breaches(verdict.rules, verdict.outcome):
+        if not verdict.correct or breaches(verdict.rules, verdict.outcome, enforce=True):
             return False
         self.right[position] = _Base(answer, trace.calls, verdict, frozenset(lines))
         return True
 
     def noticed(self, position: int, trace: Trace) -> str:
-        """By what the suite notices a run: `answer`, `crash`, `rule`, `calls`, or nothing."""
+        """By what the suite notices a run: `answer`, `crash`, `rule`, ... or nothing."""
         right, verdict = self.right[position], self.judged(position, trace)
         if not verdict.correct:
             return "answer" if trace.ending is Ending.RETURNED else "crash"
         if breaches(verdict.rules, verdict.outcome):
             return "rule"
+        if breaches(verdict.rules, verdict.outcome, enforce=True):
+            return "should"
         return "calls" if verdict.departure and not right.verdict.departure else ""
 
 
@@ -605,7 +607,7 @@ def _mutate_trajectories(suite: Suite, book: Book) -> None:
     for (kind, tool, other), found in tallies.items():
         # On one task a tool may be called twice: it is noticed there if each of its ways is.
         noticed = {
-            position: next(one for one in ("calls", "rule", "crash", "answer") if one in by)
+            position: next(one for one in ("calls", "should", "rule", "crash", "answer") if one in by)
             for position, by in found.items()
             if "" not in by
         }

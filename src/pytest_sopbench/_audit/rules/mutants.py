@@ -22,6 +22,7 @@ _FEWEST: Final = 2
 SURVIVES: Final = "mutant-survives"
 THIN: Final = "mutant-on-one-task"
 UNNOTICED: Final = "error-unnoticed"
+SOFT: Final = "error-fails-nothing"
 
 
 def _survivors(seen: Subject) -> Iterator[Fault]:
@@ -32,16 +33,29 @@ def _survivors(seen: Subject) -> Iterator[Fault]:
 
 def _thin(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
-        if one.line and 0 < len(one.noticed) < _FEWEST:
-            task = seen.domain.task_ids[next(iter(one.noticed))]
+        if one.line and 0 < len(one.fails) < _FEWEST:
+            task = seen.domain.task_ids[one.fails[0]]
             what = f"{_clause(one)}is noticed on one task alone, {task}"
             yield Fault(place=one.place, what=what, do="add a second row that it decides")
 
 
 def _ways(seen: Subject) -> Iterator[Fault]:
     for one in _alive(seen.mutation):
-        if not one.line and not {*one.noticed.values()} - {"calls"}:
+        if not one.line and not one.noticed:
             yield Fault(place=one.place, what=_what(one, seen.mutation), do=_rule_to_add(one))
+
+
+def _soft(seen: Subject) -> Iterator[Fault]:
+    for one in _alive(seen.mutation):
+        if one.noticed and not one.fails:
+            share = f"{len(one.noticed)} of {one.reached} tasks"
+            if one.by == "should":
+                what = f"a rule notices it on {share}, and it only should hold"
+                do = 'give the rule "severity": "must", or run with --sop-contract=enforce'
+            else:
+                what = f"only expected calls notice it, on {share}, and they fail no run"
+                do = f"give expected calls a gate, or {_rule_to_add(one)}"
+            yield Fault(place=one.place, what=f"{_clause(one)}{what}", do=do)
 
 
 def _alive(mutation: Mutation | None) -> Iterator[Mutant]:
@@ -56,9 +70,6 @@ def _what(one: Mutant, mutation: Mutation | None) -> str:
     tasks = len(mutation.judged) if mutation else 0
     if one.line and not one.reached:
         return f"{_clause(one)}goes unnoticed: none of {tasks} tasks comes to this line"
-    if one.noticed:
-        share = f"{len(one.noticed)} of {one.reached}"
-        return f"only expected calls notice it (on {share} tasks), and they fail no run"
     of = f"{one.reached} of {one.reached} tasks"
     if one.line and one.differs:
         more = f", though the calls differ on {len(one.differs)}: a snapshot would notice"
@@ -132,8 +143,14 @@ RULES: Final[tuple[Rule[Subject], ...]] = (
     Rule(
         name=UNNOTICED,
         severity=Severity.WARNING,
-        looks_for="With --mutants: right calls, changed as agents go wrong, that fail no task.",
+        looks_for="With --mutants: right calls, changed as agents go wrong, that nothing notices.",
         look=_ways,
+    ),
+    Rule(
+        name=SOFT,
+        severity=Severity.NOTE,
+        looks_for="With --mutants: an error that is counted, and fails no run.",
+        look=_soft,
     ),
     Rule(
         name=THIN,
@@ -146,10 +163,10 @@ RULE_NAMES: Final = frozenset(one.name for one in RULES)
 
 
 def score(mutation: Mutation, accepted: Iterable[Place] = ()) -> Score:
-    """Count the mutants that fail the suite; expected calls alone fail none."""
+    """Count the mutants that fail the suite; rules that should hold, and expected calls, fail none."""
     excused = {str(one) for one in accepted}
     counted = [one for one in _alive(mutation) if str(one.place) not in excused]
-    return Score(noticed=sum(one.by not in {"", "calls"} for one in counted), of=len(counted))
+    return Score(noticed=sum(bool(one.fails) for one in counted), of=len(counted))
 
 
 def mutation_facts(mutation: Mutation, found: Score) -> Iterator[str]:
@@ -181,9 +198,8 @@ def strong_sample(subject: Subject, mutation: Mutation) -> tuple[tuple[int, ...]
     """
     wanted: dict[tuple[str, object], set[int]] = defaultdict(set)
     for number, one in enumerate(_alive(mutation)):
-        for row, by in one.noticed.items():
-            if by != "calls":
-                wanted["mutant", number].add(row)
+        for row in one.fails:
+            wanted["mutant", number].add(row)
     for row in mutation.judged:
         for rule in mutation.rules.get(row, ()):
             wanted["rule", rule].add(row)
@@ -226,7 +242,7 @@ def write_strong_sample(subject: Subject, mutation: Mutation) -> Path:
     content = {
         "data": data_hash(subject.domain),
         "mutants": len(alive),
-        "unseen": sum(one.by in {"", "calls"} for one in alive),
+        "unseen": sum(not one.fails for one in alive),
         "tasks": [subject.domain.task_ids[row] for row in rows],
         "noticed": list(noticed),
     }
