@@ -15,11 +15,13 @@ from pytest_sopbench._audit.model import (
     Finding,
     Place,
     Rule,
+    Score,
     Severity,
     read_acceptances,
     sorted_out,
     unused_faults,
 )
+from pytest_sopbench._audit.observing.mutants import mutate
 from pytest_sopbench._audit.observing.sandbox import Limits, observe
 from pytest_sopbench._audit.reading import Folder, Subject, content_hash, masked, read_folder
 from pytest_sopbench._audit.rules.catalogue import (
@@ -30,6 +32,12 @@ from pytest_sopbench._audit.rules.catalogue import (
     rule_names,
 )
 from pytest_sopbench._audit.rules.labels import agreement, highest_rate
+from pytest_sopbench._audit.rules.mutants import (
+    RULE_NAMES,
+    mutation_facts,
+    score,
+    write_strong_sample,
+)
 
 _ORDER: Final = tuple(Severity)
 
@@ -56,18 +64,39 @@ def disagreements_written(folder: Path, *, limits: Limits | None = None) -> int:
     return write_disagreements(subject) if subject is not None else 0
 
 
-def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) -> Audit:
+def audit(
+    folder: Path,
+    *,
+    run_code: bool = True,
+    mutants: bool = False,
+    write_sample: bool = False,
+    limits: Limits | None = None,
+) -> Audit:
     """Audit a folder, and return with the findings what was accepted.
 
     Args:
         folder: the folder of the domain.
         run_code: whether `tools.py` and `policy.py` may be run, in a process of their own.
+        mutants: whether wrong agents are made of the policy and of right trajectories.
+        write_sample: whether the strong sample is written into the folder.
         limits: how long they may take.
+
+    Raises:
+        SopbenchError: the sample cannot be written.
     """
     seen = read_folder(folder)
     acceptances, wrong = read_acceptances(seen.metadata, rule_names())
     subject = _subject(seen, run_code=run_code, limits=limits)
+    if subject is not None and mutants and run_code:
+        subject = replace(subject, mutation=mutate(subject.domain, limits))
     left, accepted, unused = sorted_out(masked(_findings(seen, subject), subject), acceptances)
+    if subject is None or subject.mutation is None:
+        unused = tuple(one for one in unused if one.rule not in RULE_NAMES)
+    found = None
+    if subject is not None and subject.mutation is not None:
+        found = score(subject.mutation, (one.place for one, _ in accepted))
+        if write_sample and subject.mutation.mutants:
+            write_strong_sample(subject, subject.mutation)
     place = Place(file=seen.metadata_file, column=KEY)
     said = [Fault(place=place, what=what, do="correct or remove it") for what in wrong]
     odd = [*said, *unused_faults(unused, seen.metadata_file)]
@@ -78,7 +107,8 @@ def audit(folder: Path, *, run_code: bool = True, limits: Limits | None = None) 
         accepted=accepted,
         hash=content_hash(folder),
         is_whole=subject is not None and run_code,
-        facts=tuple(_facts(subject, run_code=run_code)),
+        facts=tuple(_facts(subject, found, run_code=run_code)),
+        score=found,
     )
 
 
@@ -110,7 +140,7 @@ def _asked(rule: Rule[Any], seen: object) -> Sequence[Finding]:
         )
 
 
-def _facts(subject: Subject | None, *, run_code: bool) -> Iterable[str]:
+def _facts(subject: Subject | None, found: Score | None, *, run_code: bool) -> Iterable[str]:
     if subject is None:
         return
     domain = subject.domain
@@ -122,6 +152,8 @@ def _facts(subject: Subject | None, *, run_code: bool) -> Iterable[str]:
     if agreeing < asked:
         share = f"{100 * agreeing / asked:.1f} %"
         yield f"the policy agrees with the labels on {agreeing} of {asked} rows ({share})"
+    if subject.mutation is not None and found is not None:
+        yield from mutation_facts(subject.mutation, found)
 
 
 def _about_acceptance(fault: Fault) -> Finding:

@@ -31,12 +31,14 @@ class Place:
         line: the line on which the record starts, counted as an editor does.
         column: the header of the column, or the key of the document.
         tool: the name of a tool.
+        change: what a mutant changes there, on a line that may move.
     """
 
     file: str = ""
     line: int | None = None
     column: str = ""
     tool: str = ""
+    change: str = ""
 
     def __str__(self) -> str:
         parts = [self.file if self.line is None else f"{self.file}:{self.line}"]
@@ -44,6 +46,8 @@ class Place:
             parts.append(f"column {self.column!r}")
         if self.tool:
             parts.append(f"tool {self.tool!r}")
+        if self.change:
+            parts.append(self.change)
         return ", ".join(part for part in parts if part) or "the folder"
 
 
@@ -169,6 +173,19 @@ def _acceptance(entry: JsonValue) -> Acceptance | str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """How many mutants are noticed, of those that were not accepted as survivors."""
+
+    noticed: int
+    of: int
+
+    @property
+    def percent(self) -> float:
+        """The share; 0 where there is none, so that no gate holds by having nothing to ask."""
+        return 100 * self.noticed / self.of if self.of else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """What was found in one folder.
 
@@ -180,6 +197,7 @@ class Audit:
         hash: of the content of the folder's files.
         is_whole: whether the domain was loaded, and its code was run.
         facts: lines that say what was measured, such as the highest TSR.
+        score: how many mutants fail the suite; `None` where they were not asked for.
     """
 
     name: str
@@ -189,6 +207,7 @@ class Audit:
     hash: str = ""
     is_whole: bool = False
     facts: tuple[str, ...] = field(default=())
+    score: Score | None = None
 
     @property
     def counts(self) -> Mapping[Severity, int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from pytest_sopbench._audit.model import Finding
+from pytest_sopbench._audit.observing.mutants import Mutation
 from pytest_sopbench._audit.observing.sandbox import Observed
 from pytest_sopbench._audit.policy_source import flat_columns
 from pytest_sopbench._core.documents.comparing import canonical
@@ -277,12 +278,14 @@ class Subject:
         domain: the domain.
         tasks: its tasks, all of them at hand.
         observed: what its own code did; nothing where it has none, or was not run.
+        mutation: what came of its mutants; `None` where they were not asked for.
     """
 
     folder: Folder
     domain: Domain
     tasks: Sequence[Task] = field(default=())
     observed: Observed = field(default_factory=Observed)
+    mutation: Mutation | None = None
 
     @property
     def data_file(self) -> str:

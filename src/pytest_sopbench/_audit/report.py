@@ -45,6 +45,7 @@ def finding_json(finding: Finding) -> dict[str, JsonValue]:
             "line": place.line,
             "column": place.column or None,
             "tool": place.tool or None,
+            "change": place.change or None,
         },
         "what": finding.what,
         "do": finding.do,
@@ -107,6 +108,7 @@ def _result(audit: Audit, finding: Finding, number: int, root: Path, accepted: s
         for part in (
             f"column {place.column!r}" if place.column else "",
             f"tool {place.tool!r}" if place.tool else "",
+            place.change,
         )
         if part
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,14 @@ from pytest_sopbench.errors import SopbenchError
     help="Write where the policy disagrees with a row into the domain's files.",
 )
 @click.option("--no-code", is_flag=True, help="Do not run tools.py and policy.py.")
+@click.option("--mutants", is_flag=True, help="Break agents on purpose: does the suite notice?")
+@click.option("--write-sample", is_flag=True, help="Write what --sop-sample=strong takes.")
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="P",
+    help="End with status 1 if fewer than P % of the mutants fail the suite.",
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=1),
@@ -58,8 +67,14 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
     folders = dict(_folders(domains))
     if options["write_disagreements"]:
         _write_disagreements(folders, limit=options["time_limit"], no_code=options["no_code"])
+    asked = Asked(
+        mutants=options["mutants"],
+        write_sample=options["write_sample"],
+        limit=options["time_limit"],
+    )
+    _refuse_without_mutants(folders, asked, options)
     audits = [
-        _audited(folder, run_code=trusted and not options["no_code"], limit=options["time_limit"])
+        _audited(folder, asked, run_code=trusted and not options["no_code"])
         for folder, trusted in folders.items()
     ]
     for one in audits:
@@ -73,7 +88,35 @@ def audit(domains: tuple[str, ...], verbose: int, sarif: Path | None, **options:
         for one in audits:
             for line in audit_lines(one, verbosity=verbose):
                 say(line)
-    sys.exit(_status(audits, strict=options["strict"]))
+    status = _status(audits, strict=options["strict"])
+    if options["fail_under"] is not None:
+        for one in audits:
+            reached = one.score.percent if one.score else 0.0
+            if reached < options["fail_under"]:
+                tell(f"{one.name}: {reached:.1f} % of the mutants fail the suite, "
+                     f"and --fail-under asks for {options['fail_under']:g} %")
+                status = FAILS
+    sys.exit(status)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of each audit."""
+
+    mutants: bool
+    write_sample: bool
+    limit: float
+
+
+def _refuse_without_mutants(
+    folders: Mapping[Path, bool], asked: Asked, options: Mapping[str, Any]
+) -> None:
+    for name in ("write_sample", "fail_under"):
+        if options[name] not in (None, False) and not asked.mutants:
+            refuse(f"--{name.replace('_', '-')} needs --mutants", "add --mutants")
+    for folder, trusted in folders.items():
+        if asked.mutants and (options["no_code"] or not trusted):
+            refuse(f"{folder}: its code must not be run", "name the domain by its folder")
 
 
 def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
@@ -86,10 +129,16 @@ def _folders(values: Sequence[str]) -> Iterator[tuple[Path, bool]]:
                 yield one.folder, one.trusted
 
 
-def _audited(folder: Path, *, run_code: bool, limit: float) -> Audit:
+def _audited(folder: Path, asked: Asked, *, run_code: bool) -> Audit:
     mask = known_mask()
     with masking(mask):
-        found = audited(folder, run_code=run_code, limits=Limits(total=limit))
+        found = audited(
+            folder,
+            run_code=run_code,
+            mutants=asked.mutants,
+            write_sample=asked.write_sample,
+            limits=Limits(total=asked.limit),
+        )
     return found.masked_by(mask)
 
 

@@ -46,12 +46,18 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """How many tasks of each domain to draw, and with which seed."""
+    """How many tasks of each domain to draw, and with which seed.
+
+    A `strong` one is read from the domain, and of size 0 it is the whole of it.
+    """
 
     size: int
     seed: int = 0
+    strong: bool = False
 
     def __str__(self) -> str:
+        if self.strong:
+            return f"strong:{self.size}" if self.size else "strong"
         return f"{self.size}@{self.seed}"
 
 
@@ -289,10 +295,13 @@ def read_seconds(text: str) -> float | None:
 
 
 def read_sample(text: str) -> Sample:
-    """Read `N` or `N@SEED`."""
+    """Read `N`, `N@SEED`, `strong` or `strong:N`."""
+    strong = re.fullmatch(r"strong(?::([1-9][0-9]*))?", text)
+    if strong:
+        return Sample(size=int(strong[1] or 0), strong=True)
     found = re.fullmatch(r"([0-9]+)(?:@([0-9]+))?", text)
     if not found or int(found[1]) < 1:
-        msg = f"{text}: write N or N@SEED, such as 20 or 20@7"
+        msg = f"{text}: write N, N@SEED, strong or strong:N, such as 20 or 20@7"
         raise ValueError(msg)
     return Sample(size=int(found[1]), seed=int(found[2] or 0))
 

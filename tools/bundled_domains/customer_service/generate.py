@@ -24,7 +24,11 @@ BILL = ("overdue_pence", "oldest_due", "arrangement_until", "missed_instalments"
 SEED = 22
 FIRST_DAY = datetime.fromisoformat("2026-03-02")
 ROWS = 208
-SPEEDS = {"fibre": (150, 500, 501, 1000), "cable": (100, 200, 250, 500), "copper": (16, 24, 50)}
+SPEEDS = {
+    "fibre": (150, 500, 501, 1000),
+    "cable": (100, 200, 201, 250, 500),
+    "copper": (16, 24, 25, 50),
+}
 LIMITS = {  # clause 7.4
     "fibre": (500, (80, 5, 20), (90, 3, 15)),
     "cable": (200, (70, 10, 40), (75, 8, 35)),
@@ -237,7 +241,9 @@ class Writer:
             if reference:
                 line = dict[str, Any].fromkeys(NAMES)
                 if seen is not None:
-                    line = self._readings(account, seen, {} if seen else case)
+                    line = self._readings(
+                        account, seen, case if case.get("hair") or not seen else {}
+                    )
                 seconds.append({"reset_reference": reference} | line)
         return resets, seconds
 

@@ -84,7 +84,9 @@ class Writer:
         return {
             "application_id": self._number("KB-", 5),
             "business_id": ids["B"],
-            "declared_name": self._declared(case.get("name", "registered"), register),
+            "declared_name": self._declared(
+                case.get("name", "registered"), register, case.get("forms", [""])[-1]
+            ),
             "declared_activity": case["activity"],
             "serves_alcohol": case["alcohol"],
             "declared_owners": self._owners(case, people),
@@ -127,7 +129,7 @@ class Writer:
 
     def _register(self, case: Case, ids: Mapping[str, str]) -> dict[str, Any]:
         sole = case.get("form") == "sole_trader"
-        form = "" if sole else f" {self._dice.pick(self._words['forms'])}"
+        form = "" if sole else " " + case.get("forms", [self._dice.pick(self._words["forms"])])[0]
         trading = [self._name("first", "trade") for _ in range(1 + self._dice.below(2))]
         return {
             "registered_name": self._name("first", "second", "trade") + form,
@@ -138,15 +140,24 @@ class Writer:
             "director_id": ids["d"],
         }
 
-    def _declared(self, kind: str, register: Mapping[str, Any]) -> str:
+    def _declared(self, kind: str, register: Mapping[str, Any], form: str = "") -> str:
         registered: str = register["registered_name"]
         if kind == "other":
             return self._name("first", "second", "trade")
+        if kind == "other_trade":
+            *first, trade, last = registered.split()
+            trades = [one for one in self._words["trade"] if one != trade]
+            return " ".join([*first, self._dice.pick(trades), last])
         if kind == "form_inside":
             first, *rest = registered.split()
             return " ".join([first, "Limited", *rest])
         if kind == "spelling":
             return self._spelled(registered)
+        if kind == "other_form":
+            return f"{registered.rpartition(' ')[0]} {form}"
+        if kind == "extra_word":
+            words = [word for word in registered.split() if word not in self._words["forms"]]
+            return " ".join([*words, self._dice.pick(("Group", "Services", "Partners"))])
         return str(register["trading_names"][0]) if kind == "trading" else registered
 
     def _spelled(self, name: str) -> str:

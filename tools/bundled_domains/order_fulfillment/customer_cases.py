@@ -17,20 +17,26 @@ def customer_cases() -> Iterator[Case]:
 
 
 def _areas() -> Iterator[Case]:
-    for side, prefix in (("below", "009"), ("above", "090"), ("below", "004"), ("above", "096")):
-        tags = f"out-of-area,boundary-area-{side}"
+    for prefix in ("009", "090"):
+        tags = "out-of-area,boundary-area"
         yield Case(tags=tags, rows=1, change=_zip(prefix), wanted=is_("REJECT"))
     yield Case(
         tags="out-of-area,fishers-island",
-        rows=2,
+        rows=3,
         change=fixed(ship_to_zip="06390"),
         wanted=lambda order: order.differs(ship_to_zip="06391"),
     )
     for prefix in ("010", "089"):
-        yield Case(tags="boundary-area-at", rows=1, change=_zip(prefix), wanted=is_("FULFIL"))
-    for last, first in (("029", "030"), ("054", "055"), ("059", "060"), ("069", "070")):
-        yield Case(tags="boundary-zone-at", rows=1, change=_zip(last), wanted=_not_with(first))
-        yield Case(tags="boundary-zone-above", rows=1, change=_zip(first), wanted=_not_with(last))
+        yield Case(tags="boundary-area", rows=1, change=_zip(prefix), wanted=is_("FULFIL"))
+    for last, first in (
+        ("029", "030"),
+        ("054", "055"),
+        ("056", "055"),
+        ("059", "060"),
+        ("069", "070"),
+    ):
+        yield Case(tags="boundary-zone", rows=1, change=_zip(last), wanted=_not_with(first))
+        yield Case(tags="boundary-zone", rows=1, change=_zip(first), wanted=_not_with(last))
 
 
 def _zip(prefix: str) -> Change:
@@ -49,7 +55,7 @@ def _accounts() -> Iterator[Case]:
     for payment, priority, rows in (
         ("account", "standard", 1),
         ("account", "medical", 1),
-        ("prepaid", "express", 2),
+        ("prepaid", "express", 1),
     ):
         change = fixed(standing="blocked", payment=payment, priority=priority)
         yield Case(
@@ -74,9 +80,9 @@ def _accounts() -> Iterator[Case]:
         (True, "good", 60),
         (True, "watch", 40),
     ):
-        for side, more in (("at", 0), ("above", 1)):
+        for more in (0, 1):
             yield Case(
-                tags=f"boundary-overdue-{side}" + ",medical" * medical,
+                tags="boundary-overdue" + ",medical" * medical,
                 rows=1,
                 change=_overdue(standing, days + more, medical=medical),
                 wanted=(
@@ -86,12 +92,12 @@ def _accounts() -> Iterator[Case]:
                 ),
             )
     for standing, percent in (("good", 100), ("watch", 80)):
-        for side, more, decision in (("at", 0, "FULFIL"), ("at", 0, "SPLIT"), ("above", 1, "HOLD")):
+        for more, decision, rows in ((0, "FULFIL", 1), (0, "SPLIT", 1), (1, "HOLD", 2)):
             yield Case(
-                tags=f"boundary-credit-{side}",
-                rows=1,
+                tags="boundary-credit",
+                rows=rows,
                 change=_owing(standing, percent, more),
-                wanted=matters("open_balance", 0.01 if side == "at" else -0.01, decision),
+                wanted=matters("open_balance", -0.01 if more else 0.01, decision),
             )
     yield Case(
         tags="prepaid",
@@ -101,7 +107,7 @@ def _accounts() -> Iterator[Case]:
     )
     yield Case(
         tags="prepaid",
-        rows=2,
+        rows=1,
         change=lambda _, row: row | {"payment": "prepaid", "open_balance": row["credit_limit"]},
         wanted=is_("SPLIT"),
     )

@@ -38,7 +38,8 @@ def rows() -> list[Row]:
 def _row(dice: Dice, case: Case, number: str, article: str) -> Row:
     def kept(row: Row) -> bool:
         # A zip code with a clause of its own belongs to the cases of that clause.
-        special = row["ship_to_zip"] in {*ISLAND_ZIPS, "06390"} and "island" not in case.tags
+        own = any(word in case.tags for word in ("island", "ferry"))
+        special = row["ship_to_zip"] in {*ISLAND_ZIPS, "06390"} and not own
         return row["quantity"] > 0 and not special and case.wanted(Order(row))
 
     row = first_kept(lambda: case.change(dice, draft(dice, number, article)), kept, case.tags)

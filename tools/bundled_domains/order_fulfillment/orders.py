@@ -131,7 +131,7 @@ def draft(dice: Dice, number: str, article: str) -> Row:
         "schedule": {
             zone: {
                 place: None if time == "-" else time
-                for place, time in zip(WAREHOUSES, times.split(), strict=True)
+                for place, time in dice.shuffled(zip(WAREHOUSES, times.split(), strict=True))
             }
             for zone, times in PICKUPS[day].items()
         },

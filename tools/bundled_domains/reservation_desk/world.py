@@ -112,6 +112,8 @@ def _room(dice: Dice, room: str, of: Case) -> dict[str, int]:
         return dict.fromkeys(SITTINGS, 0)
     if room == "late-full":
         return {"late": guests - 1}
+    if room == "sitting-at":
+        return dict.fromkeys(SITTINGS, guests - 1) | {dice.pick(others): guests}
     if room.startswith("sitting"):
         return {sitting: guests - 1, dice.pick(others): guests - dice.below(2)}
     return {}

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
+from pytest_sopbench._audit.observing.mutating import mutate
 from pytest_sopbench._audit.observing.probing import LARGEST, Loaded, probe_tools
 from pytest_sopbench._core.domain import Domain
 from pytest_sopbench._core.model.task import Task
@@ -84,6 +85,12 @@ def main(job_file: str) -> None:
 def _work(job: Mapping[str, Any], book: Book) -> None:
     domain = load_domain(Path(job["folder"]), name=job["name"])
     factory: ManagerFactory | None = None
+    if job.get("mutants"):
+        if domain.tools_file is not None:
+            book.doing(step="import", tool="tools.py")
+            factory = load_manager_factory(domain)
+        mutate(domain, factory, book, job["skip"])
+        return
     if domain.tools_file is not None:
         book.doing(step="import", tool="tools.py")
         factory = load_manager_factory(domain)

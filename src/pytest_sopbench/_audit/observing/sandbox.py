@@ -260,6 +260,43 @@ def observe(domain: Domain, id_column: str | None, limits: Limits | None = None)
     return observed(lines, incidents)
 
 
+def observe_mutants(
+    domain: Domain, limits: Limits | None = None
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[Incident]]:
+    """Run every mutant of a domain; return what the processes wrote, and how they ended.
+
+    A mutant that ends the process is told as one that cannot be run, and the others are run.
+    """
+    limits = limits or Limits()
+    lines: list[Mapping[str, Any]] = []
+    incidents: list[Incident] = []
+    until = monotonic() + limits.total
+    with TemporaryDirectory(prefix="sopbench-audit-", ignore_cleanup_errors=True) as name:
+        room = Path(name)
+        try:
+            own = str(copied(domain.folder, room / "own"))
+        except OSError as fault:
+            detail = f"its folder cannot be copied: {fault}"
+            return [], [Incident(kind=IncidentKind.REFUSED, detail=detail)]
+        job = {"folder": own, "name": domain.name, "lines": str(room / "lines"), "mutants": True}
+        for _ in range(_STARTS):
+            done = [one["mutant"] for one in lines if "mutant" in one]
+            ended = _process(job, room, done, limits, until)
+            lines += ended.lines
+            incidents += [
+                one for one in _disturbances(ended) if one.kind is IncidentKind.REFUSED
+            ]
+            if ended.kind is None:
+                break
+            doing = _last_doing(ended.lines)
+            if doing.get("step") != "mutant" or ended.kind is IncidentKind.SLOW:
+                detail = f"{doing.get('step', 'its start')} {ended.detail}".strip()
+                incidents.append(Incident(kind=ended.kind, detail=detail))
+                break
+            lines.append({**doing, "noticed": {}, "differs": [], "broken": ended.kind.value})
+    return lines, incidents
+
+
 def _job(domain: Domain, room: Path, id_column: str | None) -> dict[str, Any]:
     others = ""
     if domain.tools_file is not None and id_column is not None and len(domain.tasks) > 1:
@@ -335,7 +372,7 @@ def _disturbances(ended: _Ended) -> Iterator[Incident]:
 
 
 def _process(
-    job: Mapping[str, Any], room: Path, skipped: Sequence[str], limits: Limits, until: float
+    job: Mapping[str, Any], room: Path, skipped: Sequence[Any], limits: Limits, until: float
 ) -> _Ended:
     lines = Path(job["lines"])
     lines.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from pytest_sopbench._audit.rules import (
     judging,
     labels,
     leakage,
+    mutants,
     rows,
     sop,
     specs,
@@ -33,6 +34,7 @@ DOMAIN_RULES: Final = (
     *sop.RULES,
     *contract.RULES,
     *documents.RULES,
+    *mutants.RULES,
 )
 """The rules that hold of domains that can be loaded."""
 
@@ -67,6 +69,7 @@ GROUPS: Final[Mapping[str, tuple[Rule[Any], ...]]] = {
     "the text of the SOP": sop.RULES,
     "contract and expected calls": contract.RULES,
     "answers that are documents": documents.RULES,
+    "mutants": mutants.RULES,
     "the audit itself": (_ACCEPTANCE, _FAILED),
 }
 """All rules, in the order in which they are documented."""

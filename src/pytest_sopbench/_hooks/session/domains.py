@@ -354,6 +354,9 @@ def select(domain: Domain, options: Options, pool: Sequence[int]) -> tuple[int, 
 
 def _sampled(domain: Domain, positions: Iterable[int], sample: Sample) -> list[int]:
     """Draw evenly over expected answers: each answer gives one task in turn."""
+    if sample.strong:
+        chosen = read_strong_sample(domain).tasks[: sample.size or None]
+        return [one for one in positions if domain.task_ids[one] in chosen]
     groups: dict[str, list[int]] = defaultdict(list)
     for position in positions:
         expected = domain.tasks[position].expected_as_written

@@ -253,7 +253,7 @@ class Desk:
         return self._quiet() or self._asides(step)
 
     def _quiet(self) -> tuple[str, str | None] | None:
-        if "wait" in self._meanings or set(self._meanings) == {"aside"} or self._waiting:
+        if self._waiting or set(self._meanings) == {"aside"}:
             return "G5", None
         if self._silences:
             return "G6", "G6.1" if self._silences == 1 else "G6.2"

@@ -85,15 +85,20 @@ class Letter:
         self.children = [age for age in self.children if age < GROWN_UP]
 
     def _dates(self, slots: Mapping[str, Any]) -> None:
-        told = {name: self._date(text) for name, text in slots.items() if name != "nights"}
-        if "nights" not in slots:
-            self.nights = (told["departure"] - told["arrival"]).days
+        if "arrival" in slots:
+            arrival = self._date(slots["arrival"], self._received)
+            if "departure" in slots:
+                self.nights = (self._date(slots["departure"], arrival) - arrival).days
+            else:
+                self.nights = slots["nights"]
         else:
             self.nights = slots["nights"]
-        self.arrival = told.get("arrival") or told["departure"] - timedelta(days=self.nights)
+            departure = self._date(slots["departure"], self._received)
+            arrival = departure - timedelta(days=self.nights)
+        self.arrival = arrival
 
     def _fix_arrival(self, slots: Mapping[str, Any]) -> None:
-        self.arrival = self._date(slots["arrival"])
+        self.arrival = self._date(slots["arrival"], self._received)
 
     def _kids(self, slots: Mapping[str, Any]) -> None:
         self.children.extend(slots.values())
@@ -106,12 +111,13 @@ class Letter:
     def _rooms(self, slots: Mapping[str, Any]) -> None:
         self.wished = [code for code, number in slots.items() for _ in range(number)]
 
-    def _date(self, text: str) -> date:
-        """Clause 2.1: the next such day after the letter came."""
+    @staticmethod
+    def _date(text: str, after: date) -> date:
+        """Clause 2.1: the next such day after the letter came, or after the arrival."""
         month = next(number for number, name in enumerate(MONTHS, start=1) if name in text)
         day = int(re.findall("[0-9]+", text)[0])
-        this_year = date(self._received.year, month, day)
-        if this_year > self._received:
+        this_year = date(after.year, month, day)
+        if this_year > after:
             return this_year
         return this_year.replace(year=this_year.year + 1)
 

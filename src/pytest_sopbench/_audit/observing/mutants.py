@@ -1,0 +1,170 @@
+"""The mutants of a domain, and what its suite said of each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_sopbench._audit.model import Place
+from pytest_sopbench._audit.observing.sandbox import Incident, Limits, observe_mutants
+from pytest_sopbench._core.domain import Domain
+
+WAYS: Final[Mapping[str, str]] = {
+    "left-out": "leaving out `{tool}`",
+    "repeated": "calling `{tool}` twice",
+    "stopped": "stopping before `{tool}`, with the right answer,",
+    "invented": "giving `{tool}` an argument that it does not have",
+    "swapped": "calling `{other}` before `{tool}`",
+    "value": "giving `{tool}` another row's `{other}`",
+    "label": "answering another frequent value of `{other}`",
+}
+"""How agents go wrong that make right calls otherwise."""
+
+BY: Final[Mapping[str, str]] = {
+    "answer": "by answers",
+    "crash": "by runs that end without one",
+    "rule": "by rules",
+    "should": "by rules that should hold",
+    "calls": "by expected calls alone",
+}
+
+
+FAILING: Final = frozenset({"answer", "crash", "rule"})
+"""What fails a run, with no option and no gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One wrong agent, and what the suite says of it.
+
+    Attributes:
+        kind: of a policy what was changed, such as `comparison`; else a key of `WAYS`.
+        line: of the policy; 0 for a trajectory.
+        function: of the policy; empty for a trajectory.
+        text: what was changed.
+        clauses: those that a comment beside it names.
+        tool: the tool that is called wrongly; `other` is a second one, an argument or a field.
+        reached: how many tasks come to it.
+        noticed: by what, on which row: `answer`, `crash`, `rule`, `should` or `calls`. The last two fail
+            no run unless rules are enforced, or expected calls have a gate.
+        differs: rows on which its run differs from the right one at all.
+        source: where the argument comes from on every row, as a contract says it.
+        broken: why there is no such agent; empty where there is.
+    """
+
+    kind: str
+    line: int = 0
+    function: str = ""
+    text: str
+    clauses: tuple[str, ...] = ()
+    tool: str = ""
+    other: str = ""
+    reached: int
+    noticed: Mapping[int, str]
+    differs: tuple[int, ...] = ()
+    source: Mapping[str, str] = field(default_factory=dict[str, str])
+    broken: str = ""
+
+    @property
+    def by(self) -> str:
+        """The strongest of what notices it: an answer, before a rule, before expected calls."""
+        return next((one for one in BY if one in self.noticed.values()), "")
+
+    @property
+    def fails(self) -> tuple[int, ...]:
+        """The rows that fail by it."""
+        return tuple(row for row, by in self.noticed.items() if by in FAILING)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands: what an acceptance names, and what editing elsewhere does not move."""
+        if self.tool or not self.line:
+            return Place(tool=self.tool, change=self.text)
+        return Place(file="policy.py", line=self.line, change=f"{self.function}: {self.text}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """All mutants of a domain.
+
+    Attributes:
+        mutants: each with what came of it.
+        judged: the rows whose right run is known and passes; the others say nothing.
+        tasks: how many rows there are.
+        rules: the rules of the contract that apply to each row.
+        clauses: the rows that come to a line beside which a clause is named.
+        incidents: how processes ended that ran them.
+    """
+
+    mutants: tuple[Mutant, ...] = ()
+    judged: frozenset[int] = frozenset()
+    tasks: int = 0
+    rules: Mapping[int, tuple[str, ...]] = field(default_factory=dict[int, "tuple[str, ...]"])
+    clauses: Mapping[str, frozenset[int]] = field(default_factory=dict[str, "frozenset[int]"])
+    incidents: tuple[Incident, ...] = ()
+
+
+def mutate(domain: Domain, limits: Limits | None = None) -> Mutation:
+    """Make every mutant of a domain, run and judge it, in a process of its own."""
+    if domain.policy_file is None and not domain.expected_calls:
+        return Mutation(tasks=len(domain.task_ids))
+    lines, incidents = observe_mutants(domain, limits)
+    mutants: list[Mutant] = []
+    judged: frozenset[int] = frozenset()
+    rules: dict[int, tuple[str, ...]] = {}
+    clauses: dict[str, set[int]] = defaultdict(set)
+    for line in lines:
+        if "mutant" in line:
+            mutants.append(_of_policy(line))
+        elif "trajectory" in line:
+            mutants.append(_of_trajectory(line))
+        elif "judged" in line:
+            judged = frozenset(line["judged"])
+            rules = {int(row): tuple(ids) for row, ids in line["rules"].items()}
+        elif "reached" in line:
+            clauses = defaultdict(set)
+            for at, names in line["cited"].items():
+                for name in names:
+                    clauses[name].update(line["reached"].get(at, ()))
+    return Mutation(
+        mutants=tuple(mutants),
+        judged=judged,
+        tasks=len(domain.task_ids),
+        rules=rules,
+        clauses={name: frozenset(rows) for name, rows in clauses.items()},
+        incidents=tuple(incidents),
+    )
+
+
+def _of_policy(line: Mapping[str, Any]) -> Mutant:
+    return Mutant(
+        kind=line["kind"],
+        line=line["line"],
+        function=line["function"],
+        text=line["text"],
+        clauses=tuple(line["clauses"]),
+        reached=line["reached"],
+        noticed=_rows(line["noticed"]),
+        differs=tuple(line["differs"]),
+        broken=line["broken"],
+    )
+
+
+def _of_trajectory(line: Mapping[str, Any]) -> Mutant:
+    said = line["trajectory"]
+    return Mutant(
+        kind=said["kind"],
+        text=WAYS[said["kind"]].format(tool=said["tool"], other=said["other"]),
+        tool=said["tool"],
+        other=said["other"],
+        reached=said["reached"],
+        noticed=_rows(line["noticed"]),
+        differs=tuple(line["on"]),
+        source=line["source"] or {},
+    )
+
+
+def _rows(noticed: Mapping[str, str]) -> Mapping[int, str]:
+    return {int(row): by for row, by in noticed.items()}

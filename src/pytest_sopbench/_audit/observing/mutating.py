@@ -1,0 +1,699 @@
+"""Break the agent of a domain on purpose, and see what its suite says; in the child process.
+
+A policy is changed in one place and run on every task that comes to this place. A trajectory that
+is right is changed as agents go wrong, and made again with the real tools. Each run is judged as
+any other run is, so a mutant is noticed by what a session would say of it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import io
+import re
+import signal
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import chdir, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from types import ModuleType
+from typing import Any, Final, TypeAlias
+
+from pytest_sopbench._audit.observing.probing import Book
+from pytest_sopbench._core.answers.find import read_returned
+from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.judging.judge import breaches, judge
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Ending, Problem, ToolCall, Trace
+from pytest_sopbench._core.values.json import JsonValue, to_json_value
+from pytest_sopbench._core.verdict import Verdict
+from pytest_sopbench._running.tools.domain_code import ManagerFactory
+from pytest_sopbench._running.tools.toolbox import Toolbox, ToolboxFactory
+from pytest_sopbench.errors import ToolError
+
+MOST_CALLS: Final = 200
+"""Tool calls of one run."""
+
+SECONDS: Final = 1.0
+"""Processor time of one run, of which no load of the machine takes anything away."""
+
+ENOUGH_ENDLESS: Final = 2
+"""Runs of a mutant that did not end; the others are not made."""
+
+# Places of a source that can be changed, and what stands there then.
+
+CITED: Final = re.compile(
+    r"\b(?:clauses?|steps?|parts?)\s+([A-Z]?[0-9]+(?:\.[0-9]+)*"
+    r"(?:(?:\s*,\s*|\s+and\s+)[A-Z]?[0-9]+(?:\.[0-9]+)*)*)",
+    re.IGNORECASE,
+)
+_OPERATORS: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+_OTHER_NAMES: Final = {"min": "max", "max": "min", "any": "all", "all": "any"}
+_LONGEST_CODE: Final = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of a source: where it is, what it says, and how it is made and taken back.
+
+    Attributes:
+        kind: what is changed: `comparison`, `constant`, `and-or`, `operand`, `branch`, `call` ...
+        line: the line on which it stands.
+        function: the function or the constant that it is a part of.
+        text: such as `days > 14 -> days >= 14`.
+        lines: the lines of its statement, by which it is known who comes there; empty where
+            everybody does, since it is done when the module is imported.
+        apply: makes it; what it returns takes it back.
+    """
+
+    kind: str
+    line: int
+    function: str
+    text: str
+    lines: range
+    apply: Callable[[], Callable[[], None]]
+
+
+def changes_of(tree: ast.Module) -> Iterator[Change]:
+    """Yield every change of a source, in the order of its lines."""
+    yield from _in_body(tree.body, name="", inside=False)
+
+
+def _in_body(body: Sequence[ast.stmt], *, name: str, inside: bool) -> Iterator[Change]:
+    for number, statement in enumerate(body):
+        owner = name or _assigned(statement)
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _in_body(statement.body, name=statement.name, inside=True)
+            continue
+        if isinstance(statement, ast.ClassDef):
+            yield from _in_body(statement.body, name=statement.name, inside=False)
+            continue
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            continue
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue
+        own = _own_lines(statement) if inside else range(0)
+        if inside and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            put = _put(body, number, ast.copy_location(ast.Pass(), statement))
+            text = f"{_short(statement)} is left out"
+            yield Change(
+                kind="call", line=statement.lineno, function=owner, text=text, lines=own, apply=put
+            )
+        for kind, node, text, put in _in_statement(statement):
+            line = getattr(node, "lineno", statement.lineno)
+            yield Change(kind=kind, line=line, function=owner, text=text, lines=own, apply=put)
+        for part in ("body", "orelse", "finalbody"):
+            yield from _in_body(getattr(statement, part, []), name=owner, inside=inside)
+        for handler in getattr(statement, "handlers", []):
+            yield from _in_body(handler.body, name=owner, inside=inside)
+        for case in getattr(statement, "cases", []):
+            yield from _in_body(case.body, name=owner, inside=inside)
+
+
+def _assigned(statement: ast.stmt) -> str:
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    return ast.unparse(targets[0]) if targets[0] is not None else ""
+
+
+def _own_lines(statement: ast.stmt) -> range:
+    """The lines of a statement without those of the statements inside it."""
+    inner = getattr(statement, "body", None)
+    last = statement.end_lineno or statement.lineno
+    if isinstance(inner, list) and inner:
+        last = max(statement.lineno, inner[0].lineno - 1)
+    return range(statement.lineno, last + 1)
+
+
+_Put: TypeAlias = "Callable[[], Callable[[], None]]"
+_Found: TypeAlias = "tuple[str, ast.AST, str, _Put]"
+
+
+def _put(holder: Any, key: str | int, new: Any) -> _Put:
+    """Put a node in the place of another, in a list or as an attribute."""
+
+    def apply() -> Callable[[], None]:
+        if isinstance(key, int):
+            old = holder[key]
+            holder[key] = new
+            return lambda: holder.__setitem__(key, old)
+        old = getattr(holder, key)
+        setattr(holder, key, new)
+        return lambda: setattr(holder, key, old)
+
+    return apply
+
+
+def _in_statement(statement: ast.stmt) -> Iterator[_Found]:
+    if isinstance(statement, ast.If | ast.While):
+        yield from _branch(statement, "test")
+    for name, value in ast.iter_fields(statement):
+        if name in {"body", "orelse", "finalbody", "handlers", "cases", "targets", "annotation"}:
+            continue
+        if isinstance(value, list):
+            for number, one in enumerate(value):
+                if isinstance(one, ast.AST):
+                    yield from _in_expression(one, value, number)
+        elif isinstance(value, ast.AST):
+            yield from _in_expression(value, statement, name)
+
+
+def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
+    test = holder[key] if isinstance(key, int) else getattr(holder, key)
+    for value in (True, False):
+        if isinstance(holder, ast.While) and value:
+            continue
+        new = ast.copy_location(ast.Constant(value=value), test)
+        text = f"if {_short(test)} -> {'always' if value else 'never'}"
+        yield "branch", test, text, _put(holder, key, new)
+
+
+def _in_expression(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Found]:
+    yield from _changed(node, holder, key)
+    if isinstance(node, ast.JoinedStr | ast.Lambda) or _is_told(node):
+        return
+    for name, value in ast.iter_fields(node):
+        if isinstance(node, ast.Subscript) and name == "slice":
+            # What is taken out of a list is no number of the procedure.
+            continue
+        if isinstance(value, list):
+            for number, one in enumerate(value):
+                if isinstance(one, ast.comprehension):
+                    for place in range(len(one.ifs)):
+                        yield from _branch(one.ifs, place)
+                        yield from _in_expression(one.ifs[place], one.ifs, place)
+                    yield from _in_expression(one.iter, one, "iter")
+                elif isinstance(one, ast.keyword):
+                    yield from _in_expression(one.value, one, "value")
+                elif isinstance(one, ast.expr):
+                    yield from _in_expression(one, value, number)
+        elif isinstance(value, ast.expr):
+            yield from _in_expression(value, node, name)
+
+
+def _is_told(node: ast.AST) -> bool:
+    """Whether a call only reads a text or rounds: its constants are no part of a procedure."""
+    name = getattr(node.func, "attr", "") if isinstance(node, ast.Call) else ""
+    return name in {"compile", "sub", "fullmatch", "match", "search", "split", "strip", "replace"}
+
+
+def _changed(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Found]:
+    match node:
+        case ast.Compare():
+            for number, operator in enumerate(node.ops):
+                other = _OPERATORS[type(operator)]()
+                new = copy.copy(node)
+                new.ops = [*node.ops[:number], other, *node.ops[number + 1 :]]
+                text = f"{_short(node)} -> {_short(new)}"
+                yield "comparison", node, text, _put(holder, key, new)
+        case ast.BoolOp():
+            new = copy.copy(node)
+            new.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+            yield "and-or", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+            for number, one in enumerate(node.values):
+                rest = [*node.values[:number], *node.values[number + 1 :]]
+                less: ast.expr = rest[0]
+                if len(rest) > 1:
+                    less = copy.copy(node)
+                    less.values = rest
+                text = f"{_short(node)} without {_short(one)}"
+                yield "operand", one, text, _put(holder, key, less)
+        case ast.UnaryOp(op=ast.Not()):
+            text = f"{_short(node)} -> {_short(node.operand)}"
+            yield "operand", node, text, _put(holder, key, node.operand)
+        case ast.IfExp():
+            yield from _branch(node, "test")
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            new = copy.copy(node)
+            new.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+            yield "operand", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+        case ast.Call(func=ast.Name(id=name)) if name in _OTHER_NAMES:
+            new = copy.copy(node)
+            new.func = ast.copy_location(ast.Name(_OTHER_NAMES[name], ast.Load()), node.func)
+            yield "operand", node, f"{_short(node)} -> {_short(new)}", _put(holder, key, new)
+        case ast.Set(elts=parts) if len(parts) > 1:
+            yield from _without(node, "elts", parts)
+        case ast.Tuple(elts=parts) if len(parts) > 1 and all(map(_is_row, parts)):
+            yield from _without(node, "elts", parts)
+        case ast.Constant(value=value):
+            for other in _near(value):
+                new = ast.copy_location(ast.Constant(value=other), node)
+                yield "constant", node, f"{value!r} -> {other!r}", _put(holder, key, new)
+        case _:
+            pass
+
+
+def _is_row(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple)
+
+
+def _without(node: Any, name: str, parts: Sequence[ast.expr]) -> Iterator[_Found]:
+    for number, one in enumerate(parts):
+        rest = [*parts[:number], *parts[number + 1 :]]
+        yield "element", one, f"{_short(one)} is left out", _put(node, name, rest)
+
+
+def _near(value: object) -> Iterator[object]:
+    """The values beside a constant: one off, in its last decimal place."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int):
+        yield value + 1
+        yield value - 1
+    elif isinstance(value, float):
+        places = len(repr(value).partition(".")[2]) if "e" not in repr(value) else 6
+        yield round(value + 10**-places, places)
+        yield round(value - 10**-places, places)
+    elif isinstance(value, str) and re.fullmatch(rf"[0-9]{{1,{_LONGEST_CODE}}}", value):
+        yield f"{int(value) + 1:0{len(value)}}"
+        if int(value):
+            yield f"{int(value) - 1:0{len(value)}}"
+
+
+def _short(node: ast.AST) -> str:
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= 90 else f"{text[:87]}..."
+
+
+def cited_clauses(source: str) -> Mapping[int, tuple[str, ...]]:
+    """The clauses that a comment of a line names, or the docstring that begins there."""
+    found: dict[int, tuple[str, ...]] = {}
+    with suppress(tokenize.TokenError, SyntaxError):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type in {tokenize.COMMENT, tokenize.STRING}:
+                named = [
+                    one
+                    for match in CITED.finditer(token.string)
+                    for one in re.findall(r"[A-Z]?[0-9]+(?:\.[0-9]+)*", match[1])
+                ]
+                if named and (token.type == tokenize.COMMENT or token.string.startswith('"""')):
+                    found[token.start[0]] = tuple(named)
+    return found
+
+
+def clauses_at(cited: Mapping[int, tuple[str, ...]], change: Change) -> tuple[str, ...]:
+    """The clauses of a change: on its line, in its statement, or on the line above or below."""
+    for line in (change.line, *change.lines, change.line + 1, change.line - 1):
+        if line in cited:
+            return cited[line]
+    return ()
+
+
+# Runs: the policy, or one of its mutants, with the real tools and the real judge.
+
+
+class EndlessError(BaseException):
+    """A run has used its time; no `except Exception` of a policy stops it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """The right run of a task: what was answered and called, and what the judge said."""
+
+    answer: JsonValue
+    calls: tuple[ToolCall, ...]
+    verdict: Verdict
+    lines: AbstractSet[int] = field(default_factory=frozenset[int])
+
+
+class Suite:
+    """The tasks of a domain with their tools, their judge, and the right run of each."""
+
+    def __init__(self, domain: Domain, factory: ManagerFactory | None) -> None:
+        self.domain = domain
+        self.tasks = tuple(domain.tasks)
+        self._boxes = ToolboxFactory(domain, factory)
+        self._rules = JudgingRules(
+            fields=domain.fields,
+            sop=domain.sop,
+            contract=domain.contract,
+            expected_calls=domain.expected_calls,
+            document=domain.document,
+        )
+        self.right: dict[int, _Base] = {}
+
+    def run(self, task: Task, agent: Callable[[Any, Callable[..., Any]], Any]) -> Trace:
+        """Make one run within its limits of time and calls."""
+        box = self._boxes.open(task, max_calls=MOST_CALLS, clock=monotonic)
+        problem = returned = None
+        ending = Ending.RETURNED
+        try:
+            with _limited():
+                value = agent(to_json_value(task.inputs), box.tools.call)
+            returned = read_returned(value)
+        except EndlessError:
+            ending = Ending.TIMED_OUT
+        except BaseException as fault:  # noqa: BLE001 - a mutant may raise anything
+            ending = Ending.RAISED
+            problem = Problem(type=type(fault).__name__, message=str(fault)[:300])
+        if box.over_limit:
+            ending, returned = Ending.OVER_LIMIT, None
+        calls = _closed(box)
+        return Trace(ending=ending, returned=returned, problem=problem, calls=calls)
+
+    def judged(self, position: int, trace: Trace) -> Verdict:
+        return judge(self._rules, self.tasks[position], trace)
+
+    def enter(self, position: int, answer: JsonValue, trace: Trace, lines: set[int]) -> bool:
+        """Keep a run as the right one of its task; false where the suite fails it already."""
+        verdict = self.judged(position, trace)
+        if not verdict.correct or breaches(verdict.rules, verdict.outcome, enforce=True):
+            return False
+        self.right[position] = _Base(answer, trace.calls, verdict, frozenset(lines))
+        return True
+
+    def noticed(self, position: int, trace: Trace) -> str:
+        """By what the suite notices a run: `answer`, `crash`, `rule`, ... or nothing."""
+        right, verdict = self.right[position], self.judged(position, trace)
+        if not verdict.correct:
+            return "answer" if trace.ending is Ending.RETURNED else "crash"
+        if breaches(verdict.rules, verdict.outcome):
+            return "rule"
+        if breaches(verdict.rules, verdict.outcome, enforce=True):
+            return "should"
+        return "calls" if verdict.departure and not right.verdict.departure else ""
+
+
+def _closed(box: Toolbox) -> tuple[ToolCall, ...]:
+    calls = box.calls
+    box.close()
+    return calls
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise EndlessError
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    # It rings again where a `finally` or a bare `except` has swallowed it.
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS, 0.1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def mutate(domain: Domain, factory: ManagerFactory | None, book: Book, skip: Sequence[int]) -> None:
+    """Run every mutant of a domain, but those that have ended a process before."""
+    suite = Suite(domain, factory)
+    if domain.policy_file is not None:
+        _mutate_policy(suite, domain.policy_file, book, frozenset(skip))
+    else:
+        _follow_expected_calls(suite)
+    if suite.right and any(one.calls for one in suite.right.values()) and -1 not in skip:
+        _mutate_trajectories(suite, book)
+    rules = {
+        position: [one.id for one in base.verdict.rules if one.applies]
+        for position, base in suite.right.items()
+    }
+    book.say(judged=sorted(suite.right), rules=rules)
+
+
+# Mutants of a policy.
+
+
+def _mutate_policy(suite: Suite, path: Path, book: Book, skip: AbstractSet[int]) -> None:
+    source = path.read_text(encoding="utf-8-sig")
+    tree, cited = ast.parse(source), cited_clauses(source)
+    book.doing(step="import", tool="policy.py")
+    decide = _decide_of(tree, path)
+    reached: dict[int, set[int]] = defaultdict(set)
+    for position, task in enumerate(suite.tasks):
+        book.doing(step="policy", row=position)
+        lines: set[int] = set()
+        told: list[Any] = []
+        agent = _kept(_traced(decide, str(path), lines), told)
+        trace = suite.run(task, agent)
+        if trace.ending is Ending.RETURNED:
+            suite.enter(position, to_json_value(told[0]), trace, lines)
+    for position, base in suite.right.items():
+        for line in base.lines:
+            reached[line].add(position)
+    book.say(reached={line: sorted(found) for line, found in reached.items()}, cited=cited)
+    for number, change in enumerate(changes_of(tree)):
+        if number in skip:
+            continue
+        at = sorted(set().union(*(reached[line] for line in change.lines)))
+        positions = at if change.lines else sorted(suite.right)
+        told_of = {
+            "kind": change.kind,
+            "line": change.line,
+            "function": change.function,
+            "text": change.text,
+            "clauses": clauses_at(cited, change),
+            "reached": len(positions),
+        }
+        book.doing(step="mutant", mutant=number, **told_of)
+        back = change.apply()
+        try:
+            book.say(mutant=number, **told_of, **_outcome(suite, tree, path, positions, book))
+        finally:
+            back()
+
+
+def _outcome(
+    suite: Suite, tree: ast.Module, path: Path, positions: Sequence[int], book: Book
+) -> Mapping[str, Any]:
+    """What the suite says of a mutant: by what it is noticed on which row, and where it differs."""
+    if not positions:
+        return {"noticed": {}, "differs": [], "broken": ""}
+    try:
+        decide = _decide_of(tree, path)
+    except BaseException as fault:  # noqa: BLE001 - it is a mutant that cannot be imported
+        return {"noticed": {}, "differs": [], "broken": f"{type(fault).__name__}: {fault}"[:200]}
+    noticed: dict[int, str] = {}
+    differs: list[int] = []
+    endless = 0
+    for position in positions:
+        told: list[Any] = []
+        trace = suite.run(suite.tasks[position], _kept(decide, told))
+        right = suite.right[position]
+        if told and _same(right, told[0], trace):
+            continue
+        differs.append(position)
+        if by := suite.noticed(position, trace):
+            noticed[position] = by
+        endless += trace.ending is Ending.TIMED_OUT
+        if endless >= ENOUGH_ENDLESS:
+            break
+        if trace.ending is Ending.TIMED_OUT:
+            # So that whoever watches this process sees that it goes on.
+            book.say(alive=position)
+    return {"noticed": noticed, "differs": differs, "broken": ""}
+
+
+def _same(right: _Base, answer: Any, trace: Trace) -> bool:
+    """Whether a run is the right one in every way, so that its verdict is the same as well."""
+    if trace.ending is not Ending.RETURNED or len(trace.calls) != len(right.calls):
+        return False
+    return to_json_value(answer) == right.answer and all(
+        one.name == other.name and one.arguments == other.arguments and one.error == other.error
+        for one, other in zip(trace.calls, right.calls, strict=True)
+    )
+
+
+def _kept(decide: Callable[..., Any], told: list[Any]) -> Callable[..., Any]:
+    def agent(inputs: Any, call: Callable[..., Any]) -> Any:
+        told.append(decide(inputs, call))
+        return told[0]
+
+    return agent
+
+
+def _traced(decide: Callable[..., Any], file: str, lines: set[int]) -> Callable[..., Any]:
+    """Note the lines of a file that are run."""
+
+    def local(frame: Any, event: str, _: Any) -> Any:
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return local
+
+    def trace(frame: Any, _event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != file:
+            return None
+        lines.add(frame.f_lineno)
+        return local
+
+    def traced(inputs: Any, call: Callable[..., Any]) -> Any:
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            return decide(inputs, call)
+        finally:
+            sys.settrace(before)
+
+    return traced
+
+
+def _decide_of(tree: ast.Module, path: Path) -> Callable[..., Any]:
+    """Import a changed source as if it stood in the file."""
+    name = "_sopbench_mutant_policy"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    try:
+        with chdir(path.parent), _limited():
+            exec(compile(ast.fix_missing_locations(tree), str(path), "exec"), vars(module))  # noqa: S102 - the domain's own code
+    finally:
+        sys.path.remove(str(path.parent))
+    decide: Callable[..., Any] = vars(module)["decide"]
+    return decide
+
+
+# Mutants of trajectories: right calls, changed as agents go wrong. The answer stays right.
+
+Step: TypeAlias = "tuple[str, Any]"
+
+
+def _follow_expected_calls(suite: Suite) -> None:
+    """Without a policy the right run makes the expected calls, and gives the expected answer."""
+    for position, task in enumerate(suite.tasks):
+        expected = suite.domain.expected_calls.get(task.id)
+        if expected is None:
+            continue
+        steps = [(one.name, one.arguments) for one in expected]
+        answer = to_json_value(task.expected_as_written)
+        suite.enter(position, answer, suite.run(task, _following(steps, answer)), set())
+
+
+def _following(steps: Sequence[Step], answer: Any) -> Callable[..., Any]:
+    def agent(_inputs: Any, call: Callable[..., Any]) -> Any:
+        for name, arguments in steps:
+            with suppress(ToolError):
+                call(name, **arguments)
+        return answer
+
+    return agent
+
+
+def _mutate_trajectories(suite: Suite, book: Book) -> None:
+    kept = {
+        position: [
+            (one.name, one.arguments) for one in base.calls if isinstance(one.arguments, Mapping)
+        ]
+        for position, base in suite.right.items()
+    }
+    values = _values(kept)
+    labels = _labels(suite)
+    tallies: dict[tuple[str, str, str], dict[int, set[str]]] = defaultdict(dict)
+    for position, steps in kept.items():
+        book.doing(step="trajectory", mutant=-1, row=position)
+        answer = suite.right[position].answer
+        made: list[tuple[tuple[str, str, str], Sequence[Step], Any]] = [
+            (key, changed, answer) for key, changed in _wrong_ways(steps, values)
+        ]
+        made += [(key, steps, other) for key, other in _wrong_answers(answer, labels)]
+        for key, changed, told in made:
+            trace = suite.run(suite.tasks[position], _following(changed, told))
+            tallies[key].setdefault(position, set()).add(suite.noticed(position, trace))
+    for (kind, tool, other), found in tallies.items():
+        # On one task a tool may be called twice: it is noticed there if each of its ways is.
+        noticed = {
+            position: next(one for one in ("calls", "should", "rule", "crash", "answer") if one in by)
+            for position, by in found.items()
+            if "" not in by
+        }
+        said = {"kind": kind, "tool": tool, "other": other, "reached": len(found)}
+        source = _source(kept, suite, tool, other) if kind == "value" else ""
+        book.say(trajectory=said, noticed=noticed, source=source, on=sorted(found))
+
+
+def _wrong_ways(
+    steps: Sequence[Step], values: Mapping[tuple[str, str], Sequence[Any]]
+) -> Iterator[tuple[tuple[str, str, str], Sequence[Step]]]:
+    for number, (name, arguments) in enumerate(steps):
+        before, after = [*steps[:number]], [*steps[number + 1 :]]
+        yield ("left-out", name, ""), [*before, *after]
+        yield ("repeated", name, ""), [*before, steps[number], steps[number], *after]
+        yield ("stopped", name, ""), before
+        yield ("invented", name, ""), [*before, (name, {**arguments, "remark": "as usual"}), *after]
+        if after and after[0][0] != name:
+            yield ("swapped", name, after[0][0]), [*before, after[0], steps[number], *after[1:]]
+        for argument, value in arguments.items():
+            other = next((one for one in values[name, argument] if one != value), None)
+            if other is not None:
+                changed = (name, {**arguments, argument: other})
+                yield ("value", name, argument), [*before, changed, *after]
+
+
+def _values(kept: Mapping[int, Sequence[Step]]) -> Mapping[tuple[str, str], Sequence[Any]]:
+    """A few values of each argument, as the right runs of other rows have them."""
+    found: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for steps in kept.values():
+        for name, arguments in steps:
+            for argument, value in arguments.items():
+                some = found[name, argument]
+                if len(some) < 2 and value not in some:
+                    some.append(value)
+    return found
+
+
+def _labels(suite: Suite) -> Mapping[str, Sequence[Any]]:
+    """The answers of each output field, the most frequent first."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for base in suite.right.values():
+        if isinstance(base.answer, Mapping):
+            for name, value in base.answer.items():
+                if isinstance(value, str):
+                    found[name][value] += 1
+    return {name: [one for one, _ in counts.most_common()] for name, counts in found.items()}
+
+
+def _wrong_answers(
+    answer: Any, labels: Mapping[str, Sequence[Any]]
+) -> Iterator[tuple[tuple[str, str, str], Any]]:
+    for name, known in labels.items():
+        if isinstance(answer, Mapping) and name in answer:
+            other = next((one for one in known if one != answer[name]), None)
+            if other is not None:
+                yield ("label", "", name), {**answer, name: other}
+
+
+def _source(
+    kept: Mapping[int, Sequence[Step]], suite: Suite, tool: str, argument: str
+) -> Mapping[str, str] | str:
+    """Where an argument always comes from: an input of its name, or a result of an earlier tool."""
+    inputs: set[str] | None = None
+    results: set[str] | None = None
+    for position, steps in kept.items():
+        for number, (name, arguments) in enumerate(steps):
+            if name != tool or argument not in arguments:
+                continue
+            value = arguments[argument]
+            task = suite.tasks[position]
+            inputs = _both(inputs, {one for one, held in task.inputs.items() if held == value})
+            earlier = suite.right[position].calls[:number]
+            results = _both(results, {one for call in earlier for one in _held(call, value)})
+    for key, found in (("equals_input", inputs), ("equals_result", results)):
+        if found:
+            return {key: argument if argument in found else min(found)}
+    return ""
+
+
+def _both(found: set[str] | None, further: set[str]) -> set[str]:
+    return further if found is None else found & further
+
+
+def _held(call: ToolCall, value: Any) -> Iterator[str]:
+    if isinstance(call.result, Mapping):
+        for name, held in call.result.items():
+            if held == value:
+                yield f"{call.name}.{name}"

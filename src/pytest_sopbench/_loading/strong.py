@@ -1,0 +1,77 @@
+"""The strong sample of a domain: the few tasks that notice what all of them notice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_sopbench._core.domain import Domain
+from pytest_sopbench.errors import LoadingError
+
+STRONG_FILE: Final = "strong_sample.json"
+_WRITE: Final = "write it by: sopbench audit {} --mutants --write-sample"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrongSample:
+    """The tasks in the order in which they were chosen, and what the first of them stand for.
+
+    `noticed` has for each task how many mutants are noticed with it and those before it, of
+    `mutants`; `unseen` are those that the whole domain does not notice.
+    """
+
+    tasks: tuple[str, ...]
+    noticed: tuple[int, ...]
+    mutants: int
+    unseen: int
+
+    def says(self, size: int) -> str:
+        """Say what the first tasks stand for, and what they cannot see."""
+        size = min(size or len(self.tasks), len(self.tasks))
+        seen, all_seen = self.noticed[size - 1], self.mutants - self.unseen
+        return (
+            f"{size} of {len(self.tasks)} tasks of the strong sample notice {seen} of the "
+            f"{all_seen} mutants that the whole domain notices; {self.unseen} more nobody notices"
+        )
+
+
+def data_hash(domain: Domain) -> str:
+    """What a sample holds for: rows, procedure, tools and rules of the domain."""
+    return " ".join(f"{name}:{domain.hashes[name]}" for name in sorted(domain.hashes))
+
+
+def read_strong_sample(domain: Domain) -> StrongSample:
+    """Read the sample of a domain.
+
+    Raises:
+        LoadingError: there is none, it cannot be read, or the domain has changed since.
+    """
+    path = domain.folder / STRONG_FILE
+    write = _WRITE.format(_shown(domain.folder))
+    if not path.is_file():
+        raise LoadingError(path, "the domain has no strong sample", hint=write)
+    try:
+        held: Any = json.loads(path.read_text("utf-8"))
+        sample = StrongSample(
+            tasks=tuple(map(str, held["tasks"])),
+            noticed=tuple(map(int, held["noticed"])),
+            mutants=int(held["mutants"]),
+            unseen=int(held["unseen"]),
+        )
+        data = held["data"]
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        raise LoadingError(path, f"it is no strong sample: {fault!r}", hint=write) from fault
+    if data != data_hash(domain):
+        raise LoadingError(path, "the domain has changed since it was written", hint=write)
+    if not sample.tasks or len(sample.tasks) != len(sample.noticed):
+        raise LoadingError(path, "it names no tasks, or not what each notices", hint=write)
+    unknown = [one for one in sample.tasks if one not in domain.task_ids]
+    if unknown:
+        raise LoadingError(path, f"there is no task {unknown[0]!r}", hint=write)
+    return sample
+
+
+def _shown(folder: Path) -> str:
+    return folder.name
