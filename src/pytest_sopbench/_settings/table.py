@@ -131,7 +131,8 @@ TABLE: Final = (
         name="sop_sample",
         again=NO,
         metavar="N[@SEED]",
-        help="run N tasks of each domain, drawn evenly over the expected answers (seed 0)",
+        help="run N tasks of each domain, drawn evenly over the expected answers (seed 0); "
+        "strong or strong:N takes those that `sopbench audit --mutants --write-sample` chose",
     ),
     OptionSpec(
         name="sop_limit", again=NO, metavar="N", help="run only the first N tasks of each domain"

@@ -183,8 +183,10 @@ def _branch(holder: Any, key: str | int) -> Iterator[_Found]:
         yield "branch", test, text, _put(holder, key, new)
 
 
-def _in_expression(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Found]:
-    yield from _changed(node, holder, key)
+def _in_expression(
+    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None = None
+) -> Iterator[_Found]:
+    yield from _changed(node, holder, key, parent)
     if isinstance(node, ast.JoinedStr | ast.Lambda) or _is_told(node):
         return
     for name, value in ast.iter_fields(node):
@@ -199,11 +201,15 @@ def _in_expression(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Foun
                         yield from _in_expression(one.ifs[place], one.ifs, place)
                     yield from _in_expression(one.iter, one, "iter")
                 elif isinstance(one, ast.keyword):
-                    yield from _in_expression(one.value, one, "value")
+                    yield from _in_expression(one.value, one, "value", _parent(node))
                 elif isinstance(one, ast.expr):
-                    yield from _in_expression(one, value, number)
+                    yield from _in_expression(one, value, number, _parent(node))
         elif isinstance(value, ast.expr):
-            yield from _in_expression(value, node, name)
+            yield from _in_expression(value, node, name, _parent(node))
+
+
+def _parent(node: ast.AST) -> ast.expr | None:
+    return node if isinstance(node, ast.expr) else None
 
 
 def _is_told(node: ast.AST) -> bool:
@@ -212,7 +218,9 @@ def _is_told(node: ast.AST) -> bool:
     return name in {"compile", "sub", "fullmatch", "match", "search", "split", "strip", "replace"}
 
 
-def _changed(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Found]:
+def _changed(
+    node: ast.AST, holder: Any, key: str | int, parent: ast.expr | None
+) -> Iterator[_Found]:
     match node:
         case ast.Compare():
             for number, operator in enumerate(node.ops):
@@ -253,7 +261,9 @@ def _changed(node: ast.AST, holder: Any, key: str | int) -> Iterator[_Found]:
         case ast.Constant(value=value):
             for other in _near(value):
                 new = ast.copy_location(ast.Constant(value=other), node)
-                yield "constant", node, f"{value!r} -> {other!r}", _put(holder, key, new)
+                put = _put(holder, key, new)
+                text = f"{value!r} -> {other!r}"
+                yield "constant", node, f"{text} in {_short(parent)}" if parent else text, put
         case _:
             pass
 

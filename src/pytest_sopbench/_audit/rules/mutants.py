@@ -79,7 +79,7 @@ def _what(one: Mutant, mutation: Mutation | None) -> str:
 
 
 def _row_to_add(one: Mutant) -> str:
-    before, _, after = one.text.partition(" -> ")
+    before, _, after = one.text.partition(" in " if one.kind == "constant" else "\0")[0].partition(" -> ")
     condition = before.removeprefix("if ")
     match one.kind:
         case "comparison" if any(sign in before for sign in ("<", ">")):
@@ -88,7 +88,7 @@ def _row_to_add(one: Mutant) -> str:
             held = "true" if after == "never" else "false"
             row = f"a row on which {condition} is {held}, and which ends otherwise without it"
         case "constant":
-            row = f"rows on both sides of {before} that {after} parts otherwise"
+            row = f"a row whose answer is another with {after} for {before}"
         case "element":
             row = f"a row that needs {before.removesuffix(' is left out')}"
         case "call":

@@ -26,6 +26,7 @@ from pytest_sopbench._hooks.settings.options import Options
 from pytest_sopbench._loading.domain.rows import TaskRows
 from pytest_sopbench._loading.finding import FoundDomain
 from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.strong import read_strong_sample
 from pytest_sopbench._running.comparing import SOURCES, Comparer, Comparers, Place, find_comparers
 from pytest_sopbench._running.engine.limits import HIGHEST, START, Limit
 from pytest_sopbench._running.importing import ImportLimit, SlowImportError

@@ -1,0 +1,314 @@
+"""`sopbench audit --mutants`: wrong agents, made of a policy, held against ones made by hand."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from types import ModuleType
+from typing import Any
+
+import pytest
+from audit.wrong_agents import WRONG_AGENTS, WrongAgent
+
+import pytest_sopbench.bundled
+from pytest_sopbench._audit.audit import audit
+from pytest_sopbench._audit.observing.mutants import Mutation, mutate
+from pytest_sopbench._audit.observing.mutating import changes_of
+from pytest_sopbench._audit.reading import Subject, read_folder
+from pytest_sopbench._audit.rules.mutants import strong_sample
+from pytest_sopbench._core.domain import Domain, JudgingRules
+from pytest_sopbench._core.judging.judge import breaches, judge
+from pytest_sopbench._core.answers.find import read_returned
+from pytest_sopbench._core.model.task import Task
+from pytest_sopbench._core.model.trace import Ending, Problem, Trace
+from pytest_sopbench._core.values.json import to_json_value
+from pytest_sopbench._loading.load import load_domain
+from pytest_sopbench._loading.strong import read_strong_sample
+from pytest_sopbench._running.tools.toolbox import ToolboxFactory
+from pytest_sopbench.errors import LoadingError
+
+BUNDLED = Path(pytest_sopbench.bundled.__path__[0])
+
+POLICY = '''
+"""Rates a parcel."""
+
+HEAVY = 10  # clause 2.1
+
+
+def decide(inputs, call):
+    weight = call("get_weight", parcel_id=inputs["parcel_id"])["weight"]
+    if weight > HEAVY:  # clause 2.1
+        return {"rate": "heavy"}
+    return {"rate": "light"}
+'''
+
+
+@cache
+def mutation_of(name: str) -> Mutation:
+    return mutate(load_domain(BUNDLED / name))
+
+
+@pytest.fixture
+def parcels(tmp_path: Path) -> Path:
+    """A domain of one tool and one cut-off, which no row comes close to."""
+    return write_parcels(tmp_path / "parcels", weights=(3, 20, 4, 30))
+
+
+def write_parcels(folder: Path, *, weights: tuple[int, ...], policy: str = POLICY) -> Path:
+    folder.mkdir()
+    rows = [
+        f"P{number},{weight},{'heavy' if weight > 10 else 'light'}"
+        for number, weight in enumerate(weights)
+    ]
+    (folder / "data.csv").write_text("\n".join(["parcel_id,weight,rate", *rows]) + "\n")
+    (folder / "sop.md").write_text("# Parcels\n\n2.1 Above 10 kg a parcel is heavy.\n")
+    (folder / "policy.py").write_text(policy)
+    schema = {"type": "object", "properties": {"parcel_id": {"type": "string"}}}
+    spec = {"name": "get_weight", "description": "Weighs.", "inputSchema": {"json": schema}}
+    (folder / "toolspecs.json").write_text(json.dumps([{"toolSpec": spec}]))
+    metadata = {
+        "name": "parcels",
+        "id_column": "parcel_id",
+        "input_columns": ["parcel_id"],
+        "output_columns": ["rate"],
+        "tools": {"get_weight": {"lookup": "parcel_id", "returns": ["weight"]}},
+    }
+    (folder / "metadata.json").write_text(json.dumps(metadata))
+    return folder
+
+
+def texts(source: str) -> list[str]:
+    return [one.text for one in changes_of(ast.parse(source))]
+
+
+def test_each_change_is_taken_back() -> None:
+    for policy in BUNDLED.glob("*/policy.py"):
+        tree = ast.parse(policy.read_text("utf-8"))
+        before = ast.dump(tree)
+
+        for change in changes_of(tree):
+            back = change.apply()
+            changed = ast.dump(tree)
+            back()
+
+            assert changed != before, change.text
+            assert ast.dump(tree) == before, change.text
+
+
+def test_a_comparison_moves_by_its_boundary_and_a_branch_goes_one_way() -> None:
+    found = texts("def decide(i, call):\n    if i['age'] >= 18 and not i['vip']:\n        return 1\n")
+
+    assert "i['age'] >= 18 -> i['age'] > 18" in found
+    assert "if i['age'] >= 18 and (not i['vip']) -> always" in found
+    assert "i['age'] >= 18 and (not i['vip']) without not i['vip']" in found
+    assert "18 -> 19 in i['age'] >= 18" in found
+
+
+def test_a_docstring_and_an_index_are_no_constants() -> None:
+    found = texts('def decide(i, call):\n    """Clause 3."""\n    return i[0]\n')
+
+    assert found == []
+
+
+def test_a_cut_off_that_no_row_comes_close_to_survives(parcels: Path) -> None:
+    found = audit(parcels, mutants=True)
+
+    survivors = {one.place.change for one in found.findings if one.rule == "mutant-survives"}
+    assert survivors == {
+        "HEAVY: 10 -> 11",
+        "HEAVY: 10 -> 9",
+        "decide: weight > HEAVY -> weight >= HEAVY",
+    }
+
+
+def test_rows_on_both_sides_of_the_cut_off_leave_no_survivor(tmp_path: Path) -> None:
+    folder = write_parcels(tmp_path / "parcels", weights=(10, 11, 10, 11, 9, 12))
+
+    found = audit(folder, mutants=True)
+
+    assert not [one for one in found.findings if one.rule == "mutant-survives"]
+
+
+def test_a_survivor_is_accepted_by_its_text_and_is_not_counted(parcels: Path) -> None:
+    before = audit(parcels, mutants=True)
+    metadata = json.loads((parcels / "metadata.json").read_text())
+    accept = {"rule": "mutant-survives", "place": "HEAVY: 10 -> 11", "reason": "whole kilograms"}
+    (parcels / "metadata.json").write_text(json.dumps({**metadata, "audit": {"accept": [accept]}}))
+
+    found = audit(parcels, mutants=True)
+    plain = audit(parcels)
+
+    assert before.score and found.score
+    assert found.score.of == before.score.of - 1
+    assert [one.place.change for one, _ in found.accepted] == ["HEAVY: 10 -> 11"]
+    assert not [one for one in plain.findings if one.rule == "unused-acceptance"]
+
+
+def test_an_unused_step_is_told_with_the_rule_to_paste(parcels: Path) -> None:
+    found = audit(parcels, mutants=True)
+
+    left_out = next(one for one in found.findings if "leaving out" in one.place.change)
+    rule = left_out.do.removeprefix("add ").rpartition(", with")[0]
+    metadata = json.loads((parcels / "metadata.json").read_text())
+    contract = {"rules": [json.loads(rule)]}
+    (parcels / "metadata.json").write_text(json.dumps({**metadata, "contract": contract}))
+    after = audit(parcels, mutants=True)
+    assert not [one for one in after.findings if "leaving out" in one.place.change]
+
+
+def test_a_mutant_that_never_ends_is_noticed_and_ends(tmp_path: Path) -> None:
+    loop = POLICY.replace(
+        "    return {\"rate\": \"light\"}",
+        "    n = 0\n    while n < 3:\n        n = n + 1\n    return {\"rate\": \"light\"}",
+    )
+    folder = write_parcels(tmp_path / "parcels", weights=(10, 11, 10, 11), policy=loop)
+
+    found = mutate(load_domain(folder))
+
+    endless = next(one for one in found.mutants if one.text.startswith("n + 1 -> n - 1"))
+    assert set(endless.noticed.values()) == {"crash"}
+
+
+def test_a_mutant_that_ends_the_process_is_no_agent_and_the_others_are_run(tmp_path: Path) -> None:
+    ends = "import os\n" + POLICY.replace(
+        "    if weight", "    if weight < 0:\n        os._exit(3)\n    if weight"
+    )
+    folder = write_parcels(tmp_path / "parcels", weights=(10, 11, 10, 11), policy=ends)
+
+    found = mutate(load_domain(folder))
+
+    broken = [one.text for one in found.mutants if one.broken]
+    assert broken == ["if weight < 0 -> always"]
+    assert any(one.text == "weight > HEAVY -> weight >= HEAVY" for one in found.mutants)
+
+
+def test_a_task_whose_right_run_fails_is_left_out_and_told(parcels: Path) -> None:
+    rows = (parcels / "data.csv").read_text().replace("P1,20,heavy", "P1,20,light")
+    (parcels / "data.csv").write_text(rows)
+
+    found = audit(parcels, mutants=True)
+
+    assert any(one.startswith("  1 of 4 tasks left out") for one in found.facts)
+
+
+def test_a_domain_without_policy_and_calls_has_no_score(parcels: Path) -> None:
+    (parcels / "policy.py").unlink()
+
+    found = audit(parcels, mutants=True)
+
+    assert found.score is not None
+    assert found.score.percent == 0
+    assert any(one.startswith("no mutants") for one in found.facts)
+
+
+def test_the_strong_sample_fails_each_mutant_that_the_domain_fails() -> None:
+    mutation = mutation_of("order_fulfillment")
+    subject = subject_of("order_fulfillment")
+
+    rows, noticed = strong_sample(subject, mutation)
+
+    failing = [one for one in mutation.mutants if one.fails]
+    assert all(set(one.fails) & {*rows} for one in failing)
+    assert noticed[-1] == len(failing)
+    assert len(rows) < len(subject.tasks)
+    assert {tag for row in rows for tag in subject.tasks[row].tags} == {
+        tag for task in subject.tasks for tag in task.tags
+    }
+
+
+def test_a_sample_of_another_domain_is_refused(parcels: Path) -> None:
+    audit(parcels, mutants=True, write_sample=True)
+    before = read_strong_sample(load_domain(parcels))
+
+    (parcels / "sop.md").write_text("# Parcels\n\n2.1 Above 12 kg a parcel is heavy.\n")
+
+    assert before.tasks
+    with pytest.raises(LoadingError, match="has changed since"):
+        read_strong_sample(load_domain(parcels))
+
+
+def subject_of(name: str) -> Subject:
+    domain = load_domain(BUNDLED / name)
+    return Subject(folder=read_folder(BUNDLED / name), domain=domain, tasks=tuple(domain.tasks))
+
+
+# Wrong agents that somebody wrote by hand.
+
+
+@pytest.mark.parametrize("agent", WRONG_AGENTS, ids=lambda one: one.name)
+def test_a_wrong_agent_fails_where_its_kind_of_error_is_noticed(agent: WrongAgent) -> None:
+    domain = load_domain(BUNDLED / agent.domain)
+    mutation = mutation_of(agent.domain)
+    alike = [
+        one
+        for one in mutation.mutants
+        if one.kind == agent.kind and agent.where in {one.function.strip("()"), one.tool}
+    ]
+
+    noticed_by = failures(domain, agent)
+
+    if alike and all(one.fails for one in alike):
+        assert noticed_by & {"answer", "rule"}
+    if not noticed_by:
+        assert any(not one.fails for one in alike)
+
+
+def failures(domain: Domain, agent: WrongAgent) -> set[str]:
+    """By what a session would notice this agent."""
+    decide = policy_of(domain, agent)
+    boxes = ToolboxFactory(domain)
+    rules = JudgingRules(
+        fields=domain.fields,
+        sop=domain.sop,
+        contract=domain.contract,
+        expected_calls=domain.expected_calls,
+    )
+    found: set[str] = set()
+    for task in domain.tasks:
+        trace = made(boxes, task, decide, agent)
+        verdict = judge(rules, task, trace)
+        if not verdict.correct:
+            found.add("answer")
+        elif breaches(verdict.rules, verdict.outcome):
+            found.add("rule")
+        elif breaches(verdict.rules, verdict.outcome, enforce=True):
+            found.add("should")
+        elif verdict.departure:
+            found.add("calls")
+    return found
+
+
+def made(
+    boxes: ToolboxFactory, task: Task, decide: Callable[..., Any], agent: WrongAgent
+) -> Trace:
+    box = boxes.open(task, max_calls=50, clock=monotonic)
+    inputs: Any = to_json_value(task.inputs)
+    call: Callable[..., Any] = box.tools.call
+    if agent.calls is not None:
+        call = agent.calls(call, inputs)
+    try:
+        returned, problem = read_returned(decide(inputs, call)), None
+    except Exception as fault:  # noqa: BLE001 - a wrong agent may raise anything
+        returned, problem = None, Problem(type=type(fault).__name__, message=str(fault))
+    calls = box.calls
+    box.close()
+    ending = Ending.RETURNED if problem is None else Ending.RAISED
+    return Trace(ending=ending, returned=returned, problem=problem, calls=calls)
+
+
+def policy_of(domain: Domain, agent: WrongAgent) -> Callable[..., Any]:
+    path = domain.folder / "policy.py"
+    source = path.read_text("utf-8")
+    assert source.count(agent.old) == 1 or not agent.old, agent.name
+    name = f"wrong_{domain.name}"
+    spec = importlib.util.spec_from_loader(name, loader=None)
+    assert spec is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    held: Mapping[str, Any] = vars(module)
+    exec(compile(source.replace(agent.old, agent.new) if agent.old else source, name, "exec"), held)  # noqa: S102 - our own policies
+    return held["decide"]  # type: ignore[no-any-return]
