@@ -24,6 +24,7 @@ from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.wire.child import EXEC, LINES, resolve_exec, resolve_lines
 from pytest_sopbench._running.wire.service import HTTP, resolve_service
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError, LoadingError
@@ -408,6 +409,8 @@ SOURCES: Final[tuple[AgentSource, ...]] = (
     _Source(f"{SCRIPTED}FILE", lambda spec: spec.startswith(SCRIPTED), _scripted),
     _Source(f"{REPLAYED}FILE", lambda spec: spec.startswith(REPLAYED), _replayed),
     _Source("http://HOST/PATH", lambda spec: spec.startswith(HTTP), resolve_service),
+    _Source(f"{EXEC}COMMAND", lambda spec: spec.startswith(EXEC), resolve_exec),
+    _Source(f"{LINES}COMMAND", lambda spec: spec.startswith(LINES), resolve_lines),
     _Source("a registered name", lambda spec: ":" not in spec, _registered),
     _Source("package.module:attribute", lambda _: True, _imported),
 )

@@ -86,7 +86,7 @@ class Tools:
             ToolError: the tool failed, the limit of calls is passed, or the run is over.
             RunOverError: the run is over, and the agent was told so often enough.
         """
-        value, error = _serve(self, name, arguments)
+        value, error = serve(self, name, arguments)
         if error is not None:
             raise error
         return value
@@ -123,7 +123,7 @@ class Tools:
             The tool's own mapping; `{"result": value}` where its value is no mapping; and
             `{"error": message}` where `call` would have raised.
         """
-        value, error = _serve(self, name, {} if arguments is None else arguments)
+        value, error = serve(self, name, {} if arguments is None else arguments)
         if isinstance(error, RunOverError):
             raise error
         if error is not None:
@@ -243,7 +243,8 @@ def _behind(tools: Tools) -> ToolBackend:
     return behind
 
 
-def _serve(tools: Tools, name: str, arguments: object) -> Served:
+def serve(tools: Tools, name: str, arguments: object) -> Served:
+    """Make a call from its begin to its end, and return what came of it."""
     behind = _registry.get(tools)
     return behind.serve(name, arguments) if behind else (None, ToolError(_NO_RUN))
 

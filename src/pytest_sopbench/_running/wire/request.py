@@ -29,6 +29,10 @@ class ServiceError(Exception):
     """An agent elsewhere answered, and its answer is a failure of its own."""
 
 
+class AgentDiedError(Exception):
+    """The process of an agent elsewhere is gone, and with it the run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """One run as an agent elsewhere is asked for it."""
@@ -87,12 +91,17 @@ def read_answer(text: str, tools: Tools) -> object:
     a function of Python would return it.
     """
     found = json_in(text)
-    if not isinstance(found, dict) or "output" not in found:
-        return text if found is None else found
-    told = {key: found[key] for key in REPORTED if found.get(key) is not None}
+    if isinstance(found, dict) and "output" in found:
+        return output_of(found, tools)
+    return text if found is None else found
+
+
+def output_of(answer: Mapping[str, JsonValue], tools: Tools) -> JsonValue:
+    """Return the output of an answer of our protocol, and report what stands beside it."""
+    told = {key: answer[key] for key in REPORTED if answer.get(key) is not None}
     if told:
         tools.report(**told)
-    return found["output"]
+    return answer["output"]
 
 
 def json_in(text: str) -> JsonValue:
