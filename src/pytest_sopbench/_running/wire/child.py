@@ -33,8 +33,9 @@ from pytest_sopbench._core.agent_source import AgentContext
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.event_loop import in_thread, offloaded
 from pytest_sopbench._running.observing.descendants import end_group, end_with_descendants, marked
-from pytest_sopbench._running.tools.facade import Tools, serve
-from pytest_sopbench.errors import AgentSpecError, Unavailable
+from pytest_sopbench._running.tools.calls import OpenCall
+from pytest_sopbench._running.tools.facade import Served, Tools, begin, finish
+from pytest_sopbench.errors import AgentSpecError, RunOverError, ToolError, Unavailable
 
 from .request import (
     PROTOCOL,
@@ -47,7 +48,7 @@ from .request import (
     output_of,
     read_answer,
 )
-from .server import Address, Door, ToolServer, as_body
+from .server import OVER, Address, Door, ToolServer, as_body, unless_over
 from .service import shared_server
 
 EXEC: Final = "exec:"
@@ -61,6 +62,11 @@ _LOG_KEPT: Final = 256 * 1024
 
 _SHOWN: Final = 300
 _READY_WITHIN: Final = 60.0
+_LOOKS: Final = 0.01
+_LOOKS_AT_OPEN: Final = 0.25
+"""Seconds between looks whether a child has ended whose output is still held open."""
+
+_DRAINS_WITHIN: Final = 10.0
 
 
 def resolve_exec(spec: str, context: AgentContext) -> ExecAgent:
@@ -126,7 +132,7 @@ class ExecAgent:
                 door=door,
                 deadline=self._timeout,
             )
-            return read_answer(await self._answer(asking, door), tools)
+            return read_answer(await unless_over(door, self._answer(asking, door)), tools)
         finally:
             self._server.close(door)
 
@@ -143,7 +149,7 @@ class ExecAgent:
             msg = f"the child could not be started: {fault}"
             raise Unavailable(msg) from None
         try:
-            output, log = await _talked(child, asking.text.encode() + b"\n")
+            output, log = await _talked(child, asking.text.encode() + b"\n", environment)
         finally:
             # Everything that it has started goes with it, however the run ended.
             with suppress(ProcessLookupError):
@@ -161,7 +167,9 @@ class ExecAgent:
         return output.decode("utf-8", "replace").strip()
 
 
-async def _talked(child: Process, request: bytes) -> tuple[bytes, str]:
+async def _talked(
+    child: Process, request: bytes, environment: Mapping[str, str]
+) -> tuple[bytes, str]:
     """Hand over the request, and return what the child wrote until it ended."""
     stdin, stdout, stderr = child.stdin, child.stdout, child.stderr
     assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - all are pipes
@@ -175,26 +183,28 @@ async def _talked(child: Process, request: bytes) -> tuple[bytes, str]:
 
     writing = asyncio.create_task(write())
     log = asyncio.create_task(_kept(stderr))
+    output = bytearray()
+    reading = asyncio.create_task(_read_into(output, stdout))
     try:
-        output = await _bounded(stdout)
+        # Not `child.wait()`: some versions of Python wait there for the pipes as well, which what
+        # the child has started may hold for ever.
+        while child.returncode is None and len(output) <= LARGEST_OUTPUT:
+            await asyncio.wait({reading}, timeout=_LOOKS_AT_OPEN)
+            if reading.done():
+                await asyncio.sleep(_LOOKS)
         if len(output) <= LARGEST_OUTPUT:
-            await child.wait()
-        # A grandchild may hold the pipe of the log for ever.
-        done, _ = await asyncio.wait({log}, timeout=1.0)
-        return output, log.result() if done else ""
+            end_group(child.pid, environment)
+            await asyncio.wait({reading, log}, timeout=_DRAINS_WITHIN)
+        return bytes(output), log.result() if log.done() else ""
     finally:
-        writing.cancel()
-        log.cancel()
+        for one in (writing, reading, log):
+            one.cancel()
 
 
-async def _bounded(stream: asyncio.StreamReader) -> bytes:
+async def _read_into(output: bytearray, stream: asyncio.StreamReader) -> None:
     """Read to the end, or a little beyond the largest output."""
-    chunks: list[bytes] = []
-    size = 0
-    while size <= LARGEST_OUTPUT and (chunk := await stream.read(64 * 1024)):
-        chunks.append(chunk)
-        size += len(chunk)
-    return b"".join(chunks)
+    while len(output) <= LARGEST_OUTPUT and (chunk := await stream.read(64 * 1024)):
+        output += chunk
 
 
 async def _kept(stream: asyncio.StreamReader) -> str:
@@ -307,10 +317,10 @@ class LinesRun:
         self.approver: Final = approver
         self.answer: Final[Future[dict[str, JsonValue]]] = Future()
 
-    def end(self, came: dict[str, JsonValue] | Exception) -> None:
+    def end(self, came: dict[str, JsonValue] | BaseException) -> None:
         """Hand over what came of the run; the first word counts."""
         with suppress(InvalidStateError):
-            if isinstance(came, Exception):
+            if isinstance(came, BaseException):
                 self.answer.set_exception(came)
             else:
                 self.answer.set_result(came)
@@ -401,6 +411,8 @@ class LinesChild:
         stream = self._process.stderr
         while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
             self._log = (self._log + chunk)[-_LOG_KEPT:]
+        if stream is not None:
+            stream.close()
 
     def _read(self) -> None:
         error: Exception | None = None
@@ -413,6 +425,8 @@ class LinesChild:
                 self._hear(line)
             except ServiceError as fault:
                 error = fault
+        if stream is not None:
+            stream.close()
         if error is None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
@@ -454,7 +468,7 @@ class LinesChild:
             if kind in {"answer", "error"}:
                 self._lost.discard(str(name))
         if kind == "call":
-            in_thread(lambda: self._call(run, message))
+            self._begin(run, message)
         elif kind == "approve":
             in_thread(lambda: self._approve(run, message))
         elif run is None:
@@ -489,12 +503,29 @@ class LinesChild:
         else:
             run.end({key: message[key] for key in ("output", *REPORTED) if key in message})
 
-    def _call(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+    def _begin(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+        """Take down that a call begins, in the order of the lines, and have it answered.
+
+        In a thread of its own a call might begin after the answer behind it has ended the run, and
+        be seen by nobody.
+        """
         tool, given = message.get("tool"), message.get("arguments", {})
         name = tool if isinstance(tool, str) else json.dumps(tool)
-        body: JsonValue = {"error": "the run is over: no tool can be called any more"}
-        if run is not None:
-            body = as_body(serve(run.tools, name, given))
+        if run is None:
+            self._tell(message, (None, ToolError(OVER)))
+            return
+        call = begin(run.tools, name, given)
+        if isinstance(call, OpenCall):
+            in_thread(lambda: self._tell(message, finish(run.tools, call)))
+            return
+        if isinstance(call, RunOverError):
+            # In this process it would be raised into the agent.
+            self.cancel(run)
+            run.end(call)
+        self._tell(message, (None, call))
+
+    def _tell(self, message: Mapping[str, JsonValue], served: Served) -> None:
+        body = as_body(served)
         told = body if isinstance(body, dict) else {}
         self.send(
             {"type": "result", "run": message.get("run"), "call": message.get("call"), **told}
