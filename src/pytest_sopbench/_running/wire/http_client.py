@@ -139,9 +139,10 @@ def _head(connection: Any, request: Outgoing, url: str) -> bytes:
         return connection.send(head) or b""
     except (h11.LocalProtocolError, UnicodeEncodeError, ValueError):
         # The fault shows the value of a header, which may be a secret.
-        msg = f"the request to {parts.netloc} cannot be written: a header or its URL is not ASCII,"
+        what = "its URL or a header is not ASCII, or has a line end"
+        msg = f"the request to {parts.netloc} cannot be written: {what}"
         hint = f"headers: {', '.join(name for name, _ in request.headers)}"
-        raise AgentSpecError(f"{msg} or has a line end", hint=hint) from None
+        raise AgentSpecError(msg, hint=hint) from None
 
 
 async def _received(connection: Any, reader: asyncio.StreamReader) -> Reply:

@@ -73,6 +73,22 @@ class Door:
         return f"{self.base}/runs/{self.run}/mcp"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTools:
+    """A toolbox that is served by MCP over streamable HTTP.
+
+    Attributes:
+        url: where the server is.
+    """
+
+    url: str
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The settings of a client, in the usual form: `{"mcpServers": {"sop": {...}}}`."""
+        return {"mcpServers": {"sop": {"type": "http", "url": self.url}}}
+
+
 class ToolServer:
     """Serves the tools of all runs of this process that are open.
 

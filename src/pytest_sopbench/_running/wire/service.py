@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 from urllib.parse import urljoin, urlsplit
 
 from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._core.model.trace import UNSEEN
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._running.tools.facade import Tools
 from pytest_sopbench._settings.project_file import from_home
@@ -94,6 +95,8 @@ class ServiceAgent:
     ) -> object:
         server = self._server
         door = server.open(tools) if server is not None else None
+        if door is None:
+            tools.report(notes=UNSEEN)
         try:
             asking = asked(
                 sop=sop,
