@@ -34,6 +34,7 @@ from pytest_sopbench._core.hiding import ready_to_cut
 from pytest_sopbench._core.model.task import ASKED_OF_OTHERS, Compare, OutputField, Scoring, Task
 from pytest_sopbench._core.model.trace import (
     TURN_LIMIT,
+    UNSEEN,
     Answer,
     AnswerForm,
     Compared,
@@ -213,13 +214,16 @@ def with_procedure(
         away = seen.ending is Ending.UNAVAILABLE
         if away:
             results = tuple(_unless_done(one) for one in results)
+        if not seen.calls_are_seen:
+            results = tuple(_unknown(one, UNSEEN) for one in results)
+            return replace(verdict, rules=results)
         verdict = replace(
             verdict,
             rules=results,
             contract=contract_state(results, shown=not away and has_shown(seen, verdict.outcome)),
             grounded=needed,
         )
-    if expected is None:
+    if expected is None or not seen.calls_are_seen:
         return verdict
     if lost:
         return replace(verdict, unmade=(_NOT_KNOWN,))
@@ -507,7 +511,8 @@ def _how_it_ended(trace: Trace) -> str:
         case Ending.OVER_LIMIT:
             return f"passed its limit of tool calls, after {len(trace.calls)}"
         case Ending.PROCESS_DIED:
-            return "the process that ran it died"
+            died = trace.problem
+            return one_line(died.message) if died else "the process that ran it died"
         case _:
             problem = trace.problem
             return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")

@@ -76,12 +76,14 @@ class Toolbox:
         output: Output,
         log: CallLog,
         prices: Prices | None,
+        trial: int,
         world: RunWorld | None = None,
     ) -> None:
         self._world = world
         # In the order in which they were made, each with the number of its call.
         self._changes: list[tuple[int, StateChange]] = []
         self._domain = domain
+        self.trial: Final = trial
         self._checks = checks
         # A copy, so that no tool can change the row of another run.
         row = cast("Mapping[str, JsonValue]", to_json_value({**task.inputs, **task.results}))
@@ -329,7 +331,13 @@ class ToolboxFactory:
             )
 
     def open(
-        self, task: Task, *, max_calls: int, clock: Clock, prices: Prices | None = None
+        self,
+        task: Task,
+        *,
+        max_calls: int,
+        clock: Clock,
+        prices: Prices | None = None,
+        trial: int = 1,
     ) -> Toolbox:
         """Open a fresh toolbox for one run of `task`, whose cost is reckoned by `prices`.
 
@@ -351,4 +359,5 @@ class ToolboxFactory:
             log=CallLog(max_calls=max_calls, clock=clock),
             prices=prices,
             world=world,
+            trial=trial,
         )
