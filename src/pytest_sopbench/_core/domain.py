@@ -12,6 +12,7 @@ from pytest_sopbench._core.model.task import (
     ASKED_OF_OTHERS,
     Compare,
     LookupTool,
+    McpServer,
     OutputField,
     Scoring,
     Task,
@@ -75,6 +76,7 @@ class Domain:
         private_columns: never given to an agent, and masked in every output.
         lookups: tools without code, by name.
         tools_file: `tools.py`, where the domain has one.
+        mcp: the MCP server that serves its tools, where the domain names one.
         policy_file: `policy.py`, where the domain has one.
         reject_bad_arguments: whether a call that breaks its spec is refused.
         contract: the rules about tool calls, where there are any.
@@ -103,6 +105,7 @@ class Domain:
     private_columns: frozenset[str] = frozenset()
     lookups: Mapping[str, LookupTool] = field(default_factory=dict[str, LookupTool])
     tools_file: Path | None = None
+    mcp: McpServer | None = None
     policy_file: Path | None = None
     reject_bad_arguments: bool = False
     contract: Contract | None = None

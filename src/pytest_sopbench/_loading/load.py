@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pytest_sopbench._core.domain import Domain
-from pytest_sopbench._core.model.task import LookupTool, ToolSpec
+from pytest_sopbench._core.model.task import LookupTool, McpServer, ToolSpec
 from pytest_sopbench._core.steps.approving import Decisions, Scripted
 from pytest_sopbench._core.values.json import JsonValue
 from pytest_sopbench._loading.contract import domain_contract, domain_expected_calls
@@ -30,7 +30,7 @@ from pytest_sopbench._loading.domain.rows import (
 from pytest_sopbench._loading.domain.steps_file import FILE_NAME as STEPS_FILE
 from pytest_sopbench._loading.domain.steps_file import own_steps, steps_as_json
 from pytest_sopbench._loading.domain.tools import TOOL_SPECS_FILE as SPECS_FILE
-from pytest_sopbench._loading.domain.tools import read_tool_specs
+from pytest_sopbench._loading.domain.tools import mcp_server, read_tool_specs
 from pytest_sopbench._loading.files.cells import (
     NAME_RULE,
     ColumnType,
@@ -109,6 +109,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
     tasks.check(tuple(metadata.types))
     lookups = lookup_tools(described, layout, specs, Records(tables=tables, tasks=tasks))
     tools_file = _optional(folder / TOOLS_FILE)
+    mcp = mcp_server(described, specs, lookups, tools_file)
     notices = (*answers_left_empty(described, fields, table), *_odd_cells(described, table, layout))
     return Domain(
         name=domain,
@@ -128,6 +129,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
         private_columns=layout.private,
         lookups=lookups,
         tools_file=tools_file,
+        mcp=mcp,
         policy_file=_optional(folder / POLICY_FILE),
         reject_bad_arguments=metadata.reject_bad_arguments,
         contract=domain_contract(described, layout, specs, tasks),
@@ -139,7 +141,7 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             *data_warnings,
             *layout.warnings,
             *(warning for one in tables for warning in one.warnings),
-            *_tool_warnings(specs, unserved(specs, lookups), tools_file),
+            *_tool_warnings(specs, unserved(specs, lookups), tools_file or mcp),
             *label_warnings(fields, table),
             *(steps.warnings if steps else ()),
             *notices,
@@ -149,7 +151,9 @@ def load_domain(folder: Path, *, name: str | None = None) -> Domain:
             {
                 "sop": text_digest(sop) if steps is None else digest(steps_as_json(sop, steps)),
                 "specs": _specs_hash(specs),
-                "tools": _tools_hash(lookups, tools_file, reject=metadata.reject_bad_arguments),
+                "tools": _tools_hash(
+                    lookups, tools_file, mcp, reject=metadata.reject_bad_arguments
+                ),
             },
             data=partial(_data_hash, table, tables),
         ),
@@ -195,7 +199,7 @@ def _specs(described: Described, folder: Path) -> tuple[tuple[ToolSpec, ...], tu
         specs = read_tool_specs(path)
         _check_distractors(described, specs)
         return specs, () if specs else (f"{SPECS_FILE} lists no tool: the agent has no tools",)
-    if described.metadata.tools or (folder / TOOLS_FILE).is_file():
+    if described.metadata.tools or described.metadata.mcp or (folder / TOOLS_FILE).is_file():
         raise LoadingError(
             folder,
             f"there are tools and no {SPECS_FILE}",
@@ -254,23 +258,31 @@ def _optional(path: Path) -> Path | None:
 
 
 def _tool_warnings(
-    specs: tuple[ToolSpec, ...], missing: str, tools_file: Path | None
+    specs: tuple[ToolSpec, ...], missing: str, others: Path | McpServer | None
 ) -> tuple[str, ...]:
-    return (missing,) if specs and missing and tools_file is None else ()
+    return (missing,) if specs and missing and others is None else ()
 
 
 def _specs_hash(specs: tuple[ToolSpec, ...]) -> str:
     return digest([[spec.name, spec.description, spec.parameters] for spec in specs])
 
 
-def _tools_hash(lookups: Mapping[str, LookupTool], tools_file: Path | None, *, reject: bool) -> str:
+def _tools_hash(
+    lookups: Mapping[str, LookupTool],
+    tools_file: Path | None,
+    mcp: McpServer | None,
+    *,
+    reject: bool,
+) -> str:
     tools: Mapping[str, JsonValue] = {name: _said(tool) for name, tool in lookups.items()}
     code = text_digest(read_text(tools_file)) if tools_file else ""
-    content: JsonValue = {
+    content: dict[str, JsonValue] = {
         "tools": tools,
         "code": code,
         "reject_bad_arguments": reject,
     }
+    if mcp is not None:
+        content["mcp"] = {**asdict(mcp), "command": [*mcp.command]}
     return digest(content)
 
 

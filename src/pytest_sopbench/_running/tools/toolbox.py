@@ -19,6 +19,7 @@ from pytest_sopbench._core.model.trace import (
     Approval,
     Finding,
     FindingKind,
+    Problem,
     ToolCall,
     Usage,
 )
@@ -31,12 +32,14 @@ from pytest_sopbench._core.values.json import (
     to_json_value,
 )
 from pytest_sopbench._running.observing.capture import Output, captured
+from pytest_sopbench._running.observing.problem import problem_of
 from pytest_sopbench._running.threads import Clock
 from pytest_sopbench.errors import (
     RunOverError,
     ToolArgumentError,
     ToolError,
     ToolSpecError,
+    Unavailable,
     UnknownToolError,
 )
 
@@ -44,6 +47,7 @@ from .calls import GIVEN_UP, ArgumentCheck, CallLog, OpenCall, ReportedUsage, co
 from .domain_code import Manager, ManagerFactory, process
 from .facade import Served, Tools, make_tools
 from .lookup import equals_cell, look_up, refuse_leaks
+from .mcp_tools import McpManager
 
 TOOLS_LISTED = 50
 TOOLS_COMPARED = 1_000
@@ -88,6 +92,7 @@ class Toolbox:
         self._mask = output.mask
         self._notes: list[str] = []
         self._told = ReportedUsage(log, self._notes, prices)
+        self._away: Problem | None = None
         self.log: Final = log
         self.output: Final = output
         """Where the run's stdout and stderr go."""
@@ -122,6 +127,11 @@ class Toolbox:
         """Whether the agent has asked for one call too many, swallowed or not."""
         return self.log.over_limit
 
+    @property
+    def away(self) -> Problem | None:
+        """Why a tool could not be reached: whatever the agent made of that, no answer counts."""
+        return self._away
+
     def consumed(self, returned: Usage = UNKNOWN_USAGE) -> Usage:
         """Return what the run consumed; `returned` fills in what no report has told."""
         return self._told.consumed(returned)
@@ -132,7 +142,9 @@ class Toolbox:
         self._told.close()
         self._row = None
         self._inputs = {}
-        self._manager = None
+        manager, self._manager = self._manager, None
+        if isinstance(manager, McpManager):
+            manager.close()
 
     # What the agent asks, by its `Tools`.
 
@@ -184,6 +196,11 @@ class Toolbox:
                 result = to_json_value(self._answer(call.name, call.arguments), self._notes)
                 if is_too_long(result):
                     raise ToolError(_TOO_LONG)  # noqa: TRY301 - as its own code would
+            except Unavailable as error:
+                self._away = self._away or problem_of(error)
+                told = f"the tool cannot be reached: {escape_surrogates(str(error), self._notes)}"
+                self.log.answer(call, error=told)
+                return None, ToolError(told)
             except ToolError as error:
                 self.log.answer(call, error=escape_surrogates(str(error), self._notes))
                 return None, _bare(error)
@@ -288,7 +305,8 @@ class ToolboxFactory:
             raise ToolSpecError(
                 domain.folder,
                 f"nothing serves the tools {listed(idle)}",
-                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json",
+                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json, or"
+                " name an MCP server there under 'mcp'",
             )
 
     def open(
