@@ -27,6 +27,8 @@ SERVED = json.loads(Path("served.json").read_text(encoding="utf-8"))
 with Path("data.csv").open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file))
 CALLS = 0
+# The SDK has what is printed go to stderr.
+STDOUT = os.dup(1)
 
 
 def schema_of(spec: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +73,7 @@ async def call_tool(context: Any, params: Any) -> types.CallToolResult:
     global CALLS
     CALLS += 1
     if "garbage" in HABITS:
-        print("DEBUG: a line that is no message" * 100, flush=True)
+        os.write(STDOUT, b"DEBUG: a line that is no message\n" * 100)
     if "flood" in HABITS:
         print("x" * 100_000, file=sys.stderr, flush=True)
     if CALLS > int(HABITS.get("die-after", 10**9)):
@@ -82,10 +84,12 @@ async def call_tool(context: Any, params: Any) -> types.CallToolResult:
         raise ValueError("a fault of the server, which no tool has told of")
     if "endless" in HABITS:
         while True:
-            sys.stdout.write("x" * 1_000_000)
+            os.write(STDOUT, b"x" * 1_000_000)
     if "tell" in HABITS:
         found = {"reading": os.environ.get(HABITS["tell"], "it is not there")}
-        return types.CallToolResult(content=[types.TextContent(type="text", text=json.dumps(found))])
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=json.dumps(found))]
+        )
     try:
         found = looked_up(params.name, params.arguments or {})
     except LookupError as error:

@@ -37,6 +37,7 @@ from pytest_sopbench._settings.readers import ENV
 from pytest_sopbench.errors import ToolError, ToolSpecError, Unavailable
 
 if TYPE_CHECKING:
+    from anyio import CancelScope
     from anyio.abc import Process
     from mcp import Client
     from mcp.types import CallToolResult, Tool
@@ -90,7 +91,8 @@ class McpTools:
         self._waiting: set[Future[Any]] = set()
         self._client: Client | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
+        self._task: asyncio.Task[Any] | None = None
+        self._ended = asyncio.Event()
         self._thread = Thread(target=self._run, daemon=True, name="sopbench-mcp")
         self._is_closing = False
         self._gone = ""
@@ -136,10 +138,10 @@ class McpTools:
     def close(self) -> None:
         """End the connection, and a program with all that it has started."""
         self._is_closing = True
-        if self._loop is not None:
+        if self._loop is not None and self._task is not None:
             # The loop may have ended by itself.
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._stop.set)
+                self._loop.call_soon_threadsafe(self._task.cancel)
         self._wait()
 
     # What runs do, in any thread.
@@ -160,11 +162,7 @@ class McpTools:
             call.close()
             self._wait()
             raise Unavailable(self._gone) from None
-        with self._lock:
-            self._waiting.add(asked)
-        if self._gone:
-            # It went meanwhile, and a loop that has ended answers nobody.
-            asked.cancel()
+        self._expect(asked)
         return asked
 
     def answer(self, asked: Future[CallToolResult]) -> object:
@@ -194,6 +192,14 @@ class McpTools:
             raise ToolError(value if isinstance(value, str) else json.dumps(value))
         return value
 
+    def _expect(self, asked: Future[Any]) -> None:
+        with self._lock:
+            self._waiting.add(asked)
+            is_gone = bool(self._gone)
+        if is_gone:
+            # It went meanwhile, and a loop that has ended answers nobody.
+            asked.cancel()
+
     def _wait(self) -> None:
         if self._thread.ident is not None:
             self._thread.join(_FAREWELL)
@@ -207,28 +213,28 @@ class McpTools:
         except BaseException as fault:  # noqa: BLE001 - told to whoever waits, and never printed
             error = _first(fault)
         closed = f"the connection to the MCP server {self._shown} was closed"
-        self._gone = closed if self._is_closing or error is None else self._told(error)
+        gone = closed if self._is_closing or error is None else self._told(error)
+        with self._lock:
+            self._gone = gone
+            waiting = [*self._waiting]
         if not self._ready.done():
             is_fault = isinstance(error, ToolSpecError)
-            self._ready.set_exception(error if error and is_fault else self._fault(self._gone))
-        with self._lock:
-            waiting = [*self._waiting]
+            self._ready.set_exception(error if error and is_fault else self._fault(gone))
         for one in waiting:
             one.cancel()
 
     async def _serve(self) -> None:
         from mcp import Client  # noqa: PLC0415 - as in `start`
 
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
         transport = self._program() if self._server.command else self._address()
         async with Client(transport, cache=None) as client:
             self._check(await _listed(client))
             self._client = client
             self._ready.set_result(None)
-            await self._stop.wait()
-            if not self._is_closing:
-                msg = "it closed its stdout"
-                raise ConnectionError(msg)
+            await self._ended.wait()
+        msg = "it closed its stdout"
+        raise ConnectionError(msg)
 
     @asynccontextmanager
     async def _address(self) -> AsyncGenerator[Streams]:
@@ -298,10 +304,15 @@ class McpTools:
 
         lines = BufferedByteReceiveStream(cast("Any", process.stdout))
         ended = (anyio.EndOfStream, anyio.IncompleteRead, anyio.ClosedResourceError, OSError)
-        async with to_session:
+        async with to_session, anyio.create_task_group() as watching:
+            watching.start_soon(_wait_for, process, watching.cancel_scope)
             with suppress(*ended, anyio.BrokenResourceError):
                 while True:
-                    line = await _line(lines)
+                    try:
+                        line = await lines.receive_until(b"\n", LONGEST)
+                    except anyio.DelimiterNotFound:
+                        self._noise = f"more than {LONGEST:,} bytes on one line"
+                        break
                     try:
                         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
                     except ValueError:
@@ -311,7 +322,8 @@ class McpTools:
                         )
                         continue
                     await to_session.send(SessionMessage(message))
-        self._stop.set()
+            watching.cancel_scope.cancel()
+        self._ended.set()
 
     async def _listen(self, process: Process) -> None:
         async for part in cast("Any", process.stderr):
@@ -325,8 +337,7 @@ class McpTools:
         with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await stdin.aclose()
         with anyio.move_on_after(PARTING):
-            # Not `wait`, which waits for pipes as well that others may have inherited.
-            while process.returncode is None:  # noqa: ASYNC110 - there is no event of it alone
+            while process.returncode is None:  # noqa: ASYNC110 - as in `_wait_for`
                 await anyio.sleep(0.01)
         self._status = process.returncode
         with suppress(OSError, AttributeError):
@@ -444,15 +455,15 @@ async def _listed(client: Client) -> dict[str, Tool]:
     return tools
 
 
-async def _line(lines: Any) -> bytes:
+async def _wait_for(process: Process, reading: CancelScope) -> None:
+    """End the reading of a program that has ended: what it started may hold its stdout open."""
     import anyio  # noqa: PLC0415 - as in `McpTools.start`
 
-    try:
-        found: bytes = await lines.receive_until(b"\n", LONGEST)
-    except anyio.DelimiterNotFound:
-        msg = f"a line of more than {LONGEST:,} bytes"
-        raise OSError(msg) from None
-    return found
+    # Not `wait`, which waits for its pipes as well.
+    while process.returncode is None:  # noqa: ASYNC110 - there is no event of it alone
+        await anyio.sleep(0.1)
+    await anyio.sleep(PARTING)
+    reading.cancel()
 
 
 async def _write(process: Process, from_session: Any) -> None:

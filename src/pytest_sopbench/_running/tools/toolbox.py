@@ -305,8 +305,8 @@ class ToolboxFactory:
             raise ToolSpecError(
                 domain.folder,
                 f"nothing serves the tools {listed(idle)}",
-                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json, or"
-                " name an MCP server there under 'mcp'",
+                hint="add a tools.py with a manager, or name them under 'tools' in metadata.json,"
+                " or name an MCP server under 'mcp'",
             )
 
     def open(
