@@ -34,7 +34,7 @@ browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -p no:xdist tests/browser
 
 # Of GitHub: those that a team copies, and those that pages show.
-WORKFLOWS = $(wildcard example_suite/.github/workflows/*.yml) $(shell grep -l "runs-on:" docs/how-to/*.md)
+WORKFLOWS = $(wildcard .github/workflows/*.yml example_suite/.github/workflows/*.yml) $(shell grep -l "runs-on:" docs/how-to/*.md)
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._core.gates.decide import SessionPage
     from ._core.metrics.metric import Metric
     from ._core.metrics.summary import Summary
-    from ._core.model.task import Task
+    from ._core.model.task import OutputField, RunKey, Task
     from ._core.model.trace import ToolCall, Trace
     from ._core.model.trajectory import Call, ExpectedCall, Trajectory
     from ._core.records.record import RunRecord
@@ -43,8 +43,10 @@ __all__ = [
     "Metric",
     "Mismatch",
     "Outcome",
+    "OutputField",
     "Procedure",
     "Run",
+    "RunKey",
     "RunRecord",
     "SavedSession",
     "SessionPage",
@@ -76,8 +78,10 @@ _HOMES = {
     "Metric": "_core.metrics.metric",
     "Mismatch": "_core.model.trace",
     "Outcome": "_core.verdict",
+    "OutputField": "_core.model.task",
     "Procedure": "_core.steps.split",
     "Run": "_hooks.runs.shown",
+    "RunKey": "_core.model.task",
     "RunRecord": "_core.records.record",
     "SavedSession": "_sessions.reading.reader",
     "SessionPage": "_core.gates.decide",

@@ -107,7 +107,21 @@ class Tab:
         return self.find(".count [role=status]").text
 
     def press(self, keys: str) -> None:
-        self.browser.switch_to.active_element.send_keys(keys)
+        """Type keys one by one, each after the page has done what the key before asked for."""
+        for key in keys:
+            self.browser.switch_to.active_element.send_keys(key)
+            self.settle()
+
+    def click(self, element: Any) -> None:
+        """Click, and wait until the page has done what the click asked for."""
+        element.click()
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the page has followed its address: `hashchange` comes as a task of its own."""
+        self.browser.execute_async_script(
+            "const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => done()), 50);"
+        )
 
     def choose(self, label: str, word: str) -> None:
         """Choose a word in the list that is called so."""

@@ -41,7 +41,7 @@ def test_trials_and_crashes_are_told(tab: Any, pages: Any) -> None:
     tab.open(pages.large)
 
     tab.choose("Outcome", "crash")
-    tab.find(".runs tbody a").click()
+    tab.click(tab.find(".runs tbody a"))
 
     assert "crash: the process of the run died" in tab.find("#task .head").text
     assert "the process of the run died, or it never began" in tab.find("#task").text
@@ -51,7 +51,7 @@ def test_a_retry_and_a_failure_are_marked(tab: Any, pages: Any) -> None:
     tab.open(pages.large)
 
     tab.choose("Broken rule", "register-first")
-    tab.find(".runs tbody a").click()
+    tab.click(tab.find(".runs tbody a"))
 
     assert {"failed", "retry"} <= {one.text for one in tab.all(".steps .tag")}
 

@@ -53,7 +53,7 @@ def test_a_cell_of_the_confusion_table_filters(tab: Any, pages: Any) -> None:
     tab.open(pages.careless)
     cell = next(one for one in tab.all(".confusion td:not(.right) button") if one.text == "50")
 
-    cell.click()
+    tab.click(cell)
 
     assert "50 of 327 runs" == tab.count()
     assert "expected Hazard Class C, given Hazard Class B" in tab.find(".chip").text
@@ -62,7 +62,7 @@ def test_a_cell_of_the_confusion_table_filters(tab: Any, pages: Any) -> None:
 def test_a_word_of_the_first_screen_filters(tab: Any, pages: Any) -> None:
     tab.open(pages.careless)
 
-    tab.find(".since .lost button").click()
+    tab.click(tab.find(".since .lost button"))
 
     assert f"{LOST} of 327 runs" == tab.count()
 
@@ -79,9 +79,9 @@ def test_a_column_sorts_both_ways(tab: Any, pages: Any) -> None:
     tab.open(pages.careless)
     head = tab.find(".runs th[data-by=task] button")
 
-    head.click()
+    tab.click(head)
     first = tab.rows()
-    head.click()
+    tab.click(head)
 
     assert sorted(first) == first
     assert tab.rows()[0] > first[-1]
@@ -117,7 +117,7 @@ def test_arguments_are_folded_until_they_are_asked_for(tab: Any, pages: Any) -> 
     inside = tab.find(".steps .call .inside")
 
     was = inside.is_displayed()
-    tab.find(".steps .call summary").click()
+    tab.click(tab.find(".steps .call summary"))
 
     assert not was
     assert "sds_label_score" in inside.text
@@ -214,7 +214,7 @@ def test_filters_stand_in_the_address_and_a_link_shows_the_same_view(tab: Any, p
     tab.choose("Agent", "careless")
     tab.choose("Outcome", "wrong")
     tab.search("record_class")
-    tab.find(".runs th[data-by=task] button").click()
+    tab.click(tab.find(".runs th[data-by=task] button"))
     rows, count = tab.rows(), tab.count()
 
     fragment = tab.run("return location.hash")
@@ -228,10 +228,10 @@ def test_filters_stand_in_the_address_and_a_link_shows_the_same_view(tab: Any, p
 
 def test_a_cell_of_one_agent_filters_its_runs_alone(tab: Any, pages: Any) -> None:
     tab.open(pages.two)
-    tab.find("#overview > details.fold:not(.legend) summary").click()
+    tab.click(tab.find("#overview > details.fold:not(.legend) summary"))
     cells = tab.all(".confusion td:not(.right) button")
 
-    next(one for one in cells if one.text == "50").click()
+    tab.click(next(one for one in cells if one.text == "50"))
     fragment = tab.run("return location.hash")
     tab.open(pages.two, fragment)
 
@@ -264,7 +264,7 @@ def test_the_sop_stands_beside_a_run_and_a_broken_rule_leads_to_its_clause(
     tab.open(pages.careless, f"#{TASK}")
     before = tab.find("#sop").is_displayed()
 
-    tab.find(".clauses button").click()
+    tab.click(tab.find(".clauses button"))
     there = tab.browser.switch_to.active_element
 
     assert before

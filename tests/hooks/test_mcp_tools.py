@@ -268,7 +268,7 @@ def test_a_server_of_a_domain_that_is_not_trusted_is_neither_started_nor_asked(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     shutil.move(lab, elsewhere / "lab")
-    pytester.makeini(f"[pytest]\nsop_domain_paths = {elsewhere}")
+    pytester.makeini(f"[pytest]\nsop_domains = {elsewhere}")
 
     result = pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 

@@ -25,11 +25,15 @@ class AgentOptions:
     """What the session's options say of its agents.
 
     `arguments` are those of `--sop-agent-arg`; a value `env:NAME` is not read yet. `in_flight` runs
-    may be made at a time in this process.
+    may be made at a time in this process. A run may take `timeout` seconds, `None` is no limit.
+    `tool_address` is where agents elsewhere call tools: the address to listen on, and the host that
+    they are told.
     """
 
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
     in_flight: int = 1
+    timeout: float | None = None
+    tool_address: tuple[str, str] = ("127.0.0.1", "127.0.0.1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

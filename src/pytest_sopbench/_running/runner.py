@@ -19,6 +19,7 @@ from pytest_sopbench._running.agents.caller import AgentCaller
 from pytest_sopbench._running.observing.capture import Capture, captured, end_child_of
 from pytest_sopbench._running.observing.problem import is_of, problem_of, watched_interrupts
 from pytest_sopbench._running.tools.toolbox import Toolbox
+from pytest_sopbench._running.wire.request import AgentDiedError
 from pytest_sopbench.errors import TurnLimitError
 
 from .event_loop import close_coroutine, run_blocking
@@ -165,6 +166,8 @@ def _ending(
 ) -> Ending:
     if timed_out(error):
         return Ending.TIMED_OUT
+    if is_of(error, AgentDiedError):
+        return Ending.PROCESS_DIED
     if is_of(error, TurnLimitError):
         return Ending.OVER_LIMIT
     return Ending.UNAVAILABLE if unavailable(error) else Ending.RAISED

@@ -362,6 +362,14 @@ def read_ignored(texts: Sequence[str]) -> Ignored:
     return Ignored(paths=tuple(paths), hosts=tuple(hosts))
 
 
+def read_tool_address(words: Sequence[str]) -> tuple[str, str]:
+    """Read `LISTEN` or `LISTEN TOLD`: an address of this machine, and the host to tell agents."""
+    if not 1 <= len(words) <= 2 or any("/" in word for word in words):  # noqa: PLR2004
+        msg = f"{' '.join(words)}: write LISTEN or LISTEN TOLD, as 0.0.0.0 host.docker.internal"
+        raise ValueError(msg)
+    return words[0], words[-1]
+
+
 def read_days(text: str) -> int:
     """Read a number of days."""
     try:

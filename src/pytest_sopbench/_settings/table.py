@@ -278,6 +278,12 @@ TABLE: Final = (
         name="sop_max_calls", again=SAME, ini="tool calls that one run may make", default=("100",)
     ),
     OptionSpec(
+        name="sop_tool_address",
+        again=SAME,
+        ini="where agents elsewhere call tools: an address to listen on, and a host to tell them",
+        default=("127.0.0.1",),
+    ),
+    OptionSpec(
         name="sop_scoring",
         again=SAME,
         ini="exact, or published, which finds and compares as SOP-Bench does",

@@ -453,7 +453,8 @@ def _how_it_ended(trace: Trace) -> str:
         case Ending.OVER_LIMIT:
             return f"passed its limit of tool calls, after {len(trace.calls)}"
         case Ending.PROCESS_DIED:
-            return "the process that ran it died"
+            died = trace.problem
+            return one_line(died.message) if died else "the process that ran it died"
         case _:
             problem = trace.problem
             return one_line(f"{problem.type}: {problem.message}" if problem else "the agent raised")

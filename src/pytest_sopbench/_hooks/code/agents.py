@@ -205,6 +205,8 @@ class Agents:
         return AgentOptions(
             arguments=dict(options.agent_args),
             in_flight=pace_of(self._sop.config, options).limit.highest,
+            timeout=options.timeout,
+            tool_address=options.tool_address,
         )
 
     @property

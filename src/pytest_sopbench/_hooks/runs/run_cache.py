@@ -163,11 +163,13 @@ class Runs:
             server.start(self.pace.timeout or SERVER_START)
         return server.manager
 
-    def toolbox(self, active: ActiveDomain, task: Task) -> Callable[[], Toolbox]:
+    def toolbox(self, active: ActiveDomain, task: Task, trial: int = 1) -> Callable[[], Toolbox]:
         """Return what opens fresh toolboxes for a task, in whichever thread; each has a clock."""
         factory, most = self.factory(active), self._sop.options.max_calls
         prices = self._sop.prices
-        return lambda: factory.open(task, max_calls=most, clock=perf_counter, prices=prices)
+        return lambda: factory.open(
+            task, max_calls=most, clock=perf_counter, prices=prices, trial=trial
+        )
 
     def _job(self, ref: TaskRef, task: Task, agent: object, approver: Approver | None) -> RunJob:
         key = ref.key
@@ -181,7 +183,7 @@ class Runs:
             caller=self.agents.asking(agent, approver),
             domain=ref.domain.domain,
             task=task,
-            open_toolbox=self.toolbox(ref.domain, task),
+            open_toolbox=self.toolbox(ref.domain, task, key.trial),
             unavailable=partial(self._is_unavailable, key),
             timed_out=self._is_timed_out,
             alone=self._journal is not None and self._journal.is_suspect(key),

@@ -82,6 +82,7 @@ class Options:
     sessions_dir: Path
     keep_sessions: int | None
     max_calls: int
+    tool_address: tuple[str, str]
     concurrency: int | Literal["auto"] | None
     timeout: float | None
     lookahead: int | None
@@ -136,6 +137,8 @@ def read_options(config: pytest.Config) -> Options:
     with refusing("--sop-report"):
         asked_reports = _words(config, "sop_report")
         reports = readers.read_reports(asked_reports, format_names() if asked_reports else ())
+    with refusing("sop_tool_address", ": "):
+        tool_address = readers.read_tool_address(_words(config, "sop_tool_address"))
     with refusing("sop_snapshot_rules", ": "):
         snapshot_rules = readers.read_snapshot_rules(_words(config, "sop_snapshot_rules"))
     options = Options(
@@ -168,6 +171,7 @@ def read_options(config: pytest.Config) -> Options:
         sessions_dir=_folders(config, "sop_sessions_dir")[0],
         keep_sessions=_required(config, "sop_keep_sessions", readers.read_keep),
         max_calls=_required(config, "sop_max_calls", readers.read_count),
+        tool_address=tool_address,
         concurrency=_read(config, "sop_concurrency", readers.read_concurrency),
         timeout=_required(config, "sop_timeout", readers.read_seconds),
         lookahead=_read(config, "sop_lookahead", readers.read_natural),

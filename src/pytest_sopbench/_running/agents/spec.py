@@ -24,6 +24,8 @@ from pytest_sopbench._running.importing import place_of
 from pytest_sopbench._running.observing.problem import message_of, name_of
 from pytest_sopbench._running.tools.domain_code import load_policy
 from pytest_sopbench._running.tools.facade import Tools
+from pytest_sopbench._running.wire.child import EXEC, LINES, resolve_exec, resolve_lines
+from pytest_sopbench._running.wire.service import HTTP, resolve_service
 from pytest_sopbench._settings.project_file import from_home
 from pytest_sopbench.errors import AgentSpecError, LoadingError
 
@@ -392,15 +394,6 @@ def _attribute(spec: str, module: ModuleType, attribute: str, forms: str) -> obj
 
 # The kinds of spec.
 
-_LATER: Final = ("http:", "https:")
-"""Forms that the interface promises, and no module of a user's should be taken for."""
-
-
-def _not_yet(spec: str, context: AgentContext) -> object:
-    form = spec.partition(":")[0]
-    msg = f"agent {spec!r}: agents of the form {form}: are not available in this version"
-    raise AgentSpecError(msg, hint=context.forms)
-
 
 @dataclass(frozen=True, slots=True)
 class _Source:
@@ -415,7 +408,9 @@ SOURCES: Final[tuple[AgentSource, ...]] = (
     _Source(REFERENCE_POLICY, lambda spec: spec == REFERENCE_POLICY, _reference_policy),
     _Source(f"{SCRIPTED}FILE", lambda spec: spec.startswith(SCRIPTED), _scripted),
     _Source(f"{REPLAYED}FILE", lambda spec: spec.startswith(REPLAYED), _replayed),
-    _Source("", lambda spec: spec.startswith(_LATER), _not_yet),
+    _Source("http://HOST/PATH", lambda spec: spec.startswith(HTTP), resolve_service),
+    _Source(f"{EXEC}COMMAND", lambda spec: spec.startswith(EXEC), resolve_exec),
+    _Source(f"{LINES}COMMAND", lambda spec: spec.startswith(LINES), resolve_lines),
     _Source("a registered name", lambda spec: ":" not in spec, _registered),
     _Source("package.module:attribute", lambda _: True, _imported),
 )

@@ -31,11 +31,16 @@ def marked(environment: Mapping[str, str]) -> dict[str, str]:
 
 def end_with_descendants(process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
     """End a process that leads its own group, and what it has started, and wait for it."""
-    with suppress(OSError, AttributeError):
-        os.killpg(process.pid, signal.SIGKILL)
     with suppress(OSError):
         process.kill()
+    end_group(process.pid, environment)
     process.wait()
+
+
+def end_group(group: int, environment: Mapping[str, str]) -> None:
+    """End what is left of a process group, and all that has the mark of its environment."""
+    with suppress(OSError, AttributeError):
+        os.killpg(group, signal.SIGKILL)
     end_marked(environment[MARK])
 
 

@@ -50,6 +50,8 @@ class ToolBackend(Protocol):
     def schema(self) -> Mapping[str, JsonValue] | None: ...
     @property
     def log(self) -> CallLog: ...
+    @property
+    def trial(self) -> int: ...
     def serve(self, name: str, arguments: object) -> Served: ...
     def begin(self, name: str, arguments: object) -> OpenCall | ToolError | RunOverError: ...
     def answer(self, call: OpenCall) -> Served: ...
@@ -84,7 +86,7 @@ class Tools:
             ToolError: the tool failed, the limit of calls is passed, or the run is over.
             RunOverError: the run is over, and the agent was told so often enough.
         """
-        value, error = _serve(self, name, arguments)
+        value, error = serve(self, name, arguments)
         if error is not None:
             raise error
         return value
@@ -105,7 +107,7 @@ class Tools:
         Raises:
             ToolError: as `call` does.
         """
-        value, error = await _aserve(self, name, arguments)
+        value, error = await serve_async(self, name, arguments)
         if error is not None:
             raise error
         return value
@@ -121,7 +123,7 @@ class Tools:
             The tool's own mapping; `{"result": value}` where its value is no mapping; and
             `{"error": message}` where `call` would have raised.
         """
-        value, error = _serve(self, name, {} if arguments is None else arguments)
+        value, error = serve(self, name, {} if arguments is None else arguments)
         if isinstance(error, RunOverError):
             raise error
         if error is not None:
@@ -241,12 +243,19 @@ def _behind(tools: Tools) -> ToolBackend:
     return behind
 
 
-def _serve(tools: Tools, name: str, arguments: object) -> Served:
+def serve(tools: Tools, name: str, arguments: object) -> Served:
+    """Make a call from its begin to its end, and return what came of it."""
     behind = _registry.get(tools)
     return behind.serve(name, arguments) if behind else (None, ToolError(_NO_RUN))
 
 
-async def _aserve(tools: Tools, name: str, arguments: object) -> Served:
+def trial_of(tools: Tools) -> int:
+    """Return which trial of its task the run of a toolbox is, counted from 1."""
+    return _behind(tools).trial
+
+
+async def serve_async(tools: Tools, name: str, arguments: object) -> Served:
+    """Make a call from its begin to its end, for an agent or for who calls in its place."""
     # Nothing of the toolbox is held while this waits: what is raised into it keeps its locals.
     call = _behind(tools).begin(name, arguments)
     if not isinstance(call, OpenCall):

@@ -77,8 +77,10 @@ class Toolbox:
         output: Output,
         log: CallLog,
         prices: Prices | None,
+        trial: int,
     ) -> None:
         self._domain = domain
+        self.trial: Final = trial
         self._checks = checks
         # A copy, so that no tool can change the row of another run.
         row = cast("Mapping[str, JsonValue]", to_json_value({**task.inputs, **task.results}))
@@ -310,7 +312,13 @@ class ToolboxFactory:
             )
 
     def open(
-        self, task: Task, *, max_calls: int, clock: Clock, prices: Prices | None = None
+        self,
+        task: Task,
+        *,
+        max_calls: int,
+        clock: Clock,
+        prices: Prices | None = None,
+        trial: int = 1,
     ) -> Toolbox:
         """Open a fresh toolbox for one run of `task`, whose cost is reckoned by `prices`.
 
@@ -329,4 +337,5 @@ class ToolboxFactory:
             output=output,
             log=CallLog(max_calls=max_calls, clock=clock),
             prices=prices,
+            trial=trial,
         )

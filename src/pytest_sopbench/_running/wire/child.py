@@ -1,0 +1,515 @@
+"""Agents that are programs: `--agent exec:COMMAND` and `--agent lines:COMMAND`.
+
+`exec:` starts a child for each run. It is given the request on its standard input, which then ends,
+and its standard output is the answer. `lines:` starts a child that makes many runs and speaks JSON
+lines; its tools are called by lines as well, so it needs no server.
+
+A child leads a process group of its own, and is ended with everything that it has started. What it
+writes to its standard error is the output of the run. Two words name the two kinds, since nobody
+can tell a child that is slow to say `ready` from one that waits for the end of its input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any, Final
+
+from pytest_sopbench._core.agent_source import AgentContext
+from pytest_sopbench._core.values.json import JsonValue
+from pytest_sopbench._running.event_loop import in_thread, offloaded
+from pytest_sopbench._running.observing.descendants import end_group, end_with_descendants, marked
+from pytest_sopbench._running.tools.facade import Tools, serve
+from pytest_sopbench.errors import AgentSpecError, Unavailable
+
+from .request import (
+    PROTOCOL,
+    REPORTED,
+    AgentDiedError,
+    Asked,
+    ServiceError,
+    asked,
+    json_in,
+    output_of,
+    read_answer,
+)
+from .server import Address, Door, ToolServer, as_body
+from .service import shared_server
+
+EXEC: Final = "exec:"
+LINES: Final = "lines:"
+
+LARGEST_OUTPUT: Final = 16 * 1024 * 1024
+"""Bytes of an answer, or of one line."""
+
+_LOG_KEPT: Final = 256 * 1024
+"""Characters of a child's standard error that a run keeps."""
+
+_SHOWN: Final = 300
+_READY_WITHIN: Final = 60.0
+
+
+def resolve_exec(spec: str, context: AgentContext) -> ExecAgent:
+    """Return the agent of `exec:COMMAND`."""
+    return ExecAgent(_command(spec, EXEC, context.path), context)
+
+
+def resolve_lines(spec: str, context: AgentContext) -> LinesAgent:
+    """Return the agent of `lines:COMMAND`."""
+    return LinesAgent(_command(spec, LINES, context.path), context)
+
+
+def _command(spec: str, prefix: str, folder: Path) -> list[str]:
+    try:
+        words = shlex.split(spec.removeprefix(prefix))
+    except ValueError as fault:
+        msg = f"agent {spec!r}: {fault}"
+        raise AgentSpecError(
+            msg, hint="write the command as for a shell; no shell runs it"
+        ) from None
+    if not words:
+        msg = f"agent {spec!r}: the command is missing"
+        raise AgentSpecError(msg, hint=f"write {prefix}node agent.mjs, in quotes")
+    found = shutil.which(words[0], path=os.environ.get("PATH")) or shutil.which(folder / words[0])
+    if found is None:
+        msg = f"agent {spec!r}: there is no program {words[0]!r}"
+        raise AgentSpecError(msg, hint=f"looked on the PATH and in {folder}")
+    return [found, *words[1:]]
+
+
+# A child for each run.
+
+
+class ExecAgent:
+    """Starts a child for each run; an async agent, so that it ends with its run."""
+
+    def __init__(self, command: list[str], context: AgentContext) -> None:
+        self._command = command
+        self._folder = context.path
+        self._timeout = context.options.timeout
+        self._server: ToolServer = shared_server(Address(*context.options.tool_address))
+
+    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
+        self,
+        sop: str,
+        inputs: JsonValue,
+        tools: Tools,
+        task_id: str,
+        domain: str,
+        output_fields: JsonValue,
+        output_schema: JsonValue,
+    ) -> object:
+        door = self._server.open(tools)
+        try:
+            asking = asked(
+                sop=sop,
+                inputs=inputs,
+                tools=tools,
+                task_id=task_id,
+                domain=domain,
+                output_fields=output_fields,
+                output_schema=output_schema,
+                door=door,
+                deadline=self._timeout,
+            )
+            return read_answer(await self._answer(asking, door), tools)
+        finally:
+            self._server.close(door)
+
+    async def _answer(self, asking: Asked, door: Door) -> str:
+        told = {"SOPBENCH_TOOLS": door.call, "SOPBENCH_MCP": door.mcp}
+        environment = marked({**os.environ, **told, "TRACEPARENT": asking.traceparent})
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=PIPE, stdout=PIPE, stderr=PIPE,
+                cwd=self._folder, env=environment, start_new_session=True,
+            )  # fmt: skip
+        except OSError as fault:
+            msg = f"the child could not be started: {fault}"
+            raise Unavailable(msg) from None
+        try:
+            output, log = await _talked(child, asking.text.encode() + b"\n")
+        finally:
+            # Everything that it has started goes with it, however the run ended.
+            with suppress(ProcessLookupError):
+                child.kill()
+            end_group(child.pid, environment)
+            _let_go(child)
+        status = await child.wait()
+        if log:
+            sys.stderr.write(log)
+        if len(output) > LARGEST_OUTPUT:
+            msg = f"the child wrote more than {LARGEST_OUTPUT:,} bytes"
+            raise ServiceError(msg)
+        if status:
+            _complain(status, log)
+        return output.decode("utf-8", "replace").strip()
+
+
+async def _talked(child: Process, request: bytes) -> tuple[bytes, str]:
+    """Hand over the request, and return what the child wrote until it ended."""
+    stdin, stdout, stderr = child.stdin, child.stdout, child.stderr
+    assert stdin is not None and stdout is not None and stderr is not None  # noqa: S101, PT018 - all are pipes
+
+    async def write() -> None:
+        # A child that does not read, or is gone, is no reason not to hear it.
+        with suppress(OSError):
+            stdin.write(request)
+            await stdin.drain()
+        stdin.close()
+
+    writing = asyncio.create_task(write())
+    log = asyncio.create_task(_kept(stderr))
+    try:
+        output = await _bounded(stdout)
+        if len(output) <= LARGEST_OUTPUT:
+            await child.wait()
+        # A grandchild may hold the pipe of the log for ever.
+        done, _ = await asyncio.wait({log}, timeout=1.0)
+        return output, log.result() if done else ""
+    finally:
+        writing.cancel()
+        log.cancel()
+
+
+async def _bounded(stream: asyncio.StreamReader) -> bytes:
+    """Read to the end, or a little beyond the largest output."""
+    chunks: list[bytes] = []
+    size = 0
+    while size <= LARGEST_OUTPUT and (chunk := await stream.read(64 * 1024)):
+        chunks.append(chunk)
+        size += len(chunk)
+    return b"".join(chunks)
+
+
+async def _kept(stream: asyncio.StreamReader) -> str:
+    """Read to the end; keep the last part."""
+    kept = b""
+    while chunk := await stream.read(64 * 1024):
+        kept = (kept + chunk)[-_LOG_KEPT:]
+    return kept.decode("utf-8", "replace")
+
+
+def _let_go(child: Process) -> None:
+    """Close our ends of the pipes, which a grandchild that got away may hold open."""
+    transport = getattr(child, "_transport", None)
+    if transport is not None:
+        transport.close()
+
+
+def _complain(status: int, log: str) -> None:
+    """Raise what a status other than 0 means.
+
+    Raises:
+        AgentDiedError: a signal ended the child.
+        ServiceError: it ended itself.
+    """
+    last = next((line for line in reversed(log.splitlines()) if line.strip()), "")
+    said = f": {last.strip()[:_SHOWN]}" if last else ""
+    if status < 0:
+        msg = f"the child was ended by signal {-status}{said}"
+        raise AgentDiedError(msg)
+    msg = f"the child ended with status {status}{said}"
+    raise ServiceError(msg)
+
+
+# A child that makes many runs, and speaks JSON lines.
+
+
+class LinesAgent:
+    """Keeps children that make runs; starts another one if all have as many as they want."""
+
+    def __init__(self, command: list[str], context: AgentContext) -> None:
+        self._command = command
+        self._folder = context.path
+        self._timeout = context.options.timeout
+        self._lock = Lock()
+        self._children: list[LinesChild] = []
+        self._fault: Exception | None = None
+
+    async def __call__(  # noqa: PLR0913, PLR0917 - what a run fills
+        self,
+        sop: str,
+        inputs: JsonValue,
+        tools: Tools,
+        task_id: str,
+        domain: str,
+        output_fields: JsonValue,
+        output_schema: JsonValue,
+        approver: Callable[..., Any],
+    ) -> object:
+        asking = asked(
+            sop=sop,
+            inputs=inputs,
+            tools=tools,
+            task_id=task_id,
+            domain=domain,
+            output_fields=output_fields,
+            output_schema=output_schema,
+            door=None,
+            deadline=self._timeout,
+        )
+        run = LinesRun(asking.run, tools, approver)
+        child = await offloaded(lambda: self._child_for(run))
+        child.send({"type": "run", **asking.body})
+        try:
+            answer = await asyncio.wrap_future(run.answer)
+        except asyncio.CancelledError:
+            child.cancel(run)
+            raise
+        return output_of(answer, tools)
+
+    def _child_for(self, run: LinesRun) -> LinesChild:
+        """Return a child that has room for a run, which has its place then.
+
+        Raises:
+            ServiceError: a child was started and does not speak the protocol.
+        """
+        with self._lock:
+            if self._fault is not None:
+                raise self._fault
+            self._children = [one for one in self._children if one.is_alive]
+            for child in self._children:
+                if child.take(run):
+                    return child
+            try:
+                child = LinesChild(self._command, self._folder)
+            except ServiceError as fault:
+                # A program does not learn the protocol by being asked again.
+                self._fault = fault
+                raise
+            self._children.append(child)
+            child.take(run)
+            return child
+
+
+class LinesRun:
+    """A run that a child makes: its tools, its approver, and the answer that is waited for."""
+
+    def __init__(self, name: str, tools: Tools, approver: Callable[..., Any]) -> None:
+        self.name: Final = name
+        self.tools: Final = tools
+        self.approver: Final = approver
+        self.answer: Final[Future[dict[str, JsonValue]]] = Future()
+
+    def end(self, came: dict[str, JsonValue] | Exception) -> None:
+        """Hand over what came of the run; the first word counts."""
+        with suppress(InvalidStateError):
+            if isinstance(came, Exception):
+                self.answer.set_exception(came)
+            else:
+                self.answer.set_result(came)
+
+
+class LinesChild:
+    """One child, with a thread that reads its lines, one that writes ours and one for its log.
+
+    Raises:
+        ServiceError: it does not say `ready`.
+    """
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self._environment = marked(os.environ)
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the user's own agent
+                command,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                cwd=folder, env=self._environment, start_new_session=True,
+            )  # fmt: skip
+        except OSError as fault:
+            msg = f"the child could not be started: {fault}"
+            raise ServiceError(msg) from None
+        self._lock = Lock()
+        self._runs: dict[str, LinesRun] = {}
+        self._lost: set[str] = set()
+        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
+        self._log = b""
+        self._ready: Future[int] = Future()
+        self._concurrency = 1
+        self.is_alive = True
+        for work in (self._read, self._write, self._keep_log):
+            Thread(target=work, daemon=True, name="sopbench-child").start()
+        atexit.register(self.close)
+        try:
+            self._concurrency = self._ready.result(_READY_WITHIN)
+        except FutureTimeoutError:
+            self.close()
+            msg = f"the child has not said it is ready within {_READY_WITHIN:g} s{self._said()}"
+            raise ServiceError(msg) from None
+        except ServiceError:
+            self.close()
+            raise
+
+    def take(self, run: LinesRun) -> bool:
+        """Give a run a place, if there is one."""
+        with self._lock:
+            if not self.is_alive or len(self._runs) + len(self._lost) >= self._concurrency:
+                return False
+            self._runs[run.name] = run
+            return True
+
+    def send(self, message: Mapping[str, JsonValue]) -> None:
+        """Have a line written; nobody waits for a child that does not read."""
+        self._outgoing.put(json.dumps(message).encode() + b"\n")
+
+    def cancel(self, run: LinesRun) -> None:
+        """Tell the child that a run is over. Its place is free once the child has said so."""
+        with self._lock:
+            if self._runs.pop(run.name, None) is None:
+                return
+            self._lost.add(run.name)
+            is_stuck = len(self._lost) >= self._concurrency
+        self.send({"type": "cancel", "run": run.name})
+        if is_stuck:
+            # All of its places are held by runs that are over.
+            in_thread(self.close)
+
+    def close(self) -> None:
+        """End the child with all that it has started."""
+        self.is_alive = False
+        atexit.unregister(self.close)
+        self._outgoing.put(None)
+        end_with_descendants(self._process, self._environment)
+
+    def _write(self) -> None:
+        stream = self._process.stdin
+        while stream is not None and (line := self._outgoing.get()) is not None:
+            # A child that is gone is told of by the thread that reads.
+            with suppress(OSError, ValueError):
+                stream.write(line)
+                stream.flush()
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.close()
+
+    def _keep_log(self) -> None:
+        stream = self._process.stderr
+        while stream is not None and (chunk := os.read(stream.fileno(), 64 * 1024)):
+            self._log = (self._log + chunk)[-_LOG_KEPT:]
+
+    def _read(self) -> None:
+        error: Exception | None = None
+        stream = self._process.stdout
+        while error is None and stream is not None:
+            line = stream.readline(LARGEST_OUTPUT)
+            if not line:
+                break
+            try:
+                self._hear(line)
+            except ServiceError as fault:
+                error = fault
+        if error is None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            status = self._process.poll()
+            msg = f"the child ended in the middle of a run, with status {status}{self._said()}"
+            error = AgentDiedError(msg)
+        self.is_alive = False
+        with self._lock:
+            runs, self._runs = [*self._runs.values()], {}
+        for run in runs:
+            run.end(error)
+        with suppress(InvalidStateError):
+            self._ready.set_exception(ServiceError(str(error)))
+        self.close()
+
+    def _said(self) -> str:
+        lines = self._log.decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return f": {last[:_SHOWN]}" if last else ""
+
+    def _hear(self, line: bytes) -> None:
+        """Do what a line asks for.
+
+        Raises:
+            ServiceError: it is none of the protocol.
+        """
+        message = json_in(line.decode("utf-8", "replace"))
+        kind = message.get("type") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(kind, str):
+            shown = line[:_SHOWN].decode("utf-8", "replace").strip()
+            msg = f"the child wrote a line that is no message of the protocol: {shown}"
+            raise ServiceError(msg)
+        if kind == "ready":
+            self._hear_ready(message)
+            return
+        name = message.get("run")
+        with self._lock:
+            run = self._runs.get(name) if isinstance(name, str) else None
+            if kind in {"answer", "error"}:
+                self._lost.discard(str(name))
+        if kind == "call":
+            in_thread(lambda: self._call(run, message))
+        elif kind == "approve":
+            in_thread(lambda: self._approve(run, message))
+        elif run is None:
+            # Of a run that is over, or that the child has made up: nobody waits for it.
+            return
+        elif kind == "report":
+            run.tools.report(**{key: message[key] for key in REPORTED if key in message})
+        elif kind in {"answer", "error"}:
+            self._hear_end(run, kind, message)
+        else:
+            msg = f"the child wrote a message of the unknown type {kind!r}"
+            raise ServiceError(msg)
+
+    def _hear_ready(self, message: Mapping[str, JsonValue]) -> None:
+        protocol, most = message.get("protocol"), message.get("concurrency", 1)
+        if protocol != PROTOCOL:
+            msg = f"the child speaks protocol {protocol!r}, and this is {PROTOCOL}"
+            raise ServiceError(msg)
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            msg = f"the child is ready for {most!r} runs at a time: a whole number is expected"
+            raise ServiceError(msg)
+        with suppress(InvalidStateError):
+            self._ready.set_result(most)
+
+    def _hear_end(self, run: LinesRun, kind: str, message: dict[str, JsonValue]) -> None:
+        with self._lock:
+            self._runs.pop(run.name, None)
+        if kind == "error":
+            run.end(ServiceError(f"{message.get('message', 'the agent failed')}"))
+        elif "output" not in message:
+            run.end(ServiceError("the child answered without an output"))
+        else:
+            run.end({key: message[key] for key in ("output", *REPORTED) if key in message})
+
+    def _call(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+        tool, given = message.get("tool"), message.get("arguments", {})
+        name = tool if isinstance(tool, str) else json.dumps(tool)
+        body: JsonValue = {"error": "the run is over: no tool can be called any more"}
+        if run is not None:
+            body = as_body(serve(run.tools, name, given))
+        told = body if isinstance(body, dict) else {}
+        self.send(
+            {"type": "result", "run": message.get("run"), "call": message.get("call"), **told}
+        )
+
+    def _approve(self, run: LinesRun | None, message: Mapping[str, JsonValue]) -> None:
+        told: dict[str, JsonValue] = {"approved": False, "reason": "the run is over"}
+        if run is not None:
+            given = {key: f"{message[key]}" for key in ("title", "summary") if key in message}
+            moment = "before" if message.get("moment") == "before" else "after"
+            try:
+                decision = run.approver(f"{message.get('step', '')}", moment=moment, **given)
+                told = {"approved": decision.approved, "reason": decision.reason}
+            except Exception as error:  # noqa: BLE001 - of the user's own approver
+                run.end(error)
+                return
+        call = message.get("call")
+        self.send({"type": "approval", "run": message.get("run"), "call": call, **told})

@@ -1,0 +1,130 @@
+"""What an agent elsewhere is asked for one run, and what its answer is read as.
+
+The request is one JSON object, whichever way it travels: `docs/reference/services.md` has its keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from pytest_sopbench._core.values.json import STRICT, JsonValue
+from pytest_sopbench._running.tools.facade import Tools, trial_of
+
+from .server import Door
+
+PROTOCOL: Final = 1
+REPORTED: Final = ("usage", "model", "notes")
+"""What an answer may tell beside its output."""
+
+_PROCESS: Final = secrets.token_hex(8)
+"""Makes runs of one session differ from those of another."""
+
+
+class ServiceError(Exception):
+    """An agent elsewhere answered, and its answer is a failure of its own."""
+
+
+class AgentDiedError(Exception):
+    """The process of an agent elsewhere is gone, and with it the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One run as an agent elsewhere is asked for it."""
+
+    run: str
+    idempotency_key: str
+    body: dict[str, JsonValue]
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.body)
+
+    @property
+    def traceparent(self) -> str:
+        """The W3C trace context: one trace for each attempt at a run."""
+        trace = hashlib.sha256(self.run.encode()).hexdigest()
+        return f"00-{trace[:32]}-{trace[32:48]}-01"
+
+
+def asked(  # noqa: PLR0913 - the parts of a run that an agent is given
+    *,
+    sop: str,
+    inputs: JsonValue,
+    tools: Tools,
+    task_id: str,
+    domain: str,
+    output_fields: JsonValue,
+    output_schema: JsonValue,
+    door: Door | None,
+    deadline: float | None,
+) -> Asked:
+    """Return the request of one attempt at a run."""
+    run, trial = secrets.token_hex(8), trial_of(tools)
+    name = json.dumps([_PROCESS, domain, task_id, trial])
+    given: dict[str, JsonValue] = {"specs": list[JsonValue](tools.json_schema())}
+    if door is not None:
+        given |= {"mcp": {"url": door.mcp}, "http": {"url": door.call}}
+    body: dict[str, JsonValue] = {
+        "protocol": PROTOCOL,
+        "run": {"id": run, "domain": domain, "task": task_id, "trial": trial},
+        "sop": sop,
+        "inputs": inputs,
+        "output_fields": output_fields,
+        "tools": given,
+        "deadline_s": deadline,
+    }
+    if output_schema is not None:
+        body["output_schema"] = output_schema
+    return Asked(run=run, idempotency_key=hashlib.sha256(name.encode()).hexdigest()[:32], body=body)
+
+
+def read_answer(text: str, tools: Tools) -> object:
+    """Return the output of an answer, and report what stands beside it.
+
+    An object with the key `output` is one of our protocol. Any other text is the answer itself, as
+    a function of Python would return it.
+    """
+    found = json_in(text)
+    if isinstance(found, dict) and "output" in found:
+        return output_of(found, tools)
+    return text if found is None else found
+
+
+def output_of(answer: Mapping[str, JsonValue], tools: Tools) -> JsonValue:
+    """Return the output of an answer of our protocol, and report what stands beside it."""
+    told = {key: answer[key] for key in REPORTED if answer.get(key) is not None}
+    if told:
+        tools.report(**told)
+    return answer["output"]
+
+
+def json_in(text: str) -> JsonValue:
+    """Return the JSON value that a text is; `None` if it is none."""
+    try:
+        return cast("JsonValue", STRICT.decode(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def at(value: JsonValue, pointer: str) -> JsonValue:
+    """Return what a JSON pointer (RFC 6901) leads to.
+
+    Raises:
+        ServiceError: it leads nowhere.
+    """
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, Mapping) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            msg = f"the answer has nothing at {pointer}"
+            raise ServiceError(msg)
+    return value

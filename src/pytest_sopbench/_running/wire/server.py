@@ -1,0 +1,247 @@
+"""The server through which agents elsewhere call the tools of their runs.
+
+One server for a process, on loopback, in a thread of its own. Each run that is open has a path that
+nobody can guess; when the run is over the path is gone. Below it stand
+
+- `GET  /runs/ID/tools`: the tool specs;
+- `POST /runs/ID/call/NAME`: one call, its arguments as a JSON object;
+- `/runs/ID/mcp`: the same tools by the Model Context Protocol.
+
+Calls go through the toolbox of the run, as those of an agent in this process do: they are recorded,
+checked, limited and refused there. What a tool says no to comes back as a result, since a model
+must be able to read it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import dataclass
+from threading import Event, Lock, Thread
+from typing import Any, Final, TypeAlias
+
+from pytest_sopbench._core.values.json import STRICT, JsonValue
+from pytest_sopbench._running.tools.facade import Served, Tools, serve_async
+from pytest_sopbench.errors import AgentSpecError
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+
+LARGEST_REQUEST: Final = 8 * 1024 * 1024
+"""Bytes of a request; more than the longest arguments that a toolbox takes."""
+
+_STARTS_WITHIN: Final = 60.0
+_LOCAL: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_HINT: Final = 'install the extra "wire"'
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the server listens, and by which host agents reach it.
+
+    Attributes:
+        listen: an address of this machine. Another than loopback lets other machines in.
+        told: the host that agents are told, such as `host.docker.internal`.
+    """
+
+    listen: str = "127.0.0.1"
+    told: str = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """The way to the tools of one run: where they are called, one by one or by MCP."""
+
+    base: str
+    run: str
+
+    @property
+    def call(self) -> str:
+        """Where calls are posted: the name of the tool follows."""
+        return f"{self.base}/runs/{self.run}/call"
+
+    @property
+    def mcp(self) -> str:
+        return f"{self.base}/runs/{self.run}/mcp"
+
+
+class ToolServer:
+    """Serves the tools of all runs of this process that are open.
+
+    Raises:
+        AgentSpecError: the server cannot be imported, or cannot listen.
+    """
+
+    def __init__(self, address: Address) -> None:
+        try:
+            import uvicorn  # noqa: PLC0415 - optional
+        except ModuleNotFoundError as error:
+            msg = f"the server of tools needs {error.name}"
+            raise AgentSpecError(msg, hint=_HINT) from None
+        self._runs: dict[str, Tools] = {}
+        self._lock = Lock()
+        self._mcp: Any = None
+        self._mcp_starts: asyncio.Lock | None = None
+        # With the protocol's number asyncio turns Nagle's algorithm off; without it a call waits
+        # for the other side's delayed acknowledgement, 40 ms.
+        family = socket.AF_INET6 if ":" in address.listen else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listening.bind((address.listen, 0))
+        except OSError as fault:
+            listening.close()
+            msg = f"sop_tool_address: cannot listen on {address.listen}: {fault.strerror}"
+            raise AgentSpecError(msg, hint="name an address of this machine") from None
+        port = listening.getsockname()[1]
+        self._base = f"http://{address.told}:{port}"
+        self._hosts = {f"{host}:{port}" for host in (*_LOCAL, address.told, address.listen)}
+        config = uvicorn.Config(
+            self, lifespan="off", log_config=None, access_log=False, timeout_keep_alive=600
+        )
+        server = uvicorn.Server(config)
+        # Signals belong to pytest.
+        setattr(server, "capture_signals", nullcontext)  # noqa: B010 - a method, replaced
+        started = Event()
+
+        def serve() -> None:
+            asyncio.run(_serve(server, listening, started))
+
+        Thread(target=serve, daemon=True, name="sopbench-tools").start()
+        if not started.wait(_STARTS_WITHIN):
+            msg = "the server of tools has not started"
+            raise AgentSpecError(msg)
+
+    def open(self, tools: Tools) -> Door:
+        """Give the tools of a run a path."""
+        run = secrets.token_urlsafe(18)
+        with self._lock:
+            self._runs[run] = tools
+        return Door(self._base, run)
+
+    def close(self, door: Door) -> None:
+        """Forget a run; its path is gone."""
+        with self._lock:
+            self._runs.pop(door.run, None)
+
+    def tools_of(self, run: str) -> Tools | None:
+        """Return the tools of a run that is open."""
+        with self._lock:
+            return self._runs.get(run)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        status, body = await self._answer(scope, receive, send)
+        if status:
+            await _respond(send, status, body)
+
+    async def _answer(  # noqa: PLR0911 - a status for each thing that may be asked
+        self, scope: Message, receive: Receive, send: Send
+    ) -> tuple[int, JsonValue]:
+        """Return a status and a body; 0 if the response has been sent."""
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1")
+                   for name, value in scope["headers"]}  # fmt: skip
+        if headers.get("host", "") not in self._hosts:
+            return 421, {"error": "this server is for agents under test"}
+        if "origin" in headers:
+            return 403, {"error": "no page of a browser may call tools"}
+        parts = scope["path"].strip("/").split("/", 3)
+        if len(parts) < 3 or parts[0] != "runs":  # noqa: PLR2004 - /runs/ID/WHAT
+            return 404, {"error": "there is nothing here"}
+        tools = self.tools_of(parts[1])
+        if tools is None:
+            return 410, {"error": "the run is over: no tool can be called any more"}
+        match parts[2:], scope["method"]:
+            case ["mcp"], _:
+                app = await self._mcp_app()
+                await app(scope, receive, send)
+                return 0, None
+            case ["tools"], "GET":
+                return 200, {"tools": list[JsonValue](tools.json_schema())}
+            case ["call", name], "POST":
+                return await _call(tools, name, receive)
+            case _:
+                return 404, {"error": "GET tools, POST call/NAME, or mcp"}
+
+    async def _mcp_app(self) -> Any:
+        """Return the MCP half, made when it is asked for first: it takes a second to import."""
+        if self._mcp_starts is None:
+            self._mcp_starts = asyncio.Lock()
+        async with self._mcp_starts:
+            if self._mcp is None:
+                self._mcp = await _started(self.tools_of)
+            return self._mcp
+
+
+async def _call(tools: Tools, name: str, receive: Receive) -> tuple[int, JsonValue]:
+    body = await _body(receive)
+    if body is None:
+        return 413, {"error": f"a request has at most {LARGEST_REQUEST:,} bytes"}
+    try:
+        arguments: object = STRICT.decode(body.decode("utf-8")) if body.strip() else {}
+    except (ValueError, RecursionError) as fault:
+        # It is recorded as the bad call that it is.
+        arguments = f"[no JSON: {fault}]"
+    return 200, as_body(await serve_async(tools, name, arguments))
+
+
+def as_body(served: Served) -> JsonValue:
+    """Return what an agent reads of a call: a result, or an error that it may act on."""
+    value, error = served
+    return {"result": value} if error is None else {"error": str(error)}
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body of a request; `None` if it is too large."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > LARGEST_REQUEST:
+            return None
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+async def _respond(send: Send, status: int, body: JsonValue) -> None:
+    # Text that no encoding takes comes out escaped.
+    text = json.dumps(body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
+
+
+async def _started(tools_of: Callable[[str], Tools | None]) -> Any:
+    """Return the MCP application, running until the process ends."""
+    from .mcp_app import mcp_app  # noqa: PLC0415 - it imports the SDK
+
+    app = mcp_app(tools_of)
+    running: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def stay() -> None:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(app.router.lifespan_context(app))
+            running.set_result(None)
+            await asyncio.Event().wait()
+
+    # Kept by the application: a task that nobody holds may be collected.
+    app.state.staying = asyncio.create_task(stay())
+    await running
+    return app
+
+
+async def _serve(server: Any, listening: socket.socket, started: Event) -> None:
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    # uvicorn has no event for it.
+    while not server.started and not serving.done():  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    started.set()
+    await serving
