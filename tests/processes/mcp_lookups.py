@@ -12,12 +12,13 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
-import mcp.types as types
+from mcp import types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
@@ -26,7 +27,7 @@ SPECS = json.loads(Path("toolspecs.json").read_text(encoding="utf-8"))
 SERVED = json.loads(Path("served.json").read_text(encoding="utf-8"))
 with Path("data.csv").open(encoding="utf-8", newline="") as file:
     ROWS = list(csv.DictReader(file))
-CALLS = 0
+CALLS = count(1)
 # The SDK has what is printed go to stderr.
 STDOUT = os.dup(1)
 
@@ -37,6 +38,10 @@ def schema_of(spec: dict[str, Any]) -> dict[str, Any]:
     return found.get("json", found)
 
 
+def fail(why: str, kind: type[Exception] = LookupError) -> NoReturn:
+    raise kind(why)
+
+
 def looked_up(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     tool = SERVED[name]
     if "result" in tool:
@@ -44,13 +49,13 @@ def looked_up(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     keys = tool["key"]
     row = next((row for row in ROWS if all(row[key] == arguments.get(key) for key in keys)), None)
     if row is None:
-        raise LookupError(f"no record with {keys[0]} = {arguments.get(keys[0])!r}")
+        fail(f"no record with {keys[0]} = {arguments.get(keys[0])!r}")
     for check in tool.get("check", ()):
         if " ".join(row[check].split()) != " ".join(str(arguments[check]).split()):
-            raise LookupError(f"{check} does not match the record")
+            fail(f"{check} does not match the record")
     found = {column: json.loads(row[column]) if row[column] else None for column in tool["returns"]}
     if all(value is None for value in found.values()):
-        raise LookupError(f"{name}: the record has no {', '.join(found)}")
+        fail(f"{name}: the record has no {', '.join(found)}")
     return found
 
 
@@ -70,18 +75,17 @@ async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
 
 
 async def call_tool(context: Any, params: Any) -> types.CallToolResult:
-    global CALLS
-    CALLS += 1
+    made = next(CALLS)
     if "garbage" in HABITS:
         os.write(STDOUT, b"DEBUG: a line that is no message\n" * 100)
     if "flood" in HABITS:
-        print("x" * 100_000, file=sys.stderr, flush=True)
-    if CALLS > int(HABITS.get("die-after", 10**9)):
+        sys.stderr.write("x" * 100_000)
+    if made > int(HABITS.get("die-after", 10**9)):
         os.kill(os.getpid(), signal.SIGKILL)
-    if CALLS > int(HABITS.get("hang-after", 10**9)):
+    if made > int(HABITS.get("hang-after", 10**9)):
         await anyio.sleep_forever()
     if "refuse" in HABITS:
-        raise ValueError("a fault of the server, which no tool has told of")
+        fail("a fault of the server, which no tool has told of", ValueError)
     if "endless" in HABITS:
         while True:
             os.write(STDOUT, b"x" * 1_000_000)
@@ -116,10 +120,11 @@ if __name__ == "__main__":
     if "exit" in HABITS:
         sys.exit("the database of the orders cannot be opened")
     if "silent" in HABITS:
-        print("waiting for a password", file=sys.stderr, flush=True)
+        sys.stderr.write("waiting for a password")
+        sys.stderr.flush()
         Event().wait()
     if "before" in HABITS:
-        print("Welcome to the server of look-ups!\n\n[1, 2", flush=True)
+        os.write(STDOUT, b"Welcome to the server of look-ups!\n\n[1, 2\n")
     server = Server("look-ups", on_list_tools=list_tools, on_call_tool=call_tool)
     if "url" in HABITS:
         import uvicorn
@@ -131,9 +136,10 @@ if __name__ == "__main__":
         async def run() -> None:
             async with anyio.create_task_group() as group:
                 group.start_soon(http.serve)
-                while not http.started:
+                while not http.started:  # noqa: ASYNC110 - uvicorn has no event for it
                     await anyio.sleep(0.01)
-                print(http.servers[0].sockets[0].getsockname()[1], flush=True)
+                port = http.servers[0].sockets[0].getsockname()[1]
+                os.write(STDOUT, f"{port}\n".encode())
 
         anyio.run(run)
     else:
