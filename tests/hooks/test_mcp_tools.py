@@ -189,7 +189,7 @@ def test_a_fault_of_the_server_is_never_the_agents(
 
     pytester.runpytest("--sop-domain=lab", "--sop-agent=habits:right")
 
-    assert set(saved().outcomes.values()) == {"unavailable", "not_run"}
+    assert set(saved().outcomes.values()) == {"unavailable"}
 
 
 def test_arguments_are_checked_against_the_tool_specs_before_the_server_is_asked(
@@ -232,9 +232,10 @@ def test_a_server_that_cannot_serve_the_domain_is_told_before_any_run(
     pytester: pytest.Pytester, lab: Path, habit: str, told: str, workers: tuple[str, ...]
 ) -> None:
     serve_by_mcp(lab, habit, "child")
+    limit = ("--sop-timeout=8",) if habit == "silent" else ()
 
     result = pytester.runpytest_subprocess(
-        "--sop-domain=lab", "--sop-agent=habits:right", "--sop-timeout=8", *workers
+        "--sop-domain=lab", "--sop-agent=habits:right", *limit, *workers
     )
 
     assert result.ret != 0
@@ -374,7 +375,7 @@ def test_an_address_at_which_nobody_listens_is_told(pytester: pytest.Pytester, l
     assert "korrekt" not in result.stderr.str()
 
 
-def test_nothing_of_it_is_recorded_as_traffic_of_the_agents_model(
+def test_nothing_of_it_is_taken_for_traffic_of_the_agents_model(
     pytester: pytest.Pytester, lab: Path
 ) -> None:
     serve_by_mcp(lab)
@@ -383,6 +384,9 @@ def test_nothing_of_it_is_recorded_as_traffic_of_the_agents_model(
         options = ("--sop-domain=lab", "--sop-agent=habits:right")
 
         recorded = pytester.runpytest_subprocess(*options, "--sop-replay=record")
+        replayed = pytester.runpytest_subprocess(*options, "--sop-replay=only")
 
-    recorded.assert_outcomes(passed=6)
-    assert "request" not in recorded.stdout.str()
+    for result in (recorded, replayed):
+        result.assert_outcomes(passed=6)
+        result.stdout.no_fnmatch_line("*were not recorded*")
+    recorded.stdout.fnmatch_lines(["*6 runs, 0 requests*"])

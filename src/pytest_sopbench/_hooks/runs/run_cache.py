@@ -160,7 +160,8 @@ class Runs:
         # Each worker starts its own, and the controller makes no run.
         if hasattr(config, "workerinput") or not has_workers(config):
             config.add_cleanup(server.close)
-            server.start(self.pace.timeout or SERVER_START)
+            with nullcontext() if self._tapes is None else self._tapes.apart():
+                server.start(self.pace.timeout or SERVER_START)
         return server.manager
 
     def toolbox(self, active: ActiveDomain, task: Task, trial: int = 1) -> Callable[[], Toolbox]:

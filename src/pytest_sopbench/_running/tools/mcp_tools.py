@@ -1,7 +1,7 @@
 """Tools that an MCP server serves: one connection a process, for all runs of its domain.
 
-The client of the official SDK lives in an event loop of its own thread. It is given a context
-without a run, so that its requests are never taken for the model traffic of an agent.
+The client of the official SDK lives in an event loop of its own thread, in a context without a run,
+so that its requests are never taken for the model traffic of an agent.
 
 What is not the agent's fault never counts against it. A result with `isError`, and arguments that
 the server refuses, are errors of the call, which the agent sees. Whatever else goes wrong makes the
@@ -20,7 +20,7 @@ import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import asynccontextmanager, suppress
-from contextvars import Context
+from contextvars import Context, copy_context
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -86,6 +86,7 @@ class McpTools:
         given = {**self._server.env, **self._server.headers}
         self._given = {name: self._held_by(one, environment) for name, one in given.items()}
         self._redaction = Redaction(secrets=secrets_of(self._held), forms=False)
+        self._context = Context()
         self._ready: Future[None] = Future()
         self._lock = Lock()
         self._waiting: set[Future[Any]] = set()
@@ -106,6 +107,8 @@ class McpTools:
     def start(self, seconds: float) -> None:
         """Connect, and check that the server has the tools of `toolspecs.json`.
 
+        Whatever is sent, now or later, is sent in the context of this call.
+
         Raises:
             ToolSpecError: it does not answer in so many seconds, lacks a tool, or has another
                 schema of one; or the SDK is not installed.
@@ -116,6 +119,7 @@ class McpTools:
             self._refuse(
                 "the package 'mcp' is not installed", "pip install 'pytest-sopbench[wire]'"
             )
+        self._context = copy_context()
         start(self._thread)
         try:
             self._ready.result(seconds)
@@ -156,8 +160,8 @@ class McpTools:
             raise Unavailable(self._gone)
         call = self._client.call_tool(name, arguments)
         try:
-            # Without the context of the run, whose recording would take the request for its own.
-            asked = Context().run(asyncio.run_coroutine_threadsafe, call, self._loop)
+            # Not in the context of the run, whose recording would take the request for its own.
+            asked = self._context.copy().run(asyncio.run_coroutine_threadsafe, call, self._loop)
         except RuntimeError:
             call.close()
             self._wait()
@@ -209,7 +213,7 @@ class McpTools:
     def _run(self) -> None:
         error: BaseException | None = None
         try:
-            asyncio.run(self._serve())
+            self._context.run(asyncio.run, self._serve())
         except BaseException as fault:  # noqa: BLE001 - told to whoever waits, and never printed
             error = _first(fault)
         closed = f"the connection to the MCP server {self._shown} was closed"
@@ -273,20 +277,23 @@ class McpTools:
             raise
         to_session, from_server = anyio.create_memory_object_stream[Any](0)
         to_server, from_session = anyio.create_memory_object_stream[Any](0)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, process, to_session)
-            tasks.start_soon(_write, process, from_session)
-            tasks.start_soon(self._listen, process)
-            try:
-                yield from_server, to_server
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await self._end(process)
-                reaper.close()
-                tasks.cancel_scope.cancel()
-        for stream in (to_session, from_server, to_server, from_session):
-            stream.close()
-        await process.aclose()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._read, process, to_session)
+                tasks.start_soon(_write, process, from_session)
+                tasks.start_soon(self._listen, process)
+                try:
+                    yield from_server, to_server
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await self._end(process)
+                    reaper.close()
+                    tasks.cancel_scope.cancel()
+        finally:
+            for stream in (to_session, from_server, to_server, from_session):
+                stream.close()
+            with anyio.CancelScope(shield=True):
+                await process.aclose()
 
     def _command(self) -> Sequence[str]:
         program, *arguments = self._server.command
